@@ -7,12 +7,12 @@ import "golang.org/x/sys/cpu"
 var useAVX2 = cpu.X86.HasAVX2
 
 // bitsAtOnce is the largest number of words of bits that one call of fourToBits sets. The scheduler
-// cannot interrupt the call, which takes some tens of microseconds if the system has yet to provide
+// cannot interrupt a call, which lasts some tens of microseconds if the system has yet to provide
 // the pages of these words.
 const bitsAtOnce = 4 << 10
 
-// manyToBits sets the first n words of dst to the bits of their counters. It returns n, a multiple
-// of four. The caller sets the other words.
+// manyToBits sets the first n words of dst, a multiple of four, to the bits of their counters. The
+// caller sets the other words.
 func manyToBits(dst, counters []uint64) (n int) {
 	if !useAVX2 {
 		return 0
@@ -24,8 +24,8 @@ func manyToBits(dst, counters []uint64) (n int) {
 	return n
 }
 
-// chunkToBits is not inlined, so that the scheduler can interrupt a goroutine at each call. In a
-// loop that calls nothing but assembly it could not.
+// chunkToBits is not inlined: the scheduler can interrupt a goroutine at each call, but not in a
+// loop that calls nothing but assembly.
 //
 //go:noinline
 func chunkToBits(dst, counters []uint64) int {

@@ -8,13 +8,12 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
-// counters has a counter of four bits for each bit of a bloom.Filter. Each word of counters is
-// loaded and changed atomically, so get and change need no lock. While a method reads or changes
-// all counters, its caller must prevent other changes.
+// counters has a counter of four bits for each bit of a bloom.Filter. get and change are atomic for
+// each word and need no lock. The caller of a method on all counters must prevent other changes.
 //
-// The 64 counters of a word of bits lie in four words. The counter of bit 4i+j is counter i of word
-// j. Counter 0 of a word has the least significant bits. So a few shifts make the word of bits from
-// the four words.
+// The 64 counters of a word of bits lie in four words, so that a few shifts make the bits from
+// them. The counter of bit 4i+j is counter i of word j. Counter 0 of a word has the least
+// significant bits.
 type counters struct {
 	words      []uint64
 	reciprocal uint64 // the reciprocal of len(words)/perBits; see guava.Locate
@@ -31,8 +30,8 @@ func countersOf(words []uint64) counters {
 	return counters{words, guava.Reciprocal(len(words) / perBits)}
 }
 
-// find returns the index of the word that has the counter of x's bit, and the counter's lowest bit
-// in that word.
+// find returns the index of the word with the counter of x's bit, and the counter's lowest bit in
+// that word.
 func (c counters) find(x uint64) (word, shift uint64) {
 	i, pos := guava.Locate(x, uint64(len(c.words)/perBits), c.reciprocal)
 	return i*perBits | pos%perBits, pos / perBits * 4
@@ -44,9 +43,9 @@ func (c counters) get(x uint64) uint64 {
 	return atomic.LoadUint64(&c.words[word]) >> shift & full
 }
 
-// change adds by, which is 1 or -1, to a counter and returns the counter's old value. A full
-// counter does not change. A counter of 0 does not change if by is -1: change then returns full.
-// Other goroutines may change counters of the same word at the same time.
+// change adds by, which is 1 or -1, to a counter and returns its old value. A full counter does not
+// change, nor does a counter of 0 if by is -1: change then returns full. Other goroutines may
+// change counters of the same word in parallel.
 func (c counters) change(word, shift uint64, by int64) uint64 {
 	for {
 		w := atomic.LoadUint64(&c.words[word])
@@ -60,7 +59,7 @@ func (c counters) change(word, shift uint64, by int64) uint64 {
 	}
 }
 
-// toBits returns the word of bits of four words of counters. A bit is set if its counter is not 0.
+// toBits returns the word of bits for four words of counters: a bit is set if its counter is not 0.
 func toBits(c0, c1, c2, c3 uint64) uint64 {
 	const (
 		bit0 = ones
@@ -68,8 +67,8 @@ func toBits(c0, c1, c2, c3 uint64) uint64 {
 		bit2 = ones << 2
 		bit3 = ones << 3
 	)
-	// In even and odd, two bits of each counter show whether any of its four bits is set. In the
-	// result, one bit shows it.
+	// In even and odd, two bits of each counter show whether any of its four is set; in the result,
+	// one bit.
 	even := (c0|c0>>2)&(bit0|bit1) | (c2|c2<<2)&(bit2|bit3)
 	odd := (c1|c1>>2)&(bit0|bit1) | (c3|c3<<2)&(bit2|bit3)
 	return (even|even>>1)&(bit0|bit2) | (odd|odd<<1)&(bit1|bit3)
@@ -91,8 +90,7 @@ func (c counters) onesCount() (n uint64) {
 	return n
 }
 
-// add adds each counter of d to the one of c with the same number. It returns how many counters of
-// c are not 0 afterwards.
+// add adds the counters of d to those of c, and returns how many of c are not 0 afterwards.
 func (c counters) add(d counters) (n uint64) {
 	to, from := c.words, d.words
 	for len(to) >= perBits && len(from) >= perBits {
@@ -111,7 +109,7 @@ func (c counters) add(d counters) (n uint64) {
 	return n
 }
 
-// addAll returns the sums of the sixteen counters of a and those of b. A sum above 15 counts as 15.
+// addAll returns the sums of the sixteen counters of a and of b, at most 15.
 func addAll(a, b uint64) uint64 {
 	const high = 8 * ones // the highest bit of each counter
 	// The sum of the lower three bits has its carry in the place of the highest bit.

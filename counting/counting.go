@@ -19,31 +19,28 @@ import (
 // maxWords is the largest number of words of bits. Each takes perBits words of counters.
 const maxWords = min(form.MaxWords, form.MaxFrameWords/perBits)
 
-// Filter is a Bloom filter that keys can be removed from. It counts: a key that was
-// added twice is there until it is removed twice.
+// Filter is a Bloom filter that keys can be removed from. It counts: a key that was added twice is
+// there until it is removed twice.
 //
-// The positions of a key are those in [bloom.New]'s filter. Each position has a counter of four
-// bits. A counter that reaches 15 is full. It may then count more than 15 keys. So it stays full,
-// and its bit stays set. That makes false positives a little more frequent, and loses no key. In a
-// filter that holds the n keys of New, for a p of at most 1/2, a counter is full with a probability
-// of less than 1e-13. Above that it is likelier, and at 0.99 all counters are full. Counters
-// also become full if one key is added fifteen times, or if a filter holds many times its n.
+// Each bit of [bloom.New]'s filter has a counter of four bits. A counter that reaches 15 is full:
+// it may stand for more keys, so it never changes again. That costs a few false positives, and
+// loses no key. With n keys and a p of at most 1/2, a counter is full with a probability of less
+// than 1e-13; at a p of 0.99 all are. Adding one key fifteen times, or many times n keys, also
+// fills counters.
 //
-// Any number of goroutines may use a Filter at once. Look-ups and Stats take no
-// lock. A goroutine that adds or removes takes one of several locks. Methods that copy,
-// encode, compare or reset the filter take all of them: a copy holds each key as a whole or
-// not at all. Decoding needs the Filter to itself.
+// Any number of goroutines may use a Filter. Look-ups and Stats take no lock, and adding or
+// removing takes one of several. Methods that copy, encode, compare or reset the filter take all of
+// them: a copy holds each key as a whole or not at all. Decoding needs the Filter to itself.
 //
-// The zero Filter contains nothing and can be decoded into. Adding to it panics. A Filter
-// must not be copied; see [Filter.Clone].
+// The zero Filter contains nothing and can be decoded into. Adding to it panics. A Filter must not
+// be copied; see [Filter.Clone].
 type Filter struct {
 	_ nocopy.Locker
 	filter
 }
 
-// filter holds all of a Filter. The methods that encode it have value receivers. So packages fmt,
-// json and gob call them even if a struct holds a Filter by value. A filter is small, because each
-// of these calls copies it.
+// filter holds all of a Filter. Methods that encode it have value receivers, so that fmt, json and
+// gob call them for a Filter held by value. It is small, because each such call copies it.
 type filter struct {
 	*state // nil in the zero Filter
 	info   form.Kept
@@ -55,9 +52,9 @@ type state struct {
 	stripes  [stripes]stripe
 }
 
-// stripe is the lock of a part of all keys. It is held while one of them is added or removed. If
-// two goroutines remove a key that was added once, the second one waits and finds the key gone.
-// Keys of different stripes may share counters, so each counter is changed atomically.
+// stripe is the lock of a part of all keys, held while one of them is added or removed. If two
+// goroutines remove a key that was added once, the second waits and finds the key gone. Keys of
+// different stripes may share counters, which are therefore changed atomically.
 type stripe struct {
 	sync.Mutex
 	ones atomic.Int64 // how many counters left 0, minus how many returned to 0
@@ -73,13 +70,12 @@ const (
 // zero reports whether f is zero.
 func (f *filter) zero() bool { return f.state == nil }
 
-// New returns an empty filter sized for n distinct keys. It has a counter for each bit of
-// [bloom.New]'s filter. If it holds n keys, it reports a key that is not there as present with a
-// probability of about p. The probability is higher if n is small; see [bloom.StrictSize]. The
-// filter's Info has n and p.
+// New returns an empty filter sized for n distinct keys, with a counter for each bit of
+// [bloom.New]'s filter. With n keys, it reports an absent key as present with a probability of
+// about p, or more if n is small; see [bloom.StrictSize]. The filter's Info has n and p.
 //
 // New returns an error if bloom.New does. On a 32-bit machine it also returns one if the counters
-// would take more than 2 GiB.
+// would need more than 2 GiB.
 func New(n uint64, p float64) (*Filter, error) {
 	m, k, err := bloom.Size(n, p)
 	if err != nil {
@@ -89,8 +85,8 @@ func New(n uint64, p float64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	// All counters are 0, so New need not count them as stateOf does. The system provides no pages
-	// for counters that are not read or written.
+	// All counters are 0, so New need not count them as stateOf does, and the system provides no
+	// pages before they are used.
 	s := &state{counters: countersOf(bitwords.Make(words * perBits)), k: k}
 	return &Filter{filter: filter{state: s, info: form.Keep(form.Info{N: n, P: p})}}, nil
 }
@@ -103,13 +99,12 @@ func stateOf(words []uint64, k int) *state {
 }
 
 // LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. It
-// writes no file. It returns an error immediately if the file's directory does not exist, because
+// writes no file. If the file's directory does not exist, LoadOrNew returns an error, because
 // SaveFile would fail later.
 //
-// If the filter in the file has other parameters than New(n, p), LoadOrNew returns an error that
-// wraps [bloom.ErrMismatch]. The parameters are M and K. Other n and p may have the same ones. The
-// Info does not count: if another program may have written the file, look at its Hash before the
-// first look-up.
+// If M or K is not that of New(n, p), the error wraps [bloom.ErrMismatch]; other n and p may have
+// the same. The Info does not count: if another program may have written the file, look at its Hash
+// before the first look-up.
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	made, err := New(n, p)
 	if err != nil {
@@ -130,7 +125,7 @@ func (f *Filter) fits(g *Filter) error {
 	return nil
 }
 
-// stripe returns the stripe of h. It depends on all of h.
+// stripe returns the stripe of h, which depends on all of h.
 func (s *state) stripe(h bloom.Hash) *stripe {
 	h1, h2 := h.Words()
 	return &s.stripes[(h1^h2)*0x9e3779b97f4a7c15>>stripeShift] // 2^64 over the golden ratio
@@ -149,7 +144,7 @@ func (s *state) unlock() {
 	}
 }
 
-// onesCount returns the number of counters that are not 0. It takes constant time.
+// onesCount returns the number of counters that are not 0, in constant time.
 func (s *state) onesCount() uint64 {
 	ones := int64(0)
 	for i := range s.stripes {
@@ -166,9 +161,9 @@ func (s *state) setOnes(ones uint64) {
 	s.stripes[0].ones.Store(int64(ones))
 }
 
-// Add adds key. It reports whether any bit of [Filter.Bloom] changed: true means that
-// key was certainly not there, false that it probably was. In both cases the key counts
-// once more, and must be removed once more. Add does not retain key.
+// Add adds key. It reports whether any bit of [Filter.Bloom] changed: true means that key was
+// certainly not there, false that it probably was. Either way the key counts once more, and must be
+// removed once more. Add does not retain key.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
 // AddString is Add of key's bytes, without copying them.
@@ -196,10 +191,10 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 // Remove removes one addition of key. Call it only for a key that was added more often than it was
 // removed. If key is certainly not there, Remove returns false and changes nothing.
 //
-// A key that was never added may be reported as present. Remove of such a key damages others: old
-// and new keys may then be reported as absent. The probability of this is FPR of [Filter.Stats].
-// For the empty key it is FillRatio, about a half if the filter holds its n keys: the empty key has
-// only bit 0, as in Guava.
+// An absent key may be reported as present. Removing it damages other keys, even future ones, which
+// may then be reported as absent. The probability of this is FPR of [Filter.Stats]. For the empty
+// key it is FillRatio, about a half in a filter of n keys, because the empty key has only bit 0, as
+// in Guava.
 func (f *Filter) Remove(key []byte) bool { return f.RemoveHash(bloom.Sum(key)) }
 
 // RemoveString is Remove of key's bytes, without copying them.
@@ -222,8 +217,8 @@ func (f *Filter) RemoveHash(h bloom.Hash) bool {
 	return true
 }
 
-// Contains reports whether key may be there. False is certain. A key that is not there gets true
-// with the probability FPR of [Filter.Stats].
+// Contains reports whether key may be there. False is certain. An absent key gets true with the
+// probability FPR of [Filter.Stats].
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -245,13 +240,13 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	return true
 }
 
-// batchAhead is the number of digests whose counters AddBatch reads before it changes them. It is
-// small, so that these counters are still in the cache when they are changed.
+// batchAhead is the number of digests whose counters AddBatch reads before it changes them: few
+// enough for these counters to be still in the cache.
 const batchAhead = 16
 
-// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. If added is nil,
-// the results are discarded. Otherwise AddBatch panics if added is shorter than hs. If the filter
-// is larger than the processor's cache, AddBatch is faster than AddHash one by one.
+// AddBatch adds hs in order and sets added[i] to the result of AddHash(hs[i]). If added is nil, the
+// results are discarded; otherwise AddBatch panics if added is shorter than hs. AddBatch is faster
+// than single calls if the filter is larger than the processor's cache.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	if added == nil {
 		bitwords.Discard(hs, f.AddBatch)
@@ -268,8 +263,7 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	}
 }
 
-// ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
-// hs.
+// ContainsBatch sets found[i] to ContainsHash(hs[i]). It panics if found is shorter than hs.
 func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("counting", found, len(hs))
 	for i, h := range hs {
@@ -280,12 +274,11 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 // change adds by, which is 1 or -1, to the counters of h that are not full. It returns how many of
 // them had the value from.
 //
-// If two of the k indexes are the same, which is rare, their counter counts the key only once. If
-// it counted the key twice, Remove of a key that is not there could subtract 2 from a counter of 1.
+// If two of the k indexes are the same, which is rare, their counter counts the key once. Otherwise
+// Remove of an absent key could subtract 2 from a counter of 1.
 //
-// If a key is there, none of its counters is 0. But Remove may be called for a key that is not
-// there. Another Remove may then set a counter of that key to 0 at the same time. Such a counter
-// stays 0.
+// The counters of a key that is there are not 0. If Remove is called for an absent key, another
+// Remove may have set one of its counters to 0 meanwhile; such a counter stays 0.
 func (s *state) change(h bloom.Hash, by int64, from uint64) (n int64) {
 	var seen uint64 // bit j is set if the low six bits of an earlier index were j
 	x, step := h.Words()
@@ -316,9 +309,9 @@ func (s *state) repeated(h bloom.Hash, i int, word, shift uint64) bool {
 	return false
 }
 
-// touch reads the counters of h into the cache. Nothing waits for these reads, so their cache
-// misses overlap. touch holds no lock, so no other goroutine waits either. If touch were inlined,
-// the compiler would remove the reads, because their sum is not used.
+// touch reads the counters of h into the cache, without a lock. Nothing waits for these reads, so
+// their cache misses overlap. If touch were inlined, the compiler would remove the reads, because
+// their sum is not used.
 //
 //go:noinline
 func (s *state) touch(h bloom.Hash) (sum uint64) {
@@ -330,12 +323,12 @@ func (s *state) touch(h bloom.Hash) (sum uint64) {
 	return sum
 }
 
-// Merge adds the counters of g to those of f. A key then counts as often in f as it did in both
-// together. A counter whose sum is 15 or more is full. Nothing may write to g at the same time.
+// Merge adds the counters of g to those of f: a key then counts as often in f as in both together.
+// A sum of 15 or more makes a counter full. Nothing may write to g meanwhile.
 //
 // Merge changes nothing and returns an error that wraps [bloom.ErrMismatch] if f and g differ in M
-// or K. It does the same if both Infos have a Hash, and these differ. If only g's Info has a Hash,
-// f's Info takes it over.
+// or K, or if both Infos have a Hash and these differ. If only g's Info has a Hash, f's Info gets
+// it.
 func (f *Filter) Merge(g *Filter) error {
 	if g == nil {
 		return form.MismatchNil("counting")
@@ -371,10 +364,9 @@ func (f *Filter) Clone() *Filter {
 	return &Filter{filter: filter{state: s, info: f.info.Clone()}}
 }
 
-// Bloom returns a bloom.Filter of the keys that are there. It is, byte for byte, the filter that
-// [bloom.New] makes for the same n and p, after an Add of each of these keys. Full counters are an
-// exception; see [Filter]. It has f's Info. The Bloom of the zero Filter is the zero
-// bloom.Filter.
+// Bloom returns a bloom.Filter of the keys that are there, with f's Info. Apart from full counters
+// (see [Filter]), it is byte for byte what [bloom.New] for the same n and p and an Add of each key
+// give. The Bloom of the zero Filter is the zero bloom.Filter.
 func (f *Filter) Bloom() *bloom.Filter {
 	if f.zero() {
 		g := new(bloom.Filter)
@@ -393,9 +385,9 @@ func (f *Filter) Bloom() *bloom.Filter {
 	return door.Filter[bloom.Filter](h, words, f.info.Get())
 }
 
-// Equal reports whether f and g have the same parameters and the same counters, whatever their
-// Infos. reflect.DeepEqual and testify's assert.Equal can be false for such filters. Equal panics
-// if g is nil. Nothing may write to g during the call.
+// Equal reports whether f and g have the same parameters and counters, whatever their Infos.
+// reflect.DeepEqual and testify's assert.Equal can be false for such filters. Equal panics if g is
+// nil. Nothing may write to g meanwhile.
 func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("counting: Equal to a nil Filter")
@@ -408,8 +400,8 @@ func (f *Filter) Equal(g *Filter) bool {
 	return f.k == g.k && slices.Equal(f.counters.words, g.counters.words)
 }
 
-// Reset removes all keys. Full counters become 0, too. Reset keeps the memory, the parameters and
-// the Info.
+// Reset removes all keys, and empties full counters. It keeps the memory, the parameters and the
+// Info.
 func (f *Filter) Reset() {
 	if f.zero() {
 		return
@@ -441,8 +433,7 @@ func (f *Filter) K() int {
 	return f.k
 }
 
-// Stats returns all figures of f. They are those of [Filter.Bloom], except for SizeBytes. Stats
-// takes constant time.
+// Stats returns the figures of [Filter.Bloom], but SizeBytes of f. It needs constant time.
 func (f *Filter) Stats() bloom.Stats {
 	if f.zero() {
 		return bloom.Stats{}

@@ -38,9 +38,8 @@ func (f filter) SizeBytes() int64 {
 	return form.Counting.Size(len(f.counters.words), f.info.Get())
 }
 
-// AppendBinary appends f's binary form, which carries a checksum, to dst. It returns an
-// error for the zero Filter, which has no binary form, and for an Info that cannot be
-// saved.
+// AppendBinary appends f's binary form, which has a checksum, to dst. It returns an error for the
+// zero Filter, which has no binary form, and for an Info that cannot be saved.
 func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	return form.AppendBinary(dst, f.SizeBytes(), f)
 }
@@ -48,8 +47,8 @@ func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns f's binary form; see [Filter.AppendBinary].
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
-// WriteTo writes f's binary form to w through a small buffer. Until WriteTo returns, Add and Remove
-// wait. If w is slow, write a [Filter.Clone].
+// WriteTo writes f's binary form to w through a small buffer. Add and Remove wait meanwhile: if w
+// is slow, write a [Filter.Clone].
 func (f filter) WriteTo(w io.Writer) (int64, error) {
 	if f.zero() {
 		return 0, errNoForm
@@ -60,15 +59,15 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	return form.Counting.Write(w, params, f.counters.words, f.info.Get())
 }
 
-// UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
-// error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
+// UnmarshalBinary decodes data, which must be exactly one binary form, into f. On error, which
+// wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
 func (f *filter) UnmarshalBinary(data []byte) error {
 	return form.Unmarshal("counting", data, f, read)
 }
 
-// ReadFrom decodes the binary form that r yields next into f, and reads no byte more.
-// It allocates as data arrives. On error f is unchanged. The error is r's own, or it wraps
-// [bloom.ErrFormat] if r ends too early or holds anything else.
+// ReadFrom decodes the binary form that r yields next into f, and reads no byte more. It allocates
+// as data arrives. On error f is unchanged. The error is r's own, or wraps [bloom.ErrFormat] if r
+// ends too early or yields something else.
 func (f *filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, f, read) }
 
 // read reads what WriteTo writes.
@@ -80,8 +79,8 @@ func read(r io.Reader) (filter, int64, error) {
 	return filter{state: stateOf(array, int(params[1])), info: form.Keep(info)}, n, nil
 }
 
-// MarshalText returns the standard base64 encoding of the binary form. JSON, XML, flags and
-// cookies hold a filter in this way. The zero value is the empty text.
+// MarshalText returns the standard base64 encoding of the binary form, for JSON, XML, flags and
+// cookies. The zero value is the empty text.
 func (f filter) MarshalText() ([]byte, error) { return form.AppendText(nil, f) }
 
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f zero.
@@ -89,17 +88,16 @@ func (f *filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("counting", text, f, func() { *f = filter{} })
 }
 
-// SaveFile writes f's binary form to a file at path, for [LoadFile]. After a crash at
-// any moment, path holds what it held before, or all of f. See
-// [bloom.Filter.SaveFile] for permissions, links and temporary files. Until SaveFile returns, Add
-// and Remove wait.
+// SaveFile writes f's binary form to a file at path, for [LoadFile]. After a crash, path holds what
+// it held before, or all of f. See [bloom.Filter.SaveFile] for permissions, links and temporary
+// files. Add and Remove wait meanwhile.
 func (f *Filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Counting, path, f.SizeBytes(), f)
 }
 
-// LoadFile reads a filter from a file that SaveFile wrote. It returns an error, which wraps
-// [bloom.ErrFormat], if the file has changed since. If another program wrote the file, look at
-// its Info's Hash before the first look-up; see [bloom.View].
+// LoadFile reads a filter from a file that SaveFile wrote. If the file has changed since, it
+// returns an error that wraps [bloom.ErrFormat]. If another program wrote the file, look at its
+// Info's Hash before the first look-up; see [bloom.View].
 func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Counting, path, new(Filter))
 }

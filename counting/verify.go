@@ -14,7 +14,7 @@ func (s *state) verifyOnes() {
 	invariants.Require(n == counted, "counting: %d counters above 0, %d counted", n, counted)
 }
 
-// verifyAdded checks that a key was added: none of its counters is 0. The key's stripe is locked.
+// verifyAdded checks that no counter of a key that was added is 0. The key's stripe is locked.
 func (s *state) verifyAdded(h bloom.Hash) {
 	x, step := h.Words()
 	for range s.k {
@@ -23,8 +23,7 @@ func (s *state) verifyAdded(h bloom.Hash) {
 	}
 }
 
-// verifySums checks that each counter of c is the sum of those of a and b with the same number, or
-// full.
+// verifySums checks that each counter of c is the sum of its namesakes in a and b, or full.
 func (c counters) verifySums(a, b counters) {
 	for i, w := range c.words {
 		for shift := 0; shift < 64; shift += 4 {

@@ -1,36 +1,33 @@
-// Package guard puts a Bloom filter in front of a store, such as a database, and answers
-// there for keys that the store does not have:
+// Package guard puts a Bloom filter in front of a store, such as a database, and answers there for
+// keys that the store does not have:
 //
 //	found, err := g.LookupString(name, func() (bool, error) { return query(name) })
 //
-// A [Guard] never says "certainly not" for a row that was in the store when the last load
-// began, nor for a row whose [Guard.Insert] or [Guard.Add] has returned. It rebuilds its filter
-// from the store while it is in use. If another program inserts a row and the Guard is not told,
-// the Guard may say "certainly not" for that row until the next load has ended. So every writer
-// must use Insert, or announce its rows to Add.
+// A [Guard] never says "certainly not" for a row that was in the store when the last load began,
+// nor for a row whose [Guard.Insert] or [Guard.Add] has returned. It rebuilds its filter from the
+// store while it is in use. A row that another program inserts without telling the Guard may be
+// missed until the next load has ended, so every writer must use Insert, or announce its rows to
+// Add.
 //
 // The caller supplies Load, which lists the store's keys, and a rate. The price is one pass over
-// the keys for each load, and memory. From the second load on, a filter takes at most 13.5 bits for
-// each key at 1 %. This is true for 50,000 keys or more, if their number is within 1 % of the
-// number at the load before. If the number of keys was unknown, a filter takes about 28 bits for
-// each key. While a load runs there are two filters. A map of the keys is exact, and takes ten to
-// fifty times as much memory.
+// the keys for each load, and memory. From the second load on, a filter needs at most 13.5 bits for
+// each key at 1 %, if there are 50,000 keys or more and their number is within 1 % of that at the
+// load before. If the number of keys was unknown, it needs about 28 bits. While a load runs there
+// are two filters. An exact map of the keys needs ten to fifty times as much memory.
 //
 // A filter repeats a false positive each time somebody asks for that key. With [Config.Learn], a
 // Guard remembers the keys that the store denied to [Guard.Lookup]. If some absent keys are much
 // more popular than others, a memory of 1,024 keys keeps half to nine tenths of the false positives
-// from the store. A learned key behaves as one that the filter never had.
+// from the store.
 //
-// Nothing is saved. After a crash, a filter in a file would lack the newest rows, and would say
-// "certainly not" for them. A Guard begins with a load. Until that load has ended, it reports that
-// every key may be there.
+// Nothing is saved, because a filter from before a crash would lack the newest rows. A Guard begins
+// with a load, and reports that every key may be there until it has ended.
 //
 // # Keys
 //
 // Load, Insert, Add, Contains and Lookup must get the same bytes for the same key. If the store
-// treats "Ada" and "ada" as one key, use the lower-case form everywhere. An update that
-// gives a row another key is an insert of that key. Removed rows need no call: the next load
-// forgets them.
+// treats "Ada" and "ada" as one key, use the lower-case form everywhere. An update that gives a row
+// another key is an insert of that key. Removed rows need no call: the next load forgets them.
 //
 // # Snapshots
 //
@@ -41,26 +38,26 @@
 // # Several processes
 //
 // A Guard knows what its own process inserts. If several processes write, choose one of three
-// designs. Each of them has a price:
+// designs, each with its price:
 //
 //	                a Guard in each process,    one process writes and    one bloomredis.Filter
 //	                others' rows by Add         publishes (see replica)   that all ask
 //
-//	each row of     "certainly not" from its    "certainly not" from its  found at once
+//	each row of     "certainly not" from its    "certainly not" from its  found immediately
 //	another         commit until its message    commit until the next
 //	process         has come, or the next       fetch, up to an Interval
 //	                load has ended              later
-//	a process       it loads anew; nothing      the writer must build     nothing is lost
-//	crashed         is lost                     the filter anew from
-//	                                            the store, then publish
+//	a process       it loads its filter;        the writer must build     nothing is lost
+//	crashed         nothing is lost             the filter from the
+//	                                            store, then publish
 //	Redis lost      it is not needed            it is not needed          look-ups fail: ask
 //	the filter                                                            the store, and build
-//	                                                                      the filter anew
+//	                                                                      the filter from it
 //
-// In the first design a writer may announce a row before its commit. Each process that has the
-// message by then finds the row from its commit on. [Config.Lag] must cover the time
-// from the message to the commit. If no answer may be wrong even for a moment, take the third
-// design, and add the key there before its row is inserted.
+// In the first design a writer may announce a row before its commit. Processes that have the
+// message by then miss no moment; [Config.Lag] must cover the time from the message to the commit.
+// If no answer may be wrong even for a moment, use the third design, and add the key there before
+// its row is inserted.
 package guard
 
 import (
@@ -87,44 +84,41 @@ import (
 type Config struct {
 	_ struct{}
 
-	// Load adds every key in the store to keys. It must return every error of
-	// reading, such as that of sql.Rows.Err. If Load leaves out a key and returns no error, the
-	// Guard says "certainly not" for that key.
+	// Load must add every key in the store to keys, and return every error of reading, such as that
+	// of sql.Rows.Err. If it leaves out a key and returns no error, the Guard says "certainly not"
+	// for that key.
 	Load func(ctx context.Context, keys *Loader) error
 	// P is the largest probability with which a key that was never in the store is reported as
-	// present, however many keys there are: 1e-9 <= P < 1. The key of a removed row, or of an
-	// insert that failed, is reported as present until the next load has ended.
+	// present, however many keys there are: 1e-9 <= P < 1. The key of a removed row, or of a failed
+	// insert, is reported as present until the next load has ended.
 	P float64
-	// N is the number of keys that the first load will find, at most 2^40. 0 means that the
-	// number is unknown; the first filter then takes about twice the memory. Later loads
-	// expect as many keys as there are.
+	// N is the number of keys that the first load will find, at most 2^40. 0 means unknown: the
+	// first filter then needs about twice the memory. Later loads expect as many keys as there are.
 	N uint64
-	// Every is the time in [Guard.Run] from the end of a load to the start of the next. Each
-	// pause is up to a tenth longer or shorter, so that many processes spread out. 0 means
-	// that Run ends after one load. A replica.Config has an Interval instead, whose 0 means
-	// ten seconds.
+	// Every is the time in [Guard.Run] from the end of a load to the start of the next. Each pause
+	// is up to a tenth longer or shorter, so that many processes spread out. 0 means that Run ends
+	// after one load.
 	Every time.Duration
-	// Lag is the longest time for which Load may miss a row after Insert or Add has returned.
-	// Load may be late because it reads a copy, such as a standby server. The commit may be
-	// late, too: it may follow an insert that returned an error, such as a time-out, or an Add
-	// that announced the row before its commit. Lag must be more than the sum of both delays. It
-	// counts from just before Insert or Add returns, so it must cover a pause of the process at
-	// that moment, too. A Guard keeps each key for that time, in 24 bytes or more. 0 means that
-	// there are no such delays.
+	// Lag is the longest time for which Load may miss a row after Insert or Add has returned; 0
+	// means that it misses none. Load may be late because it reads a copy, such as a standby
+	// server. The commit may be late because it follows an insert that returned an error, such as a
+	// time-out, or an Add before the commit. Lag must exceed the sum of both delays. It counts from
+	// just before Insert or Add returns, so it must also cover a pause of the process at that
+	// moment. A Guard keeps each key for that time, in 24 bytes or more.
 	Lag time.Duration
-	// Learn is the number of keys to remember that the filter reports as present and that the
-	// store does not have, so that [Guard.Lookup] asks for each of them once and not each time.
-	// There is room for a multiple of 1,024 keys, the ones that were asked for last, in 16 bytes
-	// each. A new load begins with none. 0 means that a Guard remembers none; 2^26 is the most.
+	// Learn is the number of keys to remember that the filter reports as present and the store does
+	// not have, so that [Guard.Lookup] asks for each of them only once. It is rounded up to a
+	// multiple of 1,024, of 16 bytes each, and at most 2^26. The keys that were asked for last are
+	// kept. A new load begins with none. 0 means that a Guard remembers none.
 	Learn int
-	// OnError, if not nil, is called by Run with the error of each load that fails, except
-	// an error that the end of Run's context causes. If it is nil, errors go to the default
-	// logger of package slog.
+	// OnError, if not nil, is called by Run with the error of each load that fails, except an error
+	// that the end of Run's context causes. If it is nil, such errors go to the default logger of
+	// package slog.
 	OnError func(error)
 }
 
-// Loader is the filter that a load fills. Any number of goroutines may use it at once. A key that
-// is added after Load has returned is not part of the load, and may be lost.
+// Loader is the filter that a load fills. Any number of goroutines may use it. A key that is added
+// after Load has returned is not part of the load, and may be lost.
 type Loader struct {
 	_    nocopy.Locker
 	keys *growing.Filter
@@ -139,8 +133,8 @@ func (l *Loader) AddString(key string) { l.AddHash(bloom.SumString(key)) }
 // AddHash is Add by digest.
 func (l *Loader) AddHash(h bloom.Hash) { l.filter().AddHash(h) }
 
-// AddBatch adds the keys with the digests hs. Batches of some hundred keys and more are usually
-// twice as fast as single keys. AddBatch does not retain hs.
+// AddBatch adds the keys with the digests hs, which it does not retain. Batches of some hundred
+// keys and more are usually twice as fast as single keys.
 func (l *Loader) AddBatch(hs []bloom.Hash) { l.filter().AddBatch(nil, hs) }
 
 func (l *Loader) filter() *growing.Filter {
@@ -150,17 +144,15 @@ func (l *Loader) filter() *growing.Filter {
 	return l.keys
 }
 
-// Guard is a filter in front of a store. Make it with [New]. The zero Guard has loaded nothing
-// and reports that every key may be there. Its Insert, Add and Rebuild panic.
+// Guard is a filter in front of a store. Make it with [New]. The zero Guard has loaded nothing and
+// reports that every key may be there. Its Insert, Add and Rebuild panic.
 //
-// Any number of goroutines may use a Guard in parallel. Look-ups allocate nothing, and take no
-// lock: only with a Config.Learn does Lookup take one of 256 locks for a short time, for a key that
-// the filter reports as present. Neither look-ups nor inserts wait for a load. A Guard must not be
-// copied.
+// Any number of goroutines may use a Guard. Look-ups allocate nothing, and take no lock, except
+// that with a Config.Learn, Lookup briefly takes one of 256 locks for a key that the filter reports
+// as present. Neither look-ups nor inserts wait for a load. A Guard must not be copied.
 //
-// A Guard is not a [bloom.Set]. A load forgets a key that was added if the store does not have it.
-// Before the first load, a Guard does not know whether a key is new. So its Add methods have no
-// result.
+// A Guard is not a [bloom.Set]. A load forgets an added key that the store does not have, and Add
+// methods have no result, because a Guard does not know before its first load whether a key is new.
 type Guard struct {
 	_       nocopy.Locker
 	cfg     Config
@@ -202,8 +194,8 @@ const (
 	maxN = limits.GrowingKeys
 )
 
-// New returns a Guard that has loaded nothing yet; see [Guard.Run] and [Guard.Rebuild]. It
-// returns an error if a field of c is out of its range.
+// New returns a Guard that has loaded nothing yet; see [Guard.Run] and [Guard.Rebuild]. It returns
+// an error if a field of c is out of range.
 func New(c Config) (*Guard, error) {
 	switch {
 	case c.Load == nil:
@@ -230,9 +222,9 @@ func New(c Config) (*Guard, error) {
 	}, nil
 }
 
-// Insert adds key, calls insert, and returns the error of insert. insert must not return before the
-// row is committed. If insert returns an error, the key stays until the next load, because the row
-// may have been committed nevertheless. A panic in insert passes through.
+// Insert adds key, calls insert, and returns its error. insert must not return before the row is
+// committed. After an error the key stays until the next load, because the row may have been
+// committed nevertheless. A panic in insert passes through.
 func (g *Guard) Insert(key []byte, insert func() error) error {
 	return g.InsertHash(bloom.Sum(key), insert)
 }
@@ -251,9 +243,8 @@ func (g *Guard) InsertHash(h bloom.Hash, insert func() error) error {
 func (g *Guard) InsertBatch(hs []bloom.Hash, insert func() error) error {
 	g.checkMade("Insert")
 	ins := &inserted{hs: slices.Clone(hs)}
-	// A load that begins later takes the keys from begun. If a load is running, its filter gets the
-	// keys here, before insert can make a row. Because of the lock, no load begins or ends between
-	// these two steps.
+	// A load that begins later takes the keys from begun. A load that is running gets them here,
+	// before insert can make a row. Because of the lock, no load begins or ends in between.
 	g.mu.Lock()
 	g.begun[ins] = struct{}{}
 	now, next := g.filter(), g.next
@@ -268,7 +259,7 @@ func (g *Guard) InsertBatch(hs []bloom.Hash, insert func() error) error {
 	return insert()
 }
 
-// end moves ins from begun to ended. A load that begins more than a Lag later finds its rows in the
+// end moves ins from begun to ended. A load that begins more than a Lag later finds the rows in the
 // store.
 func (g *Guard) end(ins *inserted) {
 	g.insertsEnd(ins.hs)
@@ -289,10 +280,9 @@ func (g *Guard) forget(now time.Time) {
 }
 
 // Add adds the key of a row that another process has inserted, and that a change feed or a message
-// has announced. It counts as an Insert that has just ended. Do not call Add for a row that this
-// process is about to insert: a load that begins before the row is committed would lose the key.
-// Call [Guard.Insert] instead. If a row is announced before its commit, Config.Lag must cover
-// the time between.
+// has announced. It counts as an Insert that has just ended. For a row that this process inserts,
+// call [Guard.Insert] instead: a load that begins between Add and the commit would lose the key. If
+// a row is announced before its commit, Config.Lag must cover the time between.
 func (g *Guard) Add(key []byte) { g.AddHash(bloom.Sum(key)) }
 
 // AddString is Add of key's bytes, without copying them.
@@ -303,7 +293,7 @@ func (g *Guard) AddHash(h bloom.Hash) { _ = g.InsertHash(h, func() error { retur
 
 // Contains reports whether the store may have key. False is certain; the package comment has the
 // conditions. A key that was never in the store gets true with a probability of at most [Config].P.
-// Before the first load has ended, Contains returns true for every key.
+// Before the first load has ended, every key gets true.
 func (g *Guard) Contains(key []byte) bool { return g.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -315,8 +305,8 @@ func (g *Guard) ContainsHash(h bloom.Hash) bool {
 	return f == nil || f.ContainsHash(h)
 }
 
-// ContainsBatch sets found[i] to what ContainsHash returns for hs[i], for each i. All answers come
-// from one filter. It panics if found is shorter than hs. It does not change found[len(hs):].
+// ContainsBatch sets found[i] to ContainsHash(hs[i]). All answers come from one filter. It panics
+// if found is shorter than hs, and does not change found[len(hs):].
 func (g *Guard) ContainsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("guard", found, len(hs))
 	if f := g.filter(); f != nil {
@@ -331,9 +321,8 @@ func (g *Guard) ContainsBatch(found []bool, hs []bloom.Hash) {
 // Ready reports whether a load has succeeded.
 func (g *Guard) Ready() bool { return g.now.Load() != nil }
 
-// Loaded returns the time at which the last successful load ended, and how long it took. It
-// returns zeros before the first. A replica.Replica has a Status instead, because it also has a
-// version and the last error.
+// Loaded returns the time at which the last successful load ended, and how long it took, or zeros
+// before the first.
 func (g *Guard) Loaded() (at time.Time, took time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -342,7 +331,7 @@ func (g *Guard) Loaded() (at time.Time, took time.Duration) {
 
 // Stats returns the figures of the filter that look-ups use; see [growing.Filter.Stats]. It reads
 // the whole filter. Before the first load every key passes: FPR and FillRatio are 1, and the other
-// figures are 0.
+// figures 0.
 func (g *Guard) Stats() bloom.Stats {
 	if f := g.filter(); f != nil {
 		return f.Stats()
@@ -350,7 +339,7 @@ func (g *Guard) Stats() bloom.Stats {
 	return bloom.Stats{FillRatio: 1, FPR: 1}
 }
 
-// String describes g by its P, and by the size of the filter that it has loaded.
+// String describes g by its P and the size of its filter.
 func (g *Guard) String() string {
 	f := g.filter()
 	switch {
@@ -365,13 +354,10 @@ func (g *Guard) String() string {
 // LogValue returns what String returns; see [bloom.Filter.LogValue].
 func (g *Guard) LogValue() slog.Value { return slog.StringValue(g.String()) }
 
-// Rebuild calls Load. When Load has returned, look-ups use the new filter. Rebuild returns an error
-// if Load returns an error, or panics, or if ctx has ended when Load returns. Look-ups then
-// continue with the old filter. One load runs at a time: a second Rebuild waits until the first has
-// ended, or until ctx ends.
-//
-// Rebuild makes a filter of all keys. A replica.Replica has Refresh instead, which fetches only
-// changes.
+// Rebuild calls Load, and then lets look-ups use the new filter. It returns an error if Load
+// returns an error or panics, or if ctx has ended when Load returns: look-ups then continue with
+// the old filter. One load runs at a time: a second Rebuild waits until the first has ended, or
+// until ctx ends.
 func (g *Guard) Rebuild(ctx context.Context) (err error) {
 	g.checkMade("Rebuild")
 	select {
@@ -405,8 +391,8 @@ func (g *Guard) Rebuild(ctx context.Context) (err error) {
 	return nil
 }
 
-// publish makes next the filter of look-ups. Its load began at the given time. An insert that began
-// before publish adds its keys to next. An insert that begins later finds next in g.now.
+// publish makes next, whose load began at the given time, the filter of look-ups. An insert that
+// began before publish adds its keys to next; one that begins later finds next in g.now.
 func (g *Guard) publish(next *growing.Filter, began time.Time) {
 	memory := newMemory(g.cfg.Learn)
 	g.mu.Lock()
@@ -424,9 +410,9 @@ func (g *Guard) abandon() {
 	g.next = nil
 }
 
-// expected returns the number of keys to make the next filter for. A filter of package growing
-// for n keys has room for 12 standard deviations more, and begins a further layer when 1/32 of
-// its room is left. With room for 1/16 more keys than there are, a filter begins no further layer.
+// expected returns the number of keys to make the next filter for: 1/16 more than there are. A
+// filter of package growing for n keys has room for 12 standard deviations more, and begins a
+// further layer when 1/32 of its room is left, so this filter begins none.
 func (g *Guard) expected() uint64 {
 	f := g.filter()
 	if f == nil {
@@ -456,9 +442,9 @@ const (
 	longestPause = time.Minute
 )
 
-// Run rebuilds at once and then after each Every, until ctx ends. It returns ctx's error. If Every
-// is 0, Run returns nil after the first successful load. After a load that failed, Run tries
-// again: first after a tenth of a second, then after twice as long each time, up to a minute.
+// Run rebuilds immediately and then after each Every, until ctx ends. It returns ctx's error. If
+// Every is 0, Run returns nil after the first successful load. After a failed load, Run retries
+// after a tenth of a second, then after twice as long each time, up to a minute.
 func (g *Guard) Run(ctx context.Context) error {
 	again := firstPause
 	for {

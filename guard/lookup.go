@@ -10,17 +10,17 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
-// A Guard that learns remembers denials: keys that its filter reports as present and that its store
-// does not have. This is what keeps a denial from hiding a row:
+// A Guard that learns remembers denials: keys that its filter reports as present and its store does
+// not have. A denial cannot hide a row:
 //
-//   - The memory belongs to a load, and is published with its filter. So a row that a load found is
-//     in no memory of that load, unless a query after the load did not find it.
-//   - An insert removes its keys when it begins. Until it has ended, no key of its stripe is noted.
-//     A query that an insert of its stripe overtook is not noted either: the insert's row may be
-//     what the query missed.
+//   - The memory belongs to a load, and is published with its filter. A row that a load found
+//     is in no memory of that load, unless a query after the load did not find it.
+//   - An insert removes its keys when it begins. Until it has ended, no key of its stripe is
+//     noted. A query that an insert of its stripe overtook is not noted either: it may have
+//     missed the insert's row.
 //   - A query that began within a Lag of an insert's end, or of the load's end, is not noted.
-//   - A denial is a key and not a digest. Murmur3 can be inverted, so anybody can make a key that
-//     has a row's digest. Its denial must not be taken for the row's.
+//   - A denial is a key and not a digest. Murmur3 can be inverted, so anybody can make a key
+//     with a row's digest. Its denial must not be taken for the row's.
 type memory struct {
 	seed maphash.Seed
 	sets [][ways]denial // the sets of stripe 0, then those of stripe 1, and so on
@@ -35,9 +35,9 @@ type denial struct {
 const (
 	// stripes is the number of locks, and of parts of a memory.
 	stripes = 256
-	// ways is the number of denials in a set, the last one used first. A set is a cache line.
+	// ways is the number of denials in a set, the last used first. A set is a cache line.
 	ways = 4
-	// maxLearn is the largest Config.Learn. Such a memory takes a gibibyte.
+	// maxLearn is the largest Config.Learn. Such a memory has a gibibyte.
 	maxLearn = 1 << 26
 )
 
@@ -63,7 +63,7 @@ func (m *memory) set(h bloom.Hash) *[ways]denial {
 	return &m.sets[h2%stripes*perStripe+h1%perStripe]
 }
 
-// has reports whether m has d, whose digest is h. If it has, d becomes the first of its set.
+// has reports whether m has d, whose digest is h, and makes it the first of its set.
 func (m *memory) has(h bloom.Hash, d denial) bool {
 	set := m.set(h)
 	for i := range set {
@@ -76,7 +76,7 @@ func (m *memory) has(h bloom.Hash, d denial) bool {
 	return false
 }
 
-// note adds d, whose digest is h. It replaces the denial of its set that was not used for longest.
+// note adds d, whose digest is h, in place of its set's least recently used denial.
 func (m *memory) note(h bloom.Hash, d denial) {
 	if !m.has(h, d) {
 		set := m.set(h)
@@ -116,9 +116,9 @@ func (g *Guard) stripe(h bloom.Hash) *stripe {
 	return &g.stripes[h2%stripes]
 }
 
-// insertsBegin notes that an insert of hs begins, and removes its keys from the memory. A memory
-// that is published later has none of them, because the stripe has an insert under way by then. So
-// the memory is loaded while the stripe is locked.
+// insertsBegin notes that an insert of hs begins, and removes its keys from the memory. The memory
+// is loaded while the stripe is locked: one that is published later has none of these keys, because
+// the stripe has an insert under way by then.
 func (g *Guard) insertsBegin(hs []bloom.Hash) {
 	if g.cfg.Learn == 0 {
 		return
@@ -151,14 +151,13 @@ func (g *Guard) insertsEnd(hs []bloom.Hash) {
 }
 
 // Lookup reports whether the store has key. It calls query, and returns its results, unless the
-// filter says "certainly not", or the store has denied the key since the last load and no insert
-// of the key has begun since. In these two cases it returns false without an error.
+// filter says "certainly not", or the store has denied the key since the last load and no insert of
+// the key has begun since. In these two cases it returns false without an error.
 //
 // query reports whether the store has key, whoever asks. It must find every row that was committed
-// before Lookup was called, so it must not read in a transaction that is older. If it returns false
-// and no error, a Guard with a Config.Learn remembers the key. Otherwise the Guard remembers
-// nothing. Two Lookups of one key may call their queries in parallel. A panic in query passes
-// through.
+// before Lookup was called, so it must not read in an older transaction. If it returns false and no
+// error, a Guard with a Config.Learn remembers the key. Two Lookups of one key may call their
+// queries in parallel. A panic in query passes through.
 //
 // Before the first load has ended, Lookup always calls query. It does not retain key.
 func (g *Guard) Lookup(key []byte, query func() (found bool, err error)) (found bool, err error) {
@@ -225,7 +224,7 @@ func (s *stripe) ask(query func() (found bool, err error)) (found bool, err erro
 }
 
 // Counts counts the calls of Lookup by their outcome. Their number is the sum of Misses, Learned
-// and Queries. A query that is in neither Hits nor Denials has failed, or has not returned yet.
+// and Queries. A query in neither Hits nor Denials has failed, or has not returned yet.
 type Counts struct {
 	_ struct{}
 
@@ -237,8 +236,7 @@ type Counts struct {
 	Denials uint64 // queries that did not
 }
 
-// Counts returns the numbers of look-ups by Lookup since New. Package bloomprom makes metrics of
-// them.
+// Counts returns the numbers of Lookups since New. Package bloomprom makes metrics of them.
 func (g *Guard) Counts() Counts {
 	var c Counts
 	for i := range g.stripes {

@@ -1,18 +1,17 @@
 // Package keyed hashes keys with a secret, for filters whose keys an adversary may choose.
 //
-// Murmur3, which the Sum functions of package bloom compute, has no secret. So an adversary can
-// make millions of keys a second that have the same digest, or keys that set few bits. Filters
-// report such keys as present far more often than others. A [Hasher] computes SipHash-2-4 with a
-// 128-bit digest (Aumasson and Bernstein, SipHash: a fast short-input PRF, 2012). Without the
-// secret, an adversary can only try keys at random.
+// Murmur3, which the Sum functions of package bloom compute, has no secret. An adversary can make
+// millions of keys a second that have the same digest, or that set few bits, and that filters
+// report as present far more often than others. A [Hasher] computes SipHash-2-4 with a 128-bit
+// digest (Aumasson and Bernstein, SipHash: a fast short-input PRF, 2012). Without the secret, an
+// adversary can only try keys at random.
 //
 // The caller supplies 16 secret bytes, and passes the digests to AddHash and ContainsHash of any
 // filter. If a key has several fields, hash each with its length; see the example. Java's Funnels
 // cannot compute these digests.
 //
-// If keys are looked up with another secret than the one that they were added with, the filter
-// reports them as absent. [Hasher.Check] notices a wrong secret if [Hasher.Mark] marked the filter
-// when it was new.
+// With another secret than they were added with, keys are reported as absent. [Hasher.Check]
+// notices a wrong secret if [Hasher.Mark] marked the filter when it was new.
 package keyed
 
 import (
@@ -34,16 +33,16 @@ const SecretSize = 16
 // ErrSecret is wrapped by the error of [Hasher.Check].
 var ErrSecret = errors.New("keyed: the filter was not marked with this secret")
 
-// Hasher hashes keys with a secret. Many goroutines may use a Hasher at once. Make it with
-// [New]: the zero Hasher panics when it hashes. Packages fmt, log/slog and encoding/json
-// write a Hasher without its secret.
+// Hasher hashes keys with a secret. Many goroutines may use a Hasher. Make it with [New]: the zero
+// Hasher panics when it hashes. Packages fmt, log/slog and encoding/json write a Hasher without its
+// secret.
 type Hasher struct {
 	secret func() (k0, k1 uint64) // a function, because code that prints all fields cannot print it
 }
 
-// New returns a Hasher with the given secret. The secret should be random, such as 16
-// bytes of crypto/rand. Store it where only the filter's users can read it. New returns
-// an error unless the secret has [SecretSize] bytes. It does not retain secret.
+// New returns a Hasher with the given secret, which should be random, such as 16 bytes of
+// crypto/rand. Store it where only the filter's users can read it. New returns an error unless the
+// secret has [SecretSize] bytes. It does not retain secret.
 func New(secret []byte) (*Hasher, error) {
 	if len(secret) != SecretSize {
 		return nil, fmt.Errorf("keyed: a secret of %d bytes, not %d", len(secret), SecretSize)
@@ -58,8 +57,8 @@ func (h Hasher) Format(f fmt.State, _ rune) { io.WriteString(f, "keyed.Hasher") 
 // LogValue implements slog.LogValuer. It returns "keyed.Hasher".
 func (h Hasher) LogValue() slog.Value { return slog.StringValue("keyed.Hasher") }
 
-// Sum returns the digest of key. It is the same for the same secret on every platform
-// and in every version of this package. It does not retain key.
+// Sum returns the digest of key, the same for the same secret on every platform and in every
+// version of this package. It does not retain key.
 func (h *Hasher) Sum(key []byte) bloom.Hash {
 	if h.secret == nil {
 		panic("keyed: use of a zero Hasher: make it with New")
@@ -73,8 +72,8 @@ func (h *Hasher) SumString(key string) bloom.Hash {
 	return h.Sum(unsafe.Slice(unsafe.StringData(key), len(key)))
 }
 
-// marks is the number of keys that Mark adds. If a filter has a false-positive rate of p, Check
-// with a wrong secret returns nil with a probability of p^marks.
+// marks is the number of keys that Mark adds. At a false-positive rate of p, Check with a wrong
+// secret returns nil with a probability of p^marks.
 const marks = 8
 
 // mark returns the digest of the i-th key that Mark adds.
@@ -82,9 +81,9 @@ func (h *Hasher) mark(i int) bloom.Hash {
 	return h.SumString("github.com/seed79a3ff49/bloom/keyed: mark").Salt(uint64(i))
 }
 
-// Mark adds 8 keys to a new filter. [Hasher.Check] recognises the secret by these keys. Make the
-// filter for 8 more keys than it is to hold. A filter that forgets keys, such as a window.Filter,
-// forgets the mark, too.
+// Mark adds 8 keys to a new filter, by which [Hasher.Check] recognises the secret. Make the filter
+// for 8 more keys than it is to hold. A filter that forgets keys, such as a window.Filter, also
+// forgets the mark.
 func (h *Hasher) Mark(set bloom.Set) {
 	for i := range marks {
 		set.AddHash(h.mark(i))
@@ -92,8 +91,8 @@ func (h *Hasher) Mark(set bloom.Set) {
 }
 
 // Check returns an error that wraps [ErrSecret] unless set was marked with h's secret. If set has
-// another mark or none, Check still returns nil with a probability of p^8: p is the false-positive
-// rate of set.
+// another mark or none, Check still returns nil with a probability of p^8, where p is the
+// false-positive rate of set.
 func (h *Hasher) Check(set bloom.Set) error {
 	for i := range marks {
 		if !set.ContainsHash(h.mark(i)) {

@@ -1,7 +1,6 @@
-// Package fold replaces each letter by one representative of its forms, such as Σ and ς by σ.
-// The representative is that of Unicode's simple case folding (the statuses C and S of its file
-// CaseFolding.txt). Keys in files depend on it, so the version of Unicode is fixed, and Go's own
-// tables, which change with Go, are not used.
+// Package fold replaces each letter by one representative of its forms, such as Σ and ς by σ, as in
+// Unicode's simple case folding (the statuses C and S of its file CaseFolding.txt). Keys in files
+// depend on it, so the version of Unicode is fixed; Go's own tables change with Go.
 package fold
 
 import (
@@ -14,9 +13,9 @@ import (
 // Version is the version of Unicode.
 const Version = "15.0.0"
 
-// Table has all characters that folding changes, in ascending order, as runs between white space.
-// A run such as 100-12e/2+1 has the first and the last character in hexadecimal, the step from one
-// to the next, and what folding adds to each of them, in decimal. The last is left out if it is the
+// Table has all characters that folding changes, in ascending order, as runs between white space. A
+// run such as 100-12e/2+1 has the first and the last character in hexadecimal, the step from one to
+// the next, and what folding adds to each of them, in decimal. The last is left out if it is the
 // first, and the step if it is 1. The readers in contrib/readers have the same table.
 //
 //go:embed fold.txt
@@ -66,9 +65,9 @@ func Rune(r rune) rune {
 	return r
 }
 
-// Append appends text to dst, with the representative of each character. It leaves bytes that are
-// not UTF-8 as they are. At most half as many bytes again are appended as text has: Ⱥ has two
-// bytes, and ⱥ has three.
+// Append appends text to dst, with the representative of each character, and bytes that are not
+// UTF-8 as they are. The result may be up to half as long again as text: Ⱥ has two bytes, and ⱥ has
+// three.
 func Append(dst, text []byte) []byte {
 	for i := 0; i < len(text); {
 		if c := text[i]; c < utf8.RuneSelf {

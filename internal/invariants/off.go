@@ -2,5 +2,5 @@
 
 package invariants
 
-// On says that types check themselves.
+// On reports whether types check themselves.
 const On = false

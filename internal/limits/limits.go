@@ -3,7 +3,7 @@ package limits
 
 const (
 	// BlockedRate is the least rate of a blocked filter. Four lines reach it with 18 % more memory
-	// than a classic filter. Each further factor of ten costs more than the one before.
+	// than a classic filter; each further factor of ten costs more.
 	BlockedRate = 1e-12
 
 	// GrowingRate is the least rate of a growing filter.
@@ -12,7 +12,7 @@ const (
 	// GrowingKeys is the largest number of keys of a growing filter.
 	GrowingKeys = 1 << 40
 
-	// CuckooRate and MostCuckooRate are the least and the largest rate of a cuckoo filter.
+	// CuckooRate and MostCuckooRate bound the rate of a cuckoo filter.
 	CuckooRate     = 1e-9
 	MostCuckooRate = 0.1
 )

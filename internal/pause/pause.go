@@ -1,4 +1,4 @@
-// Package pause has the pauses between things that many processes do again and again.
+// Package pause has the pauses between things that many processes repeat.
 package pause
 
 import (
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Spread returns a pause that is up to a tenth longer or shorter than d, so that processes which
-// began together spread out.
+// Spread returns a pause up to a tenth longer or shorter than d, so that processes which began
+// together spread out.
 func Spread(d time.Duration) time.Duration {
 	spread := float64(d) * (0.9 + 0.2*rand.Float64())
 	if spread >= math.MaxInt64 { // the conversion would overflow
