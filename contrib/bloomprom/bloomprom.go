@@ -1,8 +1,8 @@
-// Package bloomprom publishes the figures of Bloom filters as Prometheus metrics: how
-// full a filter is, and how often it was right.
+// Package bloomprom publishes the figures of Bloom filters as Prometheus metrics: how full a filter
+// is, and how often it was right.
 //
-// A [FilterCollector] collects the figures of a filter, and [NewGuardCollector] makes a collector of
-// the look-ups of a guard.Guard:
+// A [FilterCollector] collects the figures of a filter, and [NewGuardCollector] makes a collector
+// of the look-ups of a guard.Guard:
 //
 //	registry.MustRegister(
 //		bloomprom.NewFilterCollector("users", users.Stats),
@@ -28,9 +28,9 @@
 //	  sum by (filter) (rate(bloom_lookups_total{result=~"false_positive|learned"}[5m]))
 //	/ sum by (filter) (rate(bloom_lookups_total{result!="hit"}[5m]))
 //
-// If it stays well above bloom_filter_false_positive_rate, the same few keys are looked up again
-// and again, or somebody chooses keys that collide: see package keyed. A guard.Guard can learn such
-// keys. Those that it has learned reach the database no more.
+// If it stays well above bloom_filter_false_positive_rate, the same few keys are looked up
+// repeatedly, or somebody chooses keys that collide: see package keyed. A guard.Guard can learn
+// such keys, which then no longer reach the database.
 package bloomprom
 
 import (
@@ -53,9 +53,9 @@ type FilterCollector struct {
 
 // NewFilterCollector returns a collector of the figures that stats returns, such as the method
 // Stats of a guard.Guard, a [bloom.SyncFilter] or a replica.Replica. Each scrape calls stats once,
-// while the filter is in use. A [bloom.Filter] must not be read while it is written to. If another
-// filter may replace this one later, or if there is none yet, pass a function that finds the
-// filter. The function returns a zero Stats if there is none.
+// while the filter is in use; a [bloom.Filter] must not be written to meanwhile. If there is no
+// filter yet, or another may replace it, pass a function that finds the filter, and returns a zero
+// Stats if there is none.
 //
 // It panics if stats is nil.
 func NewFilterCollector(name string, stats func() bloom.Stats) *FilterCollector {
@@ -95,9 +95,9 @@ func (f *FilterCollector) Collect(ch chan<- prometheus.Metric) {
 	send(f.rate, s.FPR)
 }
 
-// NewReachCollector returns a collector of the time for which a window remembers every key. reach
-// returns that time, such as the method Reach of a window.Filter. Each scrape calls it once. If the
-// time is less than the window's Span, more keys came than the window was made for.
+// NewReachCollector returns a collector of the time for which a window remembers every key. Each
+// scrape calls reach once, such as the method Reach of a window.Filter. If the time is less than
+// the window's Span, more keys came than the window was made for.
 //
 // It panics if reach is nil.
 func NewReachCollector(name string, reach func() time.Duration) prometheus.Collector {
@@ -111,10 +111,10 @@ func NewReachCollector(name string, reach func() time.Duration) prometheus.Colle
 	}, func() float64 { return reach().Seconds() })
 }
 
-// NewGuardCollector returns a collector of the look-ups of a guard.Guard. counts is its method
-// Counts. Each scrape calls it once. A guard that answers from its filter is a miss. A guard that
-// answers from what it has learned is learned. A query that finds its key is a hit, and one that
-// does not is a false_positive, also before the first load.
+// NewGuardCollector returns a collector of the look-ups of a guard.Guard. Each scrape calls counts,
+// its method Counts, once. An answer from the filter is a miss, and one from what the guard has
+// learned is learned. A query that finds its key is a hit, and one that does not is a
+// false_positive, also before the first load.
 //
 // It panics if counts is nil.
 func NewGuardCollector(name string, counts func() guard.Counts) prometheus.Collector {
@@ -147,7 +147,7 @@ func (g *guardCollector) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(g.queries, prometheus.CounterValue, queries)
 }
 
-// lookupsDesc describes the look-ups of the filter with that name.
+// lookupsDesc describes the look-ups of the named filter.
 func lookupsDesc(name string) *prometheus.Desc {
 	return prometheus.NewDesc("bloom_lookups_total", "Look-ups, by their result.",
 		[]string{"result"}, prometheus.Labels{"filter": name})
@@ -175,16 +175,16 @@ func sendLookups(ch chan<- prometheus.Metric, desc *prometheus.Desc, counts map[
 //	}
 //	return value, err
 //
-// It is a prometheus.Collector and an expvar.Var of the counts. Make it with [NewLookups]. The zero
-// Lookups counts, too, but panics when it is registered as a collector. Many goroutines may use a
-// Lookups concurrently. It must not be copied.
+// It is a prometheus.Collector and an expvar.Var of the counts. Make it with [NewLookups]: the zero
+// Lookups counts, but panics when it is registered as a collector. Many goroutines may use a
+// Lookups. It must not be copied.
 type Lookups struct {
 	_                            [0]func() // not comparable
 	hits, misses, falsePositives atomic.Uint64
 	desc                         *prometheus.Desc
 }
 
-// NewLookups returns a Lookups that has counted nothing, for the filter with that name.
+// NewLookups returns a Lookups for the named filter, with counts of 0.
 func NewLookups(name string) *Lookups {
 	return &Lookups{desc: lookupsDesc(name)}
 }
@@ -192,7 +192,7 @@ func NewLookups(name string) *Lookups {
 // Hit counts a key that the filter and the database contain.
 func (l *Lookups) Hit() { l.hits.Add(1) }
 
-// Miss counts a key that the filter does not contain. It is certainly absent.
+// Miss counts a key that the filter does not contain.
 func (l *Lookups) Miss() { l.misses.Add(1) }
 
 // FalsePositive counts a key that the filter contains and the database does not.

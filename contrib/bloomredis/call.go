@@ -25,8 +25,8 @@ func (c caller) errorf(format string, args ...any) error {
 	return fmt.Errorf("bloomredis: key %q: "+format, append([]any{c.key}, args...)...)
 }
 
-// noString returns err, or a better error if the key to open holds no string, or a key beside it
-// is of another type.
+// noString returns err, or a better error if the key to open holds no string, or a key beside it is
+// of another type.
 func (c caller) noString(err error) error {
 	if replied(err, "WRONGTYPE") {
 		return c.errorf("%w: it holds no string, or a key beside it is of another type",
@@ -47,7 +47,7 @@ func (c caller) beside(name string) (string, error) {
 }
 
 // read sends commands that only read, in one round trip. After an error the commands must not be
-// used, because some may still be under way.
+// used: some may still be under way.
 func (c caller) read(ctx context.Context, cmds ...redis.Cmder) error {
 	return c.do(ctx, func() error {
 		pipe := c.client.Pipeline()
@@ -62,10 +62,10 @@ func (c caller) read(ctx context.Context, cmds ...redis.Cmder) error {
 // script is a Lua script of Redis.
 type script struct {
 	source, sha string
-	// repeats permits the client to send the script again by itself if it does not know whether
-	// the script has run. It is never set for a script of several keys. For these a cluster may
-	// answer TRYAGAIN. If it does so to one command of a pipeline, and answers MOVED to another,
-	// go-redis 9.22 sends the other twice.
+	// repeats permits the client to resend the script if it does not know whether the script has
+	// run. It is never set for a script of several keys, for which a cluster may answer TRYAGAIN:
+	// if it does so to one command of a pipeline, and answers MOVED to another, go-redis 9.22 sends
+	// the other twice.
 	repeats bool
 }
 
@@ -73,7 +73,8 @@ func newScript(source string) script {
 	return script{source, redis.NewScript(source).Hash(), false}
 }
 
-// repeatable returns s with repeats set. If s runs again, it must have the same effect and answer.
+// repeatable returns s with repeats set, for a script that may run twice with the same effect and
+// answer.
 func (s script) repeatable() script {
 	s.repeats = true
 	return s
@@ -97,10 +98,10 @@ type call struct {
 	answers []bool       // an answer for each key
 }
 
-// run runs a script once for each of calls, in their order and in one round trip. After an error
-// the replies must not be used, because some calls may still be under way.
+// run runs a script once for each of calls, in order and in one round trip. After an error the
+// replies must not be used: some calls may still be under way.
 func (c caller) run(ctx context.Context, s script, calls ...*call) error {
-	// If there are several calls, the first one loads the script for the others.
+	// The first of several calls loads the script for the others.
 	load := len(calls) > 1
 	return c.do(ctx, func() (err error) {
 		for {
@@ -113,8 +114,8 @@ func (c caller) run(ctx context.Context, s script, calls ...*call) error {
 	})
 }
 
-// send sends calls in one round trip. If load is true, it sends the script's source with the first
-// call. It returns the calls that have not run, and the error of the first of them.
+// send sends calls in one round trip, with the script's source in the first if load is true. It
+// returns the calls that have not run, and the error of the first of them.
 func (c caller) send(
 	ctx context.Context, s script, calls []*call, load bool,
 ) (again []*call, err error) {
@@ -153,7 +154,7 @@ func (c caller) send(
 	return again, err
 }
 
-// noRetry is a command that the client does not send again by itself.
+// noRetry is a command that the client does not resend by itself.
 type noRetry struct{ *redis.Cmd }
 
 func (noRetry) NoRetry() bool { return true }
@@ -169,7 +170,7 @@ func replied(err error, word string) bool {
 }
 
 // refused reports whether err is a reply that refuses a command for now. The command has changed
-// nothing, so it can be sent again. If a server refuses a write of a script, it is the first one.
+// nothing and can be resent: if a server refuses a write of a script, it is the first one.
 func refused(err error) bool {
 	return slices.ContainsFunc(refusals, func(word string) bool { return replied(err, word) })
 }
@@ -178,8 +179,7 @@ var refusals = []string{
 	"TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "READONLY", "MOVED", "ASK", "BUSY",
 }
 
-// patience is the number of times that a refused command is sent again. All tries take about 4
-// seconds.
+// patience is the number of times that a refused command is resent, within about 4 seconds.
 const patience = 12
 
 // after is time.After. Tests replace it.
@@ -187,7 +187,7 @@ var after = time.After
 
 const errNotOpen = "bloomredis: the client is nil, or the value was made without Open"
 
-// do calls send, and calls it again while the server refuses it for now. It returns early when ctx
+// do calls send, and repeats it while the server refuses it for now. It returns early when ctx
 // ends: the client itself may heed only the deadline of ctx, or ignore ctx.
 func (c caller) do(ctx context.Context, send func() error) error {
 	if c.client == nil {
@@ -234,8 +234,8 @@ func nonce() string {
 	return string(b[:])
 }
 
-// scan copies the values of a script's reply to the variables to which dst points. It returns false
-// if their number or one of their types differs.
+// scan copies the values of a script's reply to the variables that dst points to. It returns false
+// if their number or a type differs.
 func scan(reply any, dst ...any) bool {
 	values, _ := reply.([]any)
 	if len(values) != len(dst) {

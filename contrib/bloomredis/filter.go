@@ -19,10 +19,10 @@ import (
 const (
 	maxSize = 512 << 20 // the bytes that a Redis string has room for
 	// chunk is the number of keys in a command or a script. Redis serves other clients between
-	// commands. With 256 keys the others waited twice as long, and a batch took no less time.
+	// commands: with 256 keys these waited twice as long, and a batch was no faster.
 	chunk = 128
-	// tripBits is the number of bits of keys in a round trip. It bounds the memory for a round
-	// trip. It also bounds the time, because the client's ReadTimeout is for a whole round trip.
+	// tripBits is the number of bits of keys in a round trip. It bounds memory and time: the
+	// client's ReadTimeout is for a whole round trip.
 	tripBits = 1 << 17
 	// counted is the number of bytes in which a command counts bits. Redis serves other clients
 	// between commands.
@@ -30,20 +30,20 @@ const (
 )
 
 // ErrLost is wrapped by every error which means that a key no longer holds the filter that was
-// opened. The filter was deleted, evicted, cut, overwritten or created anew, or the server came
-// back without it. A lost filter never reports a key as absent. One loss is not noticed: a client
-// sets, renames or restores another filter of the same parameters to its place.
+// opened: it was deleted, evicted, cut, overwritten or replaced, or the server came back without
+// it. A lost filter never reports a key as absent. One loss is not noticed: a client sets, renames
+// or restores another filter of the same parameters to its place.
 //
-// A [Filter] or [Sharded] stays lost until Reopen, because a new one lacks the keys of the
-// old one. The program that calls Reopen adds the keys again. A [Window] begins anew by itself.
+// A [Filter] or [Sharded] stays lost until Reopen, because a new one lacks the keys of the old one.
+// The program that calls Reopen adds the keys again. A [Window] starts over by itself.
 var ErrLost = errors.New("bloomredis: the filter that was opened is lost")
 
-// Filter is a filter in Redis. Many goroutines may call its methods concurrently, and any number of
-// processes may share the key.
+// Filter is a filter in Redis. Many goroutines may call its methods, and any number of processes
+// may share the key.
 //
 // Every call ends when its context does, even if the client was made without ContextTimeoutEnabled.
-// A server refuses a call for now if it is loading or moving keys, or runs a long script. Then it
-// is asked again for some four seconds.
+// If a server refuses a call for now, because it is loading, moves keys or runs a long script, the
+// call is retried for about four seconds.
 type Filter struct {
 	_ [0]func() // not comparable
 	keyMethods
@@ -59,17 +59,16 @@ type Filter struct {
 
 // Open returns the filter under key, for n expected keys at false-positive rate p as in
 // [bloom.New]. If there is no such key, Open creates the filter. If several processes race, one of
-// them creates it, and all use it. If there is a filter of other parameters, the error wraps
-// [bloom.ErrMismatch]. If there is any other value, the error wraps [bloom.ErrFormat]. If a newer
-// version of this package made the value, the error also wraps [bloom.ErrVersion]. Open never
-// changes such a value.
+// them creates it, and all use it. The error wraps [bloom.ErrMismatch] if there is a filter with
+// other parameters, and [bloom.ErrFormat] if there is any other value, with [bloom.ErrVersion] if a
+// newer version of this package made that. Open never changes such a value.
 //
-// A Redis string has room for 512 MB. That is the filter of some 448 million keys at 1 %. For more
-// keys see [Sharded]. Redis serves no other client while it clears the memory of a new filter. The
-// larger the filter, the longer that takes.
+// A Redis string has room for 512 MB: some 448 million keys at 1 %. For more keys see [Sharded].
+// Redis serves no other client while it clears the memory of a new filter, the longer the larger it
+// is.
 //
-// On a cluster the part of key in braces, if any, decides its hash slot, as
-// always. A key with a closing brace but without such a part is an error.
+// On a cluster the part of key in braces, if any, decides its hash slot, as always. A key with a
+// closing brace but without such a part is an error.
 func Open(
 	ctx context.Context, client redis.UniversalClient, key string, n uint64, p float64,
 ) (*Filter, error) {
@@ -80,9 +79,9 @@ func Open(
 	return open(ctx, client, key, params, &kept{bloom.Info{N: n, P: p}, 0})
 }
 
-// OpenExisting returns the filter under key, whatever its parameters are. The
-// error wraps [redis.Nil] if there is no such key, and [bloom.ErrFormat] if it
-// holds anything but a filter. OpenExisting only reads.
+// OpenExisting returns the filter under key, whatever its parameters. The error wraps [redis.Nil]
+// if there is no such key, and [bloom.ErrFormat] if it holds something other than a filter.
+// OpenExisting only reads.
 func OpenExisting(ctx context.Context, client redis.UniversalClient, key string) (*Filter, error) {
 	return open(ctx, client, key, header{}, nil)
 }
@@ -110,13 +109,13 @@ func open(
 	return f, nil
 }
 
-// Reopen opens the filter that is now under the key, or makes a new one as [Open] did. Until then
-// all calls of a filter that was lost return errors that wrap [ErrLost]. A new filter contains
-// nothing, so the caller adds the keys again. If only the small key of the identity is gone, Reopen
-// makes that anew, and the filter keeps its keys. Reopen changes nothing if the filter is not lost.
+// Reopen opens the filter that is now under the key, or makes one as [Open] did. Until then all
+// calls of a lost filter return errors that wrap [ErrLost]. A new filter contains nothing: the
+// caller adds the keys again. If only the small key of the identity is gone, Reopen restores that,
+// and the filter keeps its keys. Reopen changes nothing if the filter is not lost.
 //
-// If the key now holds anything else, Reopen returns an error as Open does, and f stays lost. If
-// [OpenExisting] returned f, Reopen makes no filter. Its error wraps [redis.Nil] if there is none.
+// If the key now holds something else, Reopen returns an error as Open does, and f stays lost. If
+// [OpenExisting] returned f, Reopen makes no filter: its error wraps [redis.Nil] if there is none.
 func (f *Filter) Reopen(ctx context.Context) error {
 	kind := redis.NewStatusCmd(ctx, "TYPE", f.key)
 	is, err := f.sealed(ctx, kind)
@@ -150,8 +149,8 @@ func (f *Filter) Reopen(ctx context.Context) error {
 	return nil
 }
 
-// lacksIdentity reports whether the string must get an identity. It is the filter that f expects,
-// but the key of its identity is gone. A filter that others created has no identity. It needs one
+// lacksIdentity reports whether the string must get an identity: it is the filter that f expects,
+// but the key of its identity is gone. A filter that others created has no identity, and needs one
 // only if it is a shard.
 func (f *Filter) lacksIdentity(is content) bool {
 	if f.anew == nil || is.identity != "" || is.header != f.params.bytes() {
@@ -161,7 +160,7 @@ func (f *Filter) lacksIdentity(is content) bool {
 	return f.anew.Shards > 0 || had != nil && *had != noID
 }
 
-// create makes the filter or the identity that is missing. It returns the content afterwards.
+// create makes the missing filter or identity, and returns the content afterwards.
 func (f *Filter) create(ctx context.Context) (is content, err error) {
 	if f.anew == nil {
 		return is, f.errorf("there is no filter: %w", redis.Nil)
@@ -218,22 +217,22 @@ func (f *Filter) K() int { return f.params.k }
 // that in addition.
 func (f *Filter) SizeBytes() int64 { return f.params.size() }
 
-// String names the key and the parameters. It asks no server.
+// String names the key and the parameters. It sends no command.
 func (f *Filter) String() string {
 	return fmt.Sprintf("bloomredis.Filter(%q, %v)", f.key, f.params)
 }
 
-// Info returns the Info that Redis keeps with the filter. N and P are those of the [Open] that
-// created it. SetInfo and Merge add fields. The Info is zero for a filter that others created.
+// Info returns the Info that Redis keeps with the filter, with N and P of the [Open] that created
+// it, and what SetInfo and Merge added. It is zero for a filter that others created.
 func (f *Filter) Info(ctx context.Context) (bloom.Info, error) {
 	i, err := f.readWhole(ctx, f.opened())
 	return i.Info, err
 }
 
-// SetInfo adds the fields of i that are not zero to the Info that Redis keeps, for all
-// processes. If the filter has another N, P or Hash, SetInfo changes nothing and returns an error
-// that wraps [bloom.ErrMismatch]. So processes that hash keys in different ways notice it, if each
-// of them calls SetInfo after Open. SetInfo refuses an Info that no file can have.
+// SetInfo copies i's non-zero fields to the Info that Redis keeps, for all processes. If the filter
+// has another N, P or Hash, SetInfo changes nothing and returns an error that wraps
+// [bloom.ErrMismatch]. If each process calls SetInfo after Open, those that hash keys in different
+// ways notice it. SetInfo refuses an Info that no file can have.
 func (f *Filter) SetInfo(ctx context.Context, i bloom.Info) error {
 	if err := f.checkInfo(i); err != nil {
 		return err
@@ -256,7 +255,8 @@ func (f *Filter) SetInfo(ctx context.Context, i bloom.Info) error {
 	}
 }
 
-// checkInfo returns an error if no file can have the Info i: a Snapshot with it could not be saved.
+// checkInfo returns an error if no file can have the Info i, because a Snapshot with it could not
+// be saved.
 func (f *Filter) checkInfo(i bloom.Info) error {
 	g := bloom.Must(blocked.NewSize(1, 1)) // has no form without an Info
 	g.SetInfo(i)
@@ -266,8 +266,8 @@ func (f *Filter) checkInfo(i bloom.Info) error {
 	return nil
 }
 
-// takeOver sets a field that is zero to want. It returns false if field and want differ, and
-// neither is zero.
+// takeOver sets a zero field to want. It returns false if field and want differ, and neither is
+// zero.
 func takeOver[T comparable](field *T, want T) bool {
 	*field = cmp.Or(*field, want)
 	return want == *field || want == *new(T)
@@ -280,8 +280,7 @@ type content struct {
 	identity string // the value of the identity's key
 }
 
-// unlike returns the error for a string that is not the expected one. begins is its beginning, and
-// size its length.
+// unlike returns the error for an unexpected string of the given beginning and length.
 func (c caller) unlike(begins string, size int64) error {
 	err := new(bloom.Filter).UnmarshalBinary([]byte(begins))
 	if errors.Is(err, bloom.ErrVersion) {
@@ -303,8 +302,8 @@ func describe(begins string, size int64) string {
 		size, header)
 }
 
-// sealed sends commands that read the string, and after them commands that tell what the string is.
-// If these still find the filter, the answers before are right.
+// sealed sends commands that read the string, and after them commands that tell what the string is:
+// if these still find the filter, the answers before are right.
 func (f *Filter) sealed(ctx context.Context, cmds ...redis.Cmder) (content, error) {
 	header := redis.NewStringCmd(ctx, "GETRANGE", f.key, 0, headerSize-1)
 	size := redis.NewIntCmd(ctx, "STRLEN", f.key)
@@ -317,7 +316,7 @@ func (f *Filter) sealed(ctx context.Context, cmds ...redis.Cmder) (content, erro
 }
 
 // readWhole sends commands that read the string. It returns an error unless the string is still the
-// whole filter with this id. An empty id stands for any id.
+// whole filter with this id, or any id if id is empty.
 func (f *Filter) readWhole(ctx context.Context, id string, cmds ...redis.Cmder) (identity, error) {
 	is, err := f.sealed(ctx, cmds...)
 	if err != nil {
@@ -327,7 +326,7 @@ func (f *Filter) readWhole(ctx context.Context, id string, cmds ...redis.Cmder) 
 }
 
 // check returns the identity of a string. It returns an error unless the string is the whole filter
-// with this id. An empty id stands for any id.
+// with this id, or any id if id is empty.
 func (f *Filter) check(is content, id string) (identity, error) {
 	i, err := f.parseIdentity(is.identity)
 	same, whole := is.header == f.params.bytes(), is.size == f.params.size()
@@ -356,8 +355,8 @@ func (f *Filter) change(ctx context.Context, s script, keys []string, args ...an
 	return f.answer(c.reply, id)
 }
 
-// answer returns a script's reply if it is a string. Another reply means that the script did not
-// find the filter with this id, and is an error.
+// answer returns a script's reply if it is a string. Any other means that the script did not find
+// the filter with this id, and is an error.
 func (f *Filter) answer(reply any, id string) (string, error) {
 	if answer, ok := reply.(string); ok {
 		return answer, nil
@@ -439,8 +438,8 @@ func (f *Filter) contains(ctx context.Context, hs []bloom.Hash) ([]bool, error) 
 	})
 }
 
-// Stats counts the filter's bits in Redis, without downloading it. Redis serves other clients in
-// between. The time is in proportion to the filter's size.
+// Stats counts the filter's bits in Redis, without downloading it, in time proportional to the
+// filter's size. Redis serves other clients in between.
 func (f *Filter) Stats(ctx context.Context) (bloom.Stats, error) {
 	id := f.opened()
 	count := uint64(0)
@@ -454,8 +453,8 @@ func (f *Filter) Stats(ctx context.Context) (bloom.Stats, error) {
 	return bloom.StatsOf(f.M(), f.K(), count), nil
 }
 
-// Reset removes all keys, for all processes. Replicas follow. A token that [Filter.AddOnce] used
-// before Reset is a new one after it.
+// Reset removes all keys, for all processes and replicas. A token that [Filter.AddOnce] used before
+// Reset is a new one after it.
 func (f *Filter) Reset(ctx context.Context) error {
 	_, err := f.change(ctx, resetScript, f.keys(), nonce())
 	return err

@@ -28,15 +28,14 @@ func (k *keyMethods) store() store {
 	return k.in
 }
 
-// Add adds key in one round trip, and reports whether key was new: true means that it
-// certainly was, false that it probably was added before, by any process. Of all clients
-// that add a new key together, at most one call returns true.
+// Add adds key in one round trip, and reports whether key was new: true means that it certainly
+// was, false that it probably was added before, by any process. Of all clients that add a new key
+// together, at most one call returns true.
 //
-// With an error Add returns false. The key may have been added or not. Do not repeat the
-// call: if the first one arrived, the second returns false, and a job that runs only after
-// true never runs. Either go on as if key were new, which may run a job twice, or use
-// AddOnce, which can be repeated. Add is never sent again once it may have arrived,
-// whatever the client's MaxRetries.
+// With an error Add returns false, and the key may have been added or not. Do not repeat the call:
+// if the first one arrived, the second returns false, and a job that runs only after true never
+// runs. Either go on as if key were new, which may run a job twice, or use AddOnce, which can be
+// repeated. Add is never resent once it may have arrived, whatever the client's MaxRetries.
 func (k *keyMethods) Add(ctx context.Context, key []byte) (bool, error) {
 	return k.AddHash(ctx, bloom.Sum(key))
 }
@@ -54,12 +53,12 @@ func (k *keyMethods) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
 }
 
 // AddBatch adds hs in order and sets added[i] to what Add of hs[i] would return. A nil added
-// discards the results. AddBatch panics if any other added is shorter than hs. With an error
-// it sets all results to false, and any of hs may have been added or not.
+// discards the results. AddBatch panics if any other added is shorter than hs. With an error it
+// sets all results to false, and any of hs may have been added or not.
 //
 // A round trip has up to 131,072/K keys of a Filter, which is 18,724 at a rate of 1 %, and up to
-// 8,192 keys of a Window. A Sharded asks all its shards in parallel. If the server refuses keys for
-// now, they are sent again after the others.
+// 8,192 keys of a Window. A Sharded asks all its shards in parallel. Keys that the server refuses
+// for now are resent after the others.
 func (k *keyMethods) AddBatch(ctx context.Context, added []bool, hs []bloom.Hash) error {
 	if added != nil {
 		checkRoom(added, hs)
@@ -78,14 +77,14 @@ func checkRoom(dst []bool, hs []bloom.Hash) {
 }
 
 // AddOnce is an AddBatch that can be repeated. For five minutes, a call with the token and the keys
-// of an earlier call gives the same answer, and changes nothing. So after an error the caller makes
-// the same call again, until there is no error. The client sends AddOnce only once, as it does Add,
-// whatever its MaxRetries. A repetition after five minutes acts as an AddBatch.
+// of an earlier call gives the same answer, and changes nothing; later it acts as an AddBatch.
+// After an error the caller repeats the call until there is none. The client sends AddOnce only
+// once, as it does Add, whatever its MaxRetries.
 //
-// A token belongs to one caller and one piece of its work. If two callers use the same token, both
+// A token belongs to one caller and one piece of its work: two callers that use the same token both
 // learn that a key is new. A good token is the name of a process with a number. Redis keeps some
 // 150 bytes for a token, or for each 128 keys of a token with more. While a cluster moves the key's
-// slot, it refuses AddOnce for now. Then AddOnce is sent again, as any refused call is.
+// slot, it refuses AddOnce for now, and AddOnce is retried as any refused call is.
 func (k *keyMethods) AddOnce(ctx context.Context, token string, hs ...bloom.Hash) ([]bool, error) {
 	in := k.store()
 	token, err := tokenOf(token, hs)
@@ -96,8 +95,7 @@ func (k *keyMethods) AddOnce(ctx context.Context, token string, hs ...bloom.Hash
 }
 
 // Contains reports, in one round trip, whether key may have been added, by any process. False is
-// certain. With an error Contains returns true, because a filter that does not answer may have the
-// key.
+// certain. With an error Contains returns true.
 func (k *keyMethods) Contains(ctx context.Context, key []byte) (bool, error) {
 	return k.ContainsHash(ctx, bloom.Sum(key))
 }
@@ -129,9 +127,9 @@ func (k *keyMethods) ContainsBatch(ctx context.Context, found []bool, hs []bloom
 	return nil
 }
 
-// batch divides hs into trips of at most trip keys, and each trip into calls. A call has at most
-// chunk keys, all of the same place. For each trip batch calls do, which sets the answers of the
-// calls. It returns all answers in the order of hs.
+// batch divides hs into trips of at most trip keys, and each trip into calls of at most chunk keys,
+// all of the same place. For each trip batch calls do, which sets the answers of the calls. It
+// returns all answers in the order of hs.
 func batch(
 	hs []bloom.Hash, trip, chunk int, place func(bloom.Hash) int, do func([]*call) error,
 ) ([]bool, error) {
@@ -179,7 +177,7 @@ func ones(answers string) []bool {
 }
 
 // rememberFor is how long the key of a token holds the answer of a script. A script writes this key
-// first. So if the server refuses that write, nothing has changed.
+// first: if the server refuses that write, nothing has changed.
 const rememberFor = `'PX', 300000`
 
 // tokenOf returns a text that is the same only for calls with the same token and the same keys.
@@ -187,7 +185,7 @@ func tokenOf(token string, hs []bloom.Hash) (string, error) {
 	if token == "" {
 		return "", errors.New("bloomredis: token is empty")
 	}
-	// The number of keys comes first. Otherwise the beginning of a token could pass for keys.
+	// The number of keys comes first, so that the beginning of a token cannot pass for keys.
 	b := binary.BigEndian.AppendUint64(nil, uint64(len(hs)))
 	for _, h := range hs {
 		b = appendDigest(b, h)
@@ -201,8 +199,8 @@ func appendDigest(b []byte, h bloom.Hash) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, h1), h2)
 }
 
-// keysFor returns names. If there is a token, it appends the key for the answer of a call. number
-// is the number of the call in its batch.
+// keysFor returns names and, if there is a token, the key for the answer of a call. number is the
+// number of the call in its batch.
 func (c caller) keysFor(names []string, token string, number int) ([]string, error) {
 	if token == "" {
 		return names, nil

@@ -14,14 +14,14 @@ import (
 // uploadTime is how long Redis keeps an upload after its last part.
 const uploadTime = 10 * time.Minute
 
-// Merge adds all keys of g in one step. Keys that others add at the same time are not lost. Both
-// filters must have the same M, K and Strategy, and the same Hash in their Infos if both have one.
-// Otherwise the error wraps [bloom.ErrMismatch]. The filter takes over g's Hash if it has none.
-// Nothing may write to g while Merge runs. If Merge returns an error, g may have been merged or
-// not, and the upload expires within ten minutes.
+// Merge adds all keys of g in one step. Keys that others add meanwhile are not lost. Both filters
+// must have the same M, K and Strategy, and the same Hash in their Infos if both have one.
+// Otherwise the error wraps [bloom.ErrMismatch]. If the filter has no Hash, it gets g's. Nothing
+// may write to g while Merge runs. If Merge returns an error, g may have been merged or not, and
+// the upload expires within ten minutes.
 //
 // For a moment Redis has the filter in memory three times, and every replica reads the whole filter
-// again. So AddBatch is better for a few keys.
+// again, so AddBatch is better for a few keys.
 func (f *Filter) Merge(ctx context.Context, g *bloom.Filter) error {
 	if g == nil {
 		return f.errorf("%w: one is nil", bloom.ErrMismatch)

@@ -5,12 +5,12 @@ package bloomredis
 // finds another filter, it returns {header, size, identity} of that filter, and changes nothing.
 //
 // The stream has an entry "h" with a digest for each key that changed the string. Any other change
-// starts the stream anew with an entry "m", which has 16 random bytes. By these bytes readers see
-// that they must read the string again.
+// replaces the stream by an entry "m" of 16 random bytes, which tells readers to read the string
+// again.
 //
-// A script that fails is not rolled back. So a write that the server may refuse, or to a key of the
-// wrong type, must fail before all other writes. If it cannot, the script undoes the writes before
-// it: bits without their entry would never reach a replica.
+// A script that fails is not rolled back. A write that the server may refuse, or to a key of the
+// wrong type, must fail before all other writes, or the script undoes these: bits without their
+// entry would never reach a replica.
 const ifLost = findIt + `
 if header ~= ARGV[1] or size ~= tonumber(ARGV[2]) or id ~= ARGV[3] then
 	return {header, size, identity}
@@ -30,8 +30,8 @@ end`
 
 var (
 	// ARGV = header, size of the string, identity, random bytes. It returns the header, size and
-	// identity that are there afterwards. A filter of the same parameters that has no identity
-	// gets this one, and keeps its keys.
+	// identity that are there afterwards. A filter of the same parameters without an identity gets
+	// this one, and keeps its keys.
 	openScript = newScript(findIt + `
 local isNew = redis.call('EXISTS', KEYS[1]) == 0
 local isExpected = header == ARGV[1] and size == tonumber(ARGV[2])
@@ -131,8 +131,8 @@ end
 redis.call('SET', KEYS[3], string.sub(identity, 1, 37) .. ARGV[5])
 return 'OK'`)
 
-	// ARGV = ..., random bytes. It returns OK. The first SETRANGE changes nothing. It fails if the
-	// others would fail.
+	// ARGV = ..., random bytes. It returns OK. The first SETRANGE changes nothing, and fails if the
+	// others would.
 	resetScript = newScript(ifLost + `
 redis.call('SETRANGE', KEYS[1], 0, header)
 redis.call('XADD', KEYS[2], 'MAXLEN', 1, '*', 'm', ARGV[4])

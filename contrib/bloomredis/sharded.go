@@ -14,12 +14,12 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// Sharded is a filter in several Redis strings. The digest of a key decides which string has the
-// key. A Sharded has room for more keys than one string, and spreads over the nodes of a cluster.
+// Sharded is a filter in several Redis strings, for more keys than one string has room for, spread
+// over the nodes of a cluster. The digest of a key decides which string has the key.
 //
-// It has the methods of [Filter], except Info, SetInfo, Merge, Snapshot, Source, M and K. Each of
-// its [Sharded.Shards] has those. Many goroutines may call the methods concurrently. Batches
-// ask all shards in parallel.
+// It has the methods of [Filter], except Info, SetInfo, Merge, Snapshot, Source, M and K, which
+// each of its [Sharded.Shards] has. Many goroutines may call the methods. Batches ask all shards in
+// parallel.
 type Sharded struct {
 	keyMethods
 	key    string
@@ -38,10 +38,9 @@ type ShardedConfig struct {
 const maxShards = 16384
 
 // OpenSharded opens or creates c.Shards filters under the keys {key:0}, {key:1} and so on, each as
-// [Open] does for its part of c.N. Each shard has its own hash slot, which the braces decide. The
-// key itself must have no braces. Redis keeps the number of shards with each shard. If c has
-// another number, the error wraps [bloom.ErrMismatch], because keys would be looked up in wrong
-// shards.
+// [Open] does for its part of c.N. Each shard has its own hash slot, which the braces decide; key
+// itself must have no braces. Redis keeps the number of shards with each shard. If c has another
+// number, the error wraps [bloom.ErrMismatch], because keys would be looked up in wrong shards.
 func OpenSharded(
 	ctx context.Context, client redis.UniversalClient, key string, c ShardedConfig,
 ) (*Sharded, error) {
@@ -73,8 +72,8 @@ func OpenSharded(
 	return s, nil
 }
 
-// OpenExistingSharded returns the sharded filter under key, whatever its
-// parameters and the number of its shards are; see [OpenExisting].
+// OpenExistingSharded returns the sharded filter under key, whatever its parameters and its number
+// of shards; see [OpenExisting].
 func OpenExistingSharded(
 	ctx context.Context, client redis.UniversalClient, key string,
 ) (*Sharded, error) {
@@ -106,7 +105,7 @@ func OpenExistingSharded(
 
 func shardKey(key string, i int) string { return fmt.Sprintf("{%s:%d}", key, i) }
 
-// String names the key and the parameters. It asks no server.
+// String names the key and the parameters. It sends no command.
 func (s *Sharded) String() string {
 	var each header
 	if len(s.shards) > 0 {
@@ -122,8 +121,8 @@ func (s *Sharded) Shards() []*Filter { return slices.Clone(s.shards) }
 // package.
 func (s *Sharded) Shard(h bloom.Hash) *Filter { return s.shards[s.route(h)] }
 
-// route returns the number of the shard of h. It mixes both halves of the digest. A remainder of H1
-// alone would be bad: the first indexes of all keys in a shard would have the same remainder.
+// route returns the number of the shard of h, from both halves of the digest. With a remainder of
+// H1 alone, the first indexes of all keys in a shard would have the same remainder.
 func (s *Sharded) route(h bloom.Hash) int {
 	h1, h2 := h.Words()
 	x := (h1 ^ bits.RotateLeft64(h2, 32)) * 0x9e3779b97f4a7c15 // 2^64 / golden ratio
@@ -175,14 +174,14 @@ func (s *Sharded) Reset(ctx context.Context) error {
 	return s.each(func(f *Filter) error { return f.Reset(ctx) })
 }
 
-// Reopen opens the filters that are now under the keys of all shards; see [Filter.Reopen]. If it
-// returns an error, it can be called again.
+// Reopen opens the filters that are now under the keys of all shards; see [Filter.Reopen]. After an
+// error it can be called again.
 func (s *Sharded) Reopen(ctx context.Context) error {
 	return s.each(func(f *Filter) error { return f.Reopen(ctx) })
 }
 
-// Delete deletes all shards with their streams and identities; see [Filter.Delete]. If it returns
-// an error, it can be called again.
+// Delete deletes all shards with their streams and identities; see [Filter.Delete]. After an error
+// it can be called again.
 func (s *Sharded) Delete(ctx context.Context) error {
 	return s.each(func(f *Filter) error { return f.Delete(ctx) })
 }
@@ -198,8 +197,8 @@ func (s *Sharded) each(do func(*Filter) error) error {
 	return nil
 }
 
-// batch calls do for each shard that has keys of hs, with these keys. The calls run at the same
-// time. batch returns the answers in the order of hs.
+// batch calls do in parallel for each shard that has keys of hs, with these keys. It returns the
+// answers in the order of hs.
 func (s *Sharded) batch(
 	hs []bloom.Hash, do func(*Filter, []bloom.Hash) ([]bool, error),
 ) ([]bool, error) {

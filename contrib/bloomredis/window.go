@@ -18,35 +18,34 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// Window is a filter in Redis that forgets, for all processes that share its key. The clock is
-// the server's. The clocks of clients do not matter.
+// Window is a filter in Redis that forgets, for all processes that share its key. The clock is the
+// server's; those of clients do not matter.
 //
 // A key that is not remembered is reported as present with a probability of at most P, whatever
-// comes. Let at most N new keys come within any Span, however unevenly. Then each key that Add
-// reported as new is found for at least Span, and for at most Span + Span/Generations. With Renew
-// each key is found for at least Span after each Add, and for at most Span + 2 Span/Generations. If
-// more keys come, the newest N are found. [Window.Reach] then says how far back every key is
-// remembered.
+// comes. If at most N new keys come within any Span, however unevenly, each key that Add reported
+// as new is found for at least Span, and for at most Span + Span/Generations. With Renew each key
+// is found for at least Span after each Add, and for at most Span + 2 Span/Generations. If more
+// keys come, the newest N are found, and [Window.Reach] tells how far back every key is remembered.
 //
 // If the server's clock leaps ahead, keys whose Span ends within the leap are forgotten. If it
 // steps back, as it may when a replica takes over, no key is forgotten early. From the step on,
 // keys are found for up to twice as long as without it.
 //
-// A Window that Redis lost begins anew with none of its keys. The call that notices the loss
-// returns an error that wraps [ErrLost], and OnLost is called.
+// A Window that Redis lost starts over without its keys. The call that notices the loss returns an
+// error that wraps [ErrLost], and OnLost is called.
 //
-// A Window is one Redis string under its key. A large one has several strings of about 32 MB, and
-// the others are beside the key. Each string has its part of N, and some room for an uneven split.
-// The first Add to a string makes it in its full size. A string expires by itself when all its keys
-// are forgotten. The memory is at most 1.2 times that of a window.Filter, or 1.6 times with more
-// than 7 Generations. The README has figures.
+// A Window is one Redis string under its key. A large one has several strings of about 32 MB, each
+// for its part of N with some room for an uneven split; the others are beside the key. The first
+// Add to a string makes it in its full size, and it expires by itself when all its keys are
+// forgotten. The memory is at most 1.2 times that of a window.Filter, or 1.6 times with more than 7
+// Generations. The README has figures.
 //
 // A key is in the Window from its Add on, even if the work for it fails later. A worker that must
-// not lose work looks the key up, works, and then adds the key. If two workers do so together, both
-// do the work. A worker that must not work twice adds the key first, by AddOnce.
+// not lose work looks the key up, works, and then adds the key: two workers may then do the same
+// work. A worker that must not work twice adds the key first, by AddOnce.
 //
-// Many goroutines may call the methods of a Window concurrently, and any number of processes may
-// share the key. Every call ends when its context does.
+// Many goroutines may call the methods of a Window, and any number of processes may share the key.
+// Every call ends when its context does.
 type Window struct {
 	keyMethods
 	caller
@@ -73,29 +72,29 @@ type known struct {
 type WindowConfig struct {
 	_ struct{}
 
-	// N is the largest number of new keys within a Span, however unevenly they come. With Renew,
-	// some repeats count.
+	// N is the largest number of new keys within a Span, at least 1, however unevenly they come.
+	// With Renew, some repeats count.
 	N uint64
 	// P is the probability, between 0 and 1, that a key which is not remembered is reported as
-	// present. A smaller P than 3.2e-17 counts as 3.2e-17. See SizeBytes for the memory.
+	// present; 3.2e-17 if it is smaller. See SizeBytes for the memory.
 	P float64
-	// Span is the time for which a key is remembered at least. It has at least a millisecond for
-	// each generation. With 0 keys are forgotten by number alone: the newest N keys are remembered,
-	// however old they are.
+	// Span is the time for which a key is remembered at least: a millisecond or more for each
+	// generation. With 0 keys are forgotten by number alone: the newest N are remembered, however
+	// old they are.
 	Span time.Duration
 	// With Renew each Add of a key remembers it for a Span from then on, whether it was new or not.
-	// Take true for keys that a later Contains must find, such as revoked tokens. A key is then
-	// found for up to Span + 2 Span/Generations, and the memory is 13 to 21 % larger with 7
-	// Generations, and more with fewer. A repeat
-	// counts towards N, unless Span/Generations or less has passed since the key last counted and
-	// no more than N/(Generations+1) other keys have counted since. So N is always large enough if
-	// it is Generations + 1 times the number of different keys in a Span.
+	// Use it for keys that a later Contains must find, such as revoked tokens. A key is then found
+	// for up to Span + 2 Span/Generations, and the memory is 13 to 21 % larger with 7 Generations,
+	// and more with fewer. A repeat counts towards N, unless Span/Generations or less has passed
+	// since the key last counted and no more than N/(Generations+1) other keys have counted since.
+	// N is always large enough if it is Generations + 1 times the number of different keys in a
+	// Span.
 	//
-	// With false a key is remembered from the time when it was new, so a key that comes all the
+	// Without Renew a key is remembered from the time when it was new, so a key that comes all the
 	// time is new once a Span. Add does not store a key that it took for seen by mistake.
 	Renew bool
-	// Generations is the number of parts of a Span, 1 to 15. With more of them a key
-	// is forgotten more exactly, and takes more memory. 0 means 7.
+	// Generations is the number of parts of a Span, 1 to 15; 0 means 7. With more of them a key is
+	// forgotten more exactly, and needs more memory.
 	Generations int
 	// OnLost, if not nil, is called once for each loss, by the call that notices it.
 	OnLost func(error)
@@ -107,17 +106,15 @@ const (
 	forever            = 1 << 60 // microseconds
 )
 
-// OpenWindow returns the window under key. Nothing is written before the first Add. If there is a
-// window of another configuration, the error wraps [bloom.ErrMismatch]. If the key holds any other
-// value, the error wraps [bloom.ErrFormat].
+// OpenWindow returns the window under key. Nothing is written before the first Add. The error wraps
+// [bloom.ErrMismatch] if there is a window of another configuration, and [bloom.ErrFormat] if the
+// key holds any other value.
 //
-// If a field of c is out of range, the error names it. N is at least 1, and P is between 0 and 1.
-// Generations is in [0, 15]. Span is 0, or at least a millisecond for each generation. The window
-// takes at most a tebibyte.
+// OpenWindow returns an error if a field of c is out of range, or if the window would need more
+// than a tebibyte.
 //
-// To go on with another N or P without forgetting, open a second Window under
-// another key. For a Span, look keys up in both and add them to both. Then delete the
-// first one.
+// To go on with another N or P without forgetting, open a second Window under another key. For a
+// Span, look keys up in both and add them to both. Then delete the first one.
 func OpenWindow(
 	ctx context.Context, client redis.UniversalClient, key string, c WindowConfig,
 ) (*Window, error) {
@@ -170,7 +167,7 @@ func (c caller) windowNames(from, to int) (names []string, err error) {
 // Config returns the configuration that OpenWindow was given. If Generations was 0, it is 7.
 func (w *Window) Config() WindowConfig { return w.config }
 
-// String names the key and the configuration. It asks no server.
+// String names the key and the configuration. It sends no command.
 func (w *Window) String() string {
 	return fmt.Sprintf("bloomredis.Window(%q, %s)", w.key, w.config.text())
 }
@@ -180,8 +177,8 @@ func (c WindowConfig) text() string {
 		c.N, c.P, c.Span, c.Generations, c.Renew)
 }
 
-// SizeBytes returns the length of all strings of a Window of this configuration. It
-// asks no server. It returns the errors of OpenWindow for fields that are out of range.
+// SizeBytes returns the length of all strings of a Window of this configuration. It sends no
+// command. It returns the errors of OpenWindow for fields that are out of range.
 func (c WindowConfig) SizeBytes() (int64, error) {
 	l, err := c.withDefaults().layout()
 	return int64(l.strings) * l.size(), err
@@ -220,8 +217,8 @@ func (w *Window) batch(
 	})
 }
 
-// trip runs a script for calls, in one round trip. If a Delete or a loss in another goroutine made
-// calls fail, it sends these again.
+// trip runs a script for calls, in one round trip. It resends calls that a Delete or a loss in
+// another goroutine made fail.
 func (w *Window) trip(ctx context.Context, s script, calls []*call) error {
 	for len(calls) > 0 {
 		w.mu.Lock()
@@ -246,8 +243,8 @@ func (w *Window) trip(ctx context.Context, s script, calls []*call) error {
 				again = append(again, c) // the script did nothing
 				continue
 			}
-			// The scripts of a batch know only the ids from before the batch. If the string was
-			// lost during the batch, the next script made a new one. That loss is noticed here.
+			// The scripts of a batch know only the ids from before it. If the string was lost
+			// during the batch, the next script made a new one, and the loss is noticed here.
 			unnoticed := err == nil && gone && !w.changed(epoch)
 			switch {
 			case lost || unnoticed:
@@ -265,8 +262,8 @@ func (w *Window) trip(ctx context.Context, s script, calls []*call) error {
 	return nil
 }
 
-// learn keeps the newest reply about a string. Calls may return out of order. It ignores replies of
-// calls that began in an earlier epoch.
+// learn keeps the newest reply about a string, as calls may return out of order. It ignores replies
+// of calls that began in an earlier epoch.
 func (w *Window) learn(i int, reply known, epoch int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -275,7 +272,7 @@ func (w *Window) learn(i int, reply known, epoch int) {
 	}
 }
 
-// changed reports whether strings may be other ones than at epoch, because of a Delete or a loss.
+// changed reports whether a Delete or a loss may have replaced strings since epoch.
 func (w *Window) changed(epoch int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -283,7 +280,7 @@ func (w *Window) changed(epoch int) bool {
 }
 
 // lost returns the error for a loss. At most once a second it forgets all that is known of the
-// strings, so that later calls accept the strings which they find.
+// strings, so that later calls accept those which they find.
 func (w *Window) lost(epoch int) error {
 	err := w.errorf("%w: it is gone or was created anew", ErrLost)
 	w.mu.Lock()
@@ -341,8 +338,8 @@ type state struct {
 	Planes          [planes]struct{ Ends, Count float64 }
 }
 
-// each runs s for each string. It calls do with the state in the answer, and with the server's
-// time. It does not call do for an empty answer, as of a string that does not exist.
+// each runs s for each string, and calls do with the state in the answer and the server's time. It
+// does not call do for an empty answer, as of a string that does not exist.
 func (w *Window) each(ctx context.Context, s script, do func(st state, now int64)) error {
 	w.store() // panics if OpenWindow was forgotten
 	calls := make([]*call, len(w.names))
@@ -366,8 +363,8 @@ func (w *Window) each(ctx context.Context, s script, do func(st state, now int64
 }
 
 // Reach returns how far back every key is remembered now, in one round trip. If more than N keys
-// came, some keys were given up before their Span was over. Reach is then the time since the newest
-// of these, and at most Span. If no key was given up, Reach is Span. It is 0 if Span is 0.
+// came, and some were given up before their Span was over, it is the time since the newest of
+// these, and at most Span. Otherwise it is Span. It is 0 if Span is 0.
 func (w *Window) Reach(ctx context.Context) (time.Duration, error) {
 	reach := w.config.Span
 	err := w.each(ctx, windowStateScript, func(st state, now int64) {
@@ -379,9 +376,9 @@ func (w *Window) Reach(ctx context.Context) (time.Duration, error) {
 }
 
 // Stats returns the window's figures, in one round trip. ApproxCount is the number of keys that are
-// remembered. A key that was renewed can count several times. M is the number of bits of all
-// planes. K is the number of bits that a key sets in a plane. OnesCount, FillRatio and FPR are
-// estimates from the numbers of keys.
+// remembered, where renewed keys can count several times. M is the number of bits of all planes,
+// and K the number that a key sets in a plane. OnesCount, FillRatio and FPR are estimates from the
+// numbers of keys.
 func (w *Window) Stats(ctx context.Context) (bloom.Stats, error) {
 	m := float64(w.pages * w.lanes) // the bits of a plane
 	s := bloom.Stats{
@@ -406,15 +403,14 @@ func (w *Window) Stats(ctx context.Context) (bloom.Stats, error) {
 	return s, nil
 }
 
-// Reset removes all keys, for all processes. A call at the same time acts before Reset or after it.
-// A token that AddOnce used before Reset is a new one after it.
+// Reset removes all keys, for all processes. A concurrent call acts before Reset or after it. A
+// token that AddOnce used before Reset is a new one after it.
 func (w *Window) Reset(ctx context.Context) error {
 	return w.each(ctx, windowResetScript, func(state, int64) {})
 }
 
-// Delete deletes the window, for all processes. Other processes that have used it notice a loss.
-// Later calls of this Window begin a new one. A call at the same time acts before Delete or after
-// it.
+// Delete deletes the window, for all processes. Others that have used it notice a loss. Later calls
+// of this Window begin a new one. A concurrent call acts before Delete or after it.
 func (w *Window) Delete(ctx context.Context) error {
 	forget := func(deleting int) {
 		w.mu.Lock()
@@ -429,9 +425,9 @@ func (w *Window) Delete(ctx context.Context) error {
 	return err
 }
 
-// DeleteWindow deletes the strings that are left of a window under key, for all processes; see
-// [Window.Delete]. The window may have any configuration and version. DeleteWindow returns no error
-// if there is no string. If the key holds any other value, the error wraps [bloom.ErrFormat].
+// DeleteWindow deletes the strings that are left of a window under key, for all processes, whatever
+// its configuration and version; see [Window.Delete]. It returns no error if there is no string. If
+// the key holds any other value, the error wraps [bloom.ErrFormat].
 func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string) error {
 	c := caller{client, key}
 	other := func(head string, size int64) error {
@@ -459,7 +455,7 @@ func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string)
 }
 
 // deleteStrings deletes strings that begin with begins, and returns their heads. The head of a
-// missing string is empty. other makes the error for a string that begins with anything else.
+// missing string is empty. other makes the error for a string with another beginning.
 func (c caller) deleteStrings(
 	ctx context.Context, begins string, names []string, other func(string, int64) error,
 ) (heads []string, err error) {

@@ -9,13 +9,13 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// layout says where the bits of a window are.
+// layout tells where the bits of a window are.
 //
-// A window has 32 planes. Each plane is a Bloom filter for share keys. A lane has 32 bits, and bit
-// p belongs to plane p. So the lanes of a key tell about all planes. All lanes of a key are
-// in one page. The pages are in strings, each with a head before its pages. If there are several
-// strings, each has about maxString bytes of pages. A string is a window of its own, for its part
-// of the keys. For the words see windowScript.
+// A window has 32 planes, each a Bloom filter for share keys. Bit p of a lane, which has 32 bits,
+// belongs to plane p, so the lanes of a key tell about all planes. All lanes of a key are in one
+// page. The pages are in strings, each with a head before its pages. Each of several strings has
+// about maxString bytes of pages, and is a window of its own for its part of the keys. For the
+// words see windowScript.
 type layout struct {
 	head    string // the beginning of each string, equal for all processes that share the key
 	k       int    // the number of lanes of a key
@@ -63,7 +63,7 @@ func (c WindowConfig) layout() (l layout, err error) {
 	l.slack = c.Generations
 	if c.Renew {
 		// A key that comes all the time is written again a generation later, or earlier if lean
-		// shares of other keys have come. These are then more than N/(Generations + 1) keys.
+		// shares of other keys have come: more than N/(Generations + 1) keys.
 		l.lean = planes / (l.slack + 2)
 		l.slack++
 	}
@@ -72,8 +72,8 @@ func (c WindowConfig) layout() (l layout, err error) {
 	// these.
 	shares := float64(l.full - l.lean)
 	q := max(c.P/planes, leastRate) // the rate of a plane: each of them can report an absent key
-	// A filter with few positions is fast. Take the fewest that need at most 7 % more bits than the
-	// best number of positions.
+	// A filter with few positions is fast. Choose the fewest that need at most 7 % more bits than
+	// the best number.
 	for l.k = 1; perKey(l.k, q) > 1.07*-math.Log2(q)/math.Ln2; l.k++ {
 	}
 	bytes := 4 * float64(c.N) / shares * perKey(l.k, q)
@@ -94,7 +94,7 @@ func (c WindowConfig) layout() (l layout, err error) {
 
 // pagesFor returns the number of pages, and of lanes in a page, that n keys of a plane need for the
 // rate q. A small page is cleared fast. But small pages differ more in their numbers of keys, and
-// so need more lanes for the same rate.
+// need more lanes for the same rate.
 func pagesFor(k int, n, q float64) (pages, lanes uint64) {
 	per := perKey(k, q)
 	x := float64(k) / per
@@ -118,8 +118,7 @@ func perKey(k int, p float64) float64 {
 	return -float64(k) / math.Log1p(-math.Pow(p, 1/float64(k)))
 }
 
-// rate returns the false-positive rate of a plane of n keys. pages is the number of its pages, and
-// lanes the number of lanes in a page.
+// rate returns the false-positive rate of a plane of n keys in pages of the given number of lanes.
 func rate(k int, n, pages, lanes float64) float64 {
 	// found returns the probability that all positions are set in a page with i keys. The fill of
 	// such pages varies, so the average of its power is larger than the power of its average.
@@ -135,7 +134,7 @@ func rate(k int, n, pages, lanes float64) float64 {
 	if n == 0 || pages == 1 {
 		return min(n, 1) * found(max(n, 1))
 	}
-	// The numbers of keys in pages have Poisson's distribution. Its ends do not matter.
+	// The numbers of keys in pages have Poisson's distribution, whose ends do not matter.
 	mean, sum := n/pages, 0.0
 	for i := max(1, math.Floor(mean-12*math.Sqrt(mean))); i <= mean+12*math.Sqrt(mean)+12; i++ {
 		gamma, _ := math.Lgamma(i + 1)
@@ -152,7 +151,7 @@ func (l layout) find(h bloom.Hash) int {
 }
 
 // appendKey appends a script's arguments for a key: the offsets of its page and of its lanes, in
-// bits. They come from a generator of numbers (splitmix64). The digest is its seed and its step.
+// bits. They come from splitmix64 with the digest as seed and step.
 func (l layout) appendKey(args []any, h bloom.Hash) []any {
 	x, step := h.Words()
 	next := func(n uint64) uint64 {

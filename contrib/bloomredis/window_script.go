@@ -1,8 +1,7 @@
 package bloomredis
 
 // KEYS[1] is a string of a window. It begins with a head: the configuration, an id of 8 bytes, 8
-// bytes that Reset changes, and a state. The pages follow. Each page has a stamp of 8 bytes and its
-// lanes; see layout.
+// bytes that Reset changes, and a state. The pages follow. See layout.
 //
 // ARGV are the configuration, the size of the string, life and a generation in microseconds, slack,
 // full, share, k, lanes and lean of the layout. Then come the id and the time "over" of the last
@@ -10,40 +9,40 @@ package bloomredis
 //
 // The words of this file, most of which package window defines:
 //
-//	plane       a set of keys that came one after the other; bit i of each lane belongs to plane i
-//	lane        32 bits, one for each plane
-//	page        a stamp of 8 bytes and the lanes of some keys
-//	generation  Span / Generations, the longest time in which a plane receives keys
-//	share       the number of keys at which a plane ends before a generation is over
-//	full        the number of planes with their share that must be kept for the newest N keys
-//	slack       the number of planes without their share that may live; there are more only if the
-//	            clock jumps
-//	lean        with Renew, how many planes may have ended since the one that a renewal relies on
-//	life        the time for which a plane lives after its end
+//	plane a set of keys that came one after the other; bit i of each lane belongs to plane i
+//	lane 32 bits, one for each plane
+//	page a stamp of 8 bytes and the lanes of some keys
+//	generation Span / Generations, the longest time in which a plane receives keys
+//	share the number of keys at which a plane ends before a generation is over
+//	full the number of planes with their share that must be kept for the newest N keys
+//	slack the number of planes without their share that may live; there are more only if the
+//	 clock jumps
+//	lean with Renew, how many planes may have ended since the one that a renewal relies on
+//	life the time for which a plane lives after its end
 //
-// The planes are a ring. seq is the number of the newest plane. The planes from number tail to seq
-// are live. The state has seq, tail and lost, and for each plane its end and its number of keys.
-// All times are the server's, in microseconds.
+// The planes are a ring. Those from number tail to seq, the newest, are live. The state has seq,
+// tail and lost, and for each plane its end and its number of keys. All times are the server's, in
+// microseconds.
 //
-//   - A plane begins if a key must be written and the newest plane has ended. It ends when it has
-//     its share of keys, or a generation after it began. It dies a Span after its end. With Renew
-//     it dies a generation later.
-//   - With Renew, a key that is found is written again, except in two cases. A plane that has the
-//     key is open. Or it ended less than a generation ago, and at most lean planes have ended
-//     since, itself included.
-//   - Of the live planes without their share, only slack may have ended by time. More would come
-//     only if the clock jumps to and fro. They must not push out the newest N keys.
+//   - A plane begins if a key must be written and the newest plane has ended. It ends when it
+//     has its share of keys, or a generation after it began. It dies a Span after its end. With
+//     Renew it dies a generation later.
+//   - With Renew, a key that is found is written again, unless a plane that has the key is
+//     open, or ended less than a generation ago with at most lean planes ended since, itself
+//     included.
+//   - Of the live planes without their share, only slack may have ended by time. More, which
+//     come only if the clock jumps to and fro, must not push out the newest N keys.
 //   - If no plane is free, the oldest one is given up. More are given up as long as full planes
-//     with their share remain. After the time lost, no key of these planes was added, or was found
-//     and not written again.
-//   - If the clock steps back, the ends of planes follow it. Then no plane ends later than a
+//     with their share remain. After the time lost, no key of these planes was added, or was
+//     found and not written again.
+//   - If the clock steps back, the ends of planes follow it: no plane ends later than a
 //     generation from now, and no plane that has ended has an end later than now.
-//   - The bits of dead planes are cleared late. A page's stamp plus 32 is the number of the last
-//     plane for which the page was cleared. A script that writes to a page clears the bits of all
-//     planes that are not live.
+//   - The bits of dead planes are cleared late. A page's stamp plus 32 is the number of the
+//     last plane for which the page was cleared. A script that writes to a page clears the bits
+//     of all planes that are not live.
 //
-// Scripts return {id, the time when all keys are forgotten, now, answers}, {'lost'}, or
-// {'other', the beginning of the string, its size}.
+// Scripts return {id, the time when all keys are forgotten, now, answers}, {'lost'}, or {'other',
+// the beginning of the string, its size}.
 const windowScript = `
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -130,8 +129,8 @@ return {id, over, now, found and struct.pack(form, unpack(ring, 1, 67)) or ''}`)
 
 	// KEYS = ..., and the key of a token if there is one.
 	//
-	// A write that the server refuses must fail before all other writes. So the first SETRANGE and
-	// the first PEXPIRE change nothing that matters, and fail if the others would fail.
+	// A write that the server refuses must fail before all other writes. The first SETRANGE and the
+	// first PEXPIRE change nothing that matters, and fail if the others would.
 	//
 	// The string expires a second late: Redis decides about expiry by a time that it read before
 	// TIME. SET with PX and then SETRANGE would need twice the memory: Redis reserves room when a
@@ -305,7 +304,7 @@ end
 return {id, over, now, ''}`)
 
 	// ARGV = the beginning of the strings to delete. It returns the beginning of the string, or ''
-	// if there is no string.
+	// if there is none.
 	windowDeleteScript = newScript(`
 local head = redis.call('GETRANGE', KEYS[1], 0, 255)
 if string.sub(head, 1, #ARGV[1]) == ARGV[1] then

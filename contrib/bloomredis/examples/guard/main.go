@@ -1,6 +1,6 @@
-// Guard looks up keys in a database (bbolt, a file). Most of the keys do not exist. All machines
-// share a filter in Redis, and each has a copy in memory. So an absent key costs no query and no
-// round trip. If Redis comes back without the filter, guard fills a new one from the database.
+// Guard looks up keys in a database (bbolt, a file), most of which do not exist. All machines share
+// a filter in Redis, and each has a copy in memory, so an absent key costs no query and no round
+// trip. If Redis comes back without the filter, guard fills a new one from the database.
 package main
 
 import (
@@ -54,8 +54,8 @@ func Open(
 	return t, t.near.Refresh(ctx)
 }
 
-// fill adds the keys of all rows to the filter in one step. If it added them one by one, the filter
-// would at first say of most rows that they do not exist.
+// fill adds the keys of all rows to the filter in one step. With one key after the other, the
+// filter would at first lack most rows.
 func (t *Table) fill(ctx context.Context) error {
 	local, err := bloom.New(t.n, 0.01)
 	if err != nil {
@@ -86,14 +86,14 @@ func (t *Table) Get(key string) (value []byte, err error) {
 	return value, err
 }
 
-// Put adds a row. It adds the key to the filter first. A key that is only in the filter costs a
-// query, but a row that is not in the filter would not be found.
+// Put adds a row, after its key: a key without a row costs a query, but a row without its key would
+// not be found.
 func (t *Table) Put(ctx context.Context, key, value string) error {
 	_, err := t.shared.AddString(ctx, key)
 	if errors.Is(err, bloomredis.ErrLost) {
-		// Redis came back without the filter. Copies keep their keys until there is a new filter.
-		// The new filter has no keys until fill has ended, and rows look missing during that time.
-		// If that must not happen, take package guard: its filter belongs to one process.
+		// Redis came back without the filter. Copies keep their keys until there is a new one,
+		// which has no keys until fill has ended: rows look missing during that time. If that must
+		// not happen, use package guard, whose filter belongs to one process.
 		if err = t.shared.Reopen(ctx); err == nil {
 			err = t.fill(ctx)
 		}
