@@ -145,7 +145,7 @@ func fillRatio(m uint64, k int, n uint64) float64 {
 // fraction of bits are set. Double hashing adds only keys that are not found by chance.
 func currentRate(m uint64, k int, fill float64) float64 {
 	chance := portable.Power(fill, uint64(k))
-	return chance + float64(doubleHashing(fill, m, k)*(1-chance))
+	return chance + float64(min(doubleHashing(fill, m, k), 1)*(1-chance))
 }
 
 // doubleHashing returns by how much the mean rate of Mitz64 filters exceeds fill^k, to about a

@@ -333,3 +333,16 @@ func TestStatsString(t *testing.T) {
 	require.Equal(t, f.Stats().String(), fmt.Sprint(f.Stats()))
 	require.Equal(t, f.Stats(), f.Stats(), "comparable")
 }
+
+// TestRateIsARate: FPR is in [0, 1] for every size, number of hashes and fill, and 1 in a full filter.
+func TestRateIsARate(t *testing.T) {
+	for _, m := range []uint64{64, 128, 192, 320, 448, 576, 1024, 1088, 4096} {
+		for k := 1; k <= 255; k++ {
+			for ones := uint64(0); ones <= m; ones += 8 {
+				rate := bloom.StatsOf(m, k, ones).FPR
+				require.True(t, rate >= 0 && rate <= 1, "m=%d k=%d ones=%d: %v", m, k, ones, rate)
+			}
+			require.Equal(t, 1.0, bloom.StatsOf(m, k, m).FPR)
+		}
+	}
+}

@@ -329,8 +329,10 @@ func sealed(data []byte) []byte {
 	if l.names > 0 {
 		names := v.body[8*l.table():]
 		for i := range l.members {
-			if from, to, _, err := l.entry(v.read, i); err == nil {
-				name := names[entryBytes*l.members:][from:to]
+			all := names[entryBytes*l.members:]
+			from, to, _, err := l.entry(v.read, i)
+			if err == nil && from >= 0 && from <= to && to <= len(all) {
+				name := all[from:to]
 				binary.LittleEndian.PutUint32(names[entryBytes*i+8:], nameSum(name, i, from))
 			}
 		}
@@ -369,7 +371,9 @@ func FuzzBank(f *testing.F) {
 			require.Zero(t, b.Len())
 			return
 		}
-		require.Equal(t, data, bloom.Must(b.MarshalBinary()))
+		// Flags and texts of a later version's trailer are skipped, and not written again.
+		written := bloom.Must(b.MarshalBinary())
+		require.Equal(t, filtertest.WithoutTrailer(data), filtertest.WithoutTrailer(written))
 		require.Equal(t, b.Which(nil, h), v.Which(nil, h))
 		require.Equal(t, b.Which(nil, h), bloom.Must(r.Which(nil, h)))
 		if b.M() < 1<<12 { // an empty Bank of huge members has few bytes

@@ -988,9 +988,9 @@ func testLoadOrNew(t *testing.T, typ Type) {
 	}
 }
 
-// withoutTrailer returns a form of a frame without its trailer, which ends with its length, 5 bytes
+// WithoutTrailer returns a form of a frame without its trailer, which ends with its length, 5 bytes
 // of magic, a version and a checksum.
-func withoutTrailer(data []byte) []byte {
+func WithoutTrailer(data []byte) []byte {
 	size := binary.BigEndian.Uint16(data[len(data)-12:])
 	return data[:len(data)-int(size)]
 }
@@ -1027,7 +1027,7 @@ func Fuzz[F Filter](f *testing.F, typ Type, more func(t *testing.T, g F), seeds 
 		require.NoError(t, errFrom)
 		// Flags and texts of a later version are skipped, and not written again.
 		written := bloom.Must(g.MarshalBinary())
-		require.Equal(t, withoutTrailer(data), withoutTrailer(written))
+		require.Equal(t, WithoutTrailer(data), WithoutTrailer(written))
 		require.Equal(t, written, bloom.Must(read.MarshalBinary()))
 		rewritten := zero()
 		require.NoError(t, rewritten.UnmarshalBinary(written))
