@@ -6,11 +6,11 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
-// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. If added is nil,
-// the results are discarded. Otherwise AddBatch panics if added is shorter than hs.
+// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if added
+// is shorter than hs. A nil added discards the results.
 //
-// Batches are usually two to three times as fast as single keys, and faster still in filters
-// larger than the processor's cache; see benchmarks/RESULTS.md.
+// Batches are usually two to three times as fast as single keys, and faster still in filters larger
+// than the processor's cache; see benchmarks/RESULTS.md.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	if added == nil {
 		bitwords.Discard(hs, f.AddBatch)

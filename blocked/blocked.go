@@ -1,27 +1,25 @@
-// Package blocked provides a Bloom filter that keeps the bits of a key in one to four
-// cache lines.
+// Package blocked provides a Bloom filter that keeps the bits of a key in one to four cache lines.
 //
-// An added key is always found. A key that was not added is reported as present with at
-// most about the probability that New was given. The caller supplies the number of keys, this
-// probability, and keys or their digests.
+// An added key is always found. A key that was not added is reported as present with at most about
+// the probability that New was given. The caller supplies the number of keys, this probability, and
+// keys or their digests.
 //
-// A classic filter, [bloom.Filter], touches up to 7 cache lines for a key at a rate
-// of 1 %, and up to 20 at 1e-6. A blocked filter touches one at 1 % and two at
-// 1e-6. If the filters are larger than the processor's cache, the blocked one is usually 1.5 to 2
-// times as fast at 1 %, and still faster at lower rates. Batches are usually two to three times as
-// fast again, and still faster in such large filters; see benchmarks/RESULTS.md. The price is
-// memory. New takes this much more than a classic filter of the same rate:
+// For a key, a classic filter, [bloom.Filter], touches up to 7 cache lines at a rate of 1 %, and up
+// to 20 at 1e-6; a blocked filter touches one and two. If the filters are larger than the
+// processor's cache, the blocked one is usually 1.5 to 2 times as fast at 1 %, and still faster at
+// lower rates. Batches are usually two to three times as fast again; see benchmarks/RESULTS.md. The
+// price is memory. New needs this much more than a classic filter of the same rate:
 //
 //	rate     1e-2  1e-3  1e-4  1e-5  1e-6  1e-7  1e-8  1e-9
 //	lines       1     1     2     2     2     3     3     3
 //	memory  +10 % +18 % +10 % +12 % +18 % +11 % +14 % +18 %
 //
-// Take [bloom.Filter] if Java has to read the bytes, if memory matters more than
-// time, or for a rate below 1e-12.
+// Use [bloom.Filter] if Java has to read the bytes, if memory matters more than time, or for a rate
+// below 1e-12.
 //
-// A filter of one line is the split-block Bloom filter of the Parquet format (Parquet
-// format specification, BloomFilter.md; Putze, Sanders and Singler, Cache-, Hash- and
-// Space-Efficient Bloom Filters, 2007). See [NewBitset] for files of that format.
+// A filter of one line is the split-block Bloom filter of the Parquet format (Parquet format
+// specification, BloomFilter.md; Putze, Sanders and Singler, Cache-, Hash- and Space-Efficient
+// Bloom Filters, 2007). See [NewBitset] for files of that format.
 package blocked
 
 import (
@@ -34,31 +32,31 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
-// Filter is a blocked Bloom filter. It consists of blocks of 32 bytes, eight words of
-// 32 bits. Each of a key's lines picks a block, and sets one bit in each of its words.
+// Filter is a blocked Bloom filter: blocks of 32 bytes, eight words of 32 bits. Each of a key's
+// lines picks a block, and sets one bit in each of its words.
 //
-// The first line of a key depends only on the first word of its [bloom.Hash]. The others also
-// depend on the second word: if it is always 0, the false-positive rate is much higher. See
-// [bloom.SumUint64] for digests of 64 bits.
+// The first line of a key depends only on the first word of its [bloom.Hash], and the others also
+// on the second. If that is always 0, the false-positive rate is much higher; see [bloom.SumUint64]
+// for digests of 64 bits.
 //
-// The zero Filter contains nothing and can be decoded into. Adding to it
-// panics. Many goroutines may read a Filter at once while none writes. A
-// [SyncFilter] needs no such care. A Filter must not be copied; see [Filter.Clone].
+// The zero Filter contains nothing and can be decoded into; adding to it panics. Many goroutines
+// may read a Filter concurrently while none writes; see [SyncFilter] for more. A Filter must not be
+// copied; see [Filter.Clone].
 type Filter struct {
 	_ nocopy.Locker
 	filter
 }
 
-// filter holds all of a Filter. The methods that encode it have value receivers. So packages fmt,
-// json and gob call them even if a struct holds a Filter by value.
+// filter holds all of a Filter. The methods that encode it have value receivers, so that packages
+// fmt, json and gob call them even if a struct holds a Filter by value.
 type filter struct {
 	b    splitblock.Blocks
 	info form.Kept
 }
 
-// New returns an empty filter sized for n distinct keys. A filter that holds n keys reports a key
-// that was not added as present with a probability of at most about p. In a filter of few blocks it
-// is lower. New uses the fewest lines whose memory is within 10 % of the optimum.
+// New returns an empty filter sized for n distinct keys. With n keys in it, it reports a key that
+// was not added as present with a probability of at most about p, and a lower one in a filter of
+// few blocks. New uses the fewest lines whose memory is within 10 % of the optimum.
 //
 // It returns an error unless n > 0, 1e-12 <= p < 1 and the filter has at most 2^35 blocks, which
 // are a tebibyte. Below 1e-12 four lines need much more memory than [bloom.New]. If the machine
@@ -93,9 +91,9 @@ func NewSize(m uint64, lines int) (*Filter, error) {
 }
 
 // NewBitset returns a filter of one line with the bits of bitset, which is what [Filter.Bitset]
-// returned, or the Bloom filter of a Parquet column. In such a column, H1 of a value's [bloom.Hash]
-// is the xxHash64 of the plain-encoded value. NewBitset returns an error, which wraps
-// [bloom.ErrFormat], unless bitset is 1 to 2^30 blocks of 32 bytes. It does not retain bitset.
+// returned, or the Bloom filter of a Parquet column, where H1 of a value's [bloom.Hash] is the
+// xxHash64 of the plain-encoded value. It returns an error, which wraps [bloom.ErrFormat], unless
+// bitset is 1 to 2^30 blocks of 32 bytes. It does not retain bitset.
 func NewBitset(bitset []byte) (*Filter, error) {
 	n, rest := len(bitset)/splitblock.Bytes, len(bitset)%splitblock.Bytes
 	if n < 1 || n > splitblock.Narrow || rest != 0 {
@@ -107,9 +105,9 @@ func NewBitset(bitset []byte) (*Filter, error) {
 	return f, nil
 }
 
-// Bitset returns a copy of the bits as a Parquet file holds them: 32-bit words,
-// little-endian, eight to a block. It panics if f has more than one line, or more than
-// 2^30 blocks: Parquet has no such filters. Make f with [NewSize].
+// Bitset returns a copy of the bits as a Parquet file holds them: 32-bit words, little-endian,
+// eight to a block. It panics if f has more than one line or 2^30 blocks, which no Parquet filter
+// has; make f with [NewSize].
 func (f *Filter) Bitset() []byte {
 	if f.b.Lines > 1 || f.M()/splitblock.Bits > splitblock.Narrow {
 		panic(fmt.Sprintf("blocked: Bitset of %v", f))
@@ -121,9 +119,8 @@ func newFilter(n uint64, lines int) *Filter {
 	return &Filter{filter: filter{b: splitblock.New(n, lines), info: form.Keep(form.Info{})}}
 }
 
-// Add adds key and reports whether the filter changed: true means that key was
-// certainly new, false that it was probably added before. It does not retain
-// key.
+// Add adds key and reports whether the filter changed: true means that key was certainly new, false
+// that it was probably added before. It does not retain key.
 func (f *Filter) Add(key []byte) bool { return f.b.AddKey(key) }
 
 // AddString is Add of key's bytes, without copying them.

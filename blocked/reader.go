@@ -14,19 +14,12 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// Reader looks keys up in a file that [Filter.SaveFile] wrote. The file may be in an object store,
-// on a web server, or anywhere else that an [io.ReaderAt] reaches. Most absent keys take one
-// request of 32 bytes. A present key takes one for each line, some of them at the same time; see
-// [Filter.Lines].
+// Reader looks keys up in a file that [Filter.SaveFile] wrote, in an object store, on a web server,
+// or anywhere else that an [io.ReaderAt] reaches. Most absent keys need one request of 32 bytes. A
+// present key needs one for each line, some of them concurrent; see [Filter.Lines].
 //
-// A failure of the io.ReaderAt is an error, and never the answer that a key is absent. Damage to
-// the header or to the Info is an error, too. Damaged bits go unnoticed, because the only checksum
-// is that of the whole file. The file must stay as it is while a Reader uses it. If the store has
-// versions of an object, the io.ReaderAt should always ask for the same version, such as with the
-// HTTP header If-Match.
-//
-// Many goroutines may use a Reader at once: every io.ReaderAt permits that. A look-up of the zero
-// Reader returns true and an error. A Reader must not be copied.
+// Errors, damage, changes of the file, concurrent use and the zero value are as in [bloom.Reader].
+// A Reader must not be copied.
 type Reader struct {
 	_      nocopy.Locker
 	r      io.ReaderAt
@@ -36,10 +29,9 @@ type Reader struct {
 	info   form.Info
 }
 
-// NewReader returns a Reader of the size bytes of r. It reads the header and the Info, in two
-// requests. If r fails, NewReader returns r's error. If the bytes are not a Filter's file, the
-// error wraps [bloom.ErrFormat]. Look at the Info's Hash before the first look-up; see
-// [bloom.View].
+// NewReader returns a Reader of r, which has size bytes. It reads the header and the Info, in two
+// requests. If r fails, the error wraps r's. If the bytes are not a Filter's file, the error wraps
+// [bloom.ErrFormat]. Look at the Info's Hash before the first look-up; see [bloom.View].
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	params, info, err := form.Blocked.ParseAt(r, size, splitblock.CheckParams)
 	if err != nil {
@@ -66,8 +58,7 @@ func (r *Reader) String() string { return describe("blocked.Reader", r.m(), r.li
 func (r *Reader) LogValue() slog.Value { return slog.StringValue(r.String()) }
 
 // Contains reports whether key may have been added; see [Filter.Contains]. On error it returns
-// true. Look at the Hash of [Reader.Info] before the first look-up: the filter's keys may be hashed
-// in another way.
+// true. It is for keys that were hashed with [bloom.Sum]; look at [Reader.Info] first.
 func (r *Reader) Contains(key []byte) (bool, error) { return r.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -82,9 +73,9 @@ func (r *Reader) ContainsHash(h bloom.Hash) (bool, error) {
 	return found[0], err
 }
 
-// ContainsBatch sets found[i] to ContainsHash of hs[i]. It asks for lines that are near each other
-// in one request of up to 256 KiB, and makes up to 64 requests at the same time. On error it sets
-// found[i] to true for all of hs. ContainsBatch panics if found is shorter than hs.
+// ContainsBatch sets found[i] to ContainsHash of hs[i]. Lines that are near each other share a
+// request of up to 256 KiB, and up to 64 requests run in parallel. On error it sets found[i] to
+// true for all of hs. It panics if found is shorter than hs.
 func (r *Reader) ContainsBatch(found []bool, hs []bloom.Hash) error {
 	found = bitwords.Fill("blocked", found, len(hs))
 	if r.r == nil {

@@ -16,33 +16,32 @@ func (f *filter) Info() bloom.Info { return door.Info[bloom.Info](f.info.Get()) 
 // SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of its range.
 func (f *filter) SetInfo(i bloom.Info) { f.info.Add(door.Fields(i)) }
 
-// SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Filter.
+// SizeBytes returns the length of the binary form in bytes, or 0 for the zero Filter.
 func (f *Filter) SizeBytes() int64 { return f.size() }
 
 func (f *filter) size() int64 { return f.b.Size(f.info.Get()) }
 
-// AppendBinary appends f's binary form, which carries a checksum, to dst. It returns an
-// error for the zero Filter, which has no binary form, and for an Info that cannot be
-// saved.
+// AppendBinary appends f's binary form, which has a checksum, to dst. It fails for the zero Filter,
+// which has no binary form, and for an Info that cannot be saved.
 func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	return form.AppendBinary(dst, f.size(), f)
 }
 
-// MarshalBinary returns f's binary form, which carries a checksum. Its length is Stats' SizeBytes.
+// MarshalBinary returns f's binary form; see AppendBinary. Its length is Stats' SizeBytes.
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes f's binary form to w through a small buffer.
 func (f filter) WriteTo(w io.Writer) (int64, error) { return f.b.Write(w, f.info.Get()) }
 
-// UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
-// error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
+// UnmarshalBinary decodes data, a binary form and no byte more. On error, which wraps
+// [bloom.ErrFormat], f is unchanged. It does not retain data.
 func (f *filter) UnmarshalBinary(data []byte) error {
 	return form.Unmarshal("blocked", data, f, read)
 }
 
-// ReadFrom decodes the binary form that r yields next into f, and reads no byte
-// more. It allocates as data arrives. On error f is unchanged. The error is r's
-// own, or wraps [bloom.ErrFormat] if r ends too early or holds anything else.
+// ReadFrom decodes the binary form that r yields next, and reads no byte more. It allocates as data
+// arrives. On error f is unchanged. The error wraps r's own, or [bloom.ErrFormat] if r ends too
+// early or yields no filter.
 func (f *filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, f, read) }
 
 // read reads what WriteTo writes.
@@ -51,8 +50,8 @@ func read(r io.Reader) (filter, int64, error) {
 	return filter{b, form.Keep(info)}, n, err
 }
 
-// MarshalText returns the standard base64 encoding of the binary form. JSON, XML, flags and
-// cookies hold a filter in this way. The zero value is the empty text.
+// MarshalText returns the standard base64 encoding of the binary form, which is the form of a
+// filter in JSON, XML, flags and cookies. The text of the zero value is empty.
 func (f filter) MarshalText() ([]byte, error) { return form.AppendText(nil, &f) }
 
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f zero.
@@ -60,28 +59,22 @@ func (f *filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("blocked", text, f, func() { *f = filter{} })
 }
 
-// SaveFile writes f's binary form to a file at path, for [LoadFile] and [OpenFile].
-// After a crash at any moment, path holds what it held before, or all of f. See
-// [bloom.Filter.SaveFile] for permissions, links and temporary files.
+// SaveFile atomically writes f's binary form to a file at path, for [LoadFile] and [OpenFile], as
+// [bloom.Filter.SaveFile] does.
 func (f *filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Blocked, path, f.size(), f)
 }
 
-// LoadFile reads a filter from a file that SaveFile wrote. It returns an error, which wraps
-// [bloom.ErrFormat], if the file has changed since. If another program wrote the file, look at
-// its Info's Hash before the first look-up; see [bloom.View].
+// LoadFile reads a filter from a file that SaveFile wrote. If the file has changed since, the error
+// wraps [bloom.ErrFormat]. If another program wrote the file, look at its Info's Hash before the
+// first look-up; see [bloom.View].
 func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Blocked, path, new(Filter))
 }
 
-// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. It
-// writes no file. It returns an error immediately if the file's directory does not exist, because
-// SaveFile would fail later.
-//
-// If the filter in the file has other parameters than New(n, p), LoadOrNew returns an error that
-// wraps [bloom.ErrMismatch]. The parameters are M and Lines. Other n and p may have the same ones.
-// The Info does not count: if another program may have written the file, look at its Hash before
-// the first look-up.
+// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. If the
+// filter in the file has another M or Lines than New(n, p), the error wraps [bloom.ErrMismatch].
+// See [bloom.LoadOrNew] for other errors, and for what is not compared.
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	m, lines, err := Size(n, p)
 	if err != nil {

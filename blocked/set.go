@@ -11,12 +11,11 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
-// Merge adds the keys of g to f. The false-positive rate becomes that of a filter which holds the
-// keys of both.
+// Merge adds the keys of g to f. The false-positive rate becomes that of a filter with the keys of
+// both.
 //
-// Merge changes nothing and returns an error that wraps [bloom.ErrMismatch] if f and g differ in M
-// or Lines. It does the same if both Infos have a Hash, and these differ. If only g's Info has a
-// Hash, f's Info takes it over.
+// Unless the two agree in M and Lines, and in Info's Hash if both have one, Merge leaves f
+// unchanged and returns an error that wraps [bloom.ErrMismatch]. If f has no Hash, it gets g's.
 func (f *Filter) Merge(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
@@ -25,9 +24,9 @@ func (f *Filter) Merge(g *Filter) error {
 	return nil
 }
 
-// Intersect clears all bits of f that are not set in g. f then contains every key
-// that was added to both. Its false-positive rate is higher than that of a filter built
-// from the common keys. It returns an error as Merge does.
+// Intersect clears all bits of f that are not set in g, which leaves every key that was added to
+// both, at a higher false-positive rate than a filter built from these keys. It returns an error as
+// [Filter.Merge] does.
 func (f *Filter) Intersect(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
@@ -36,8 +35,8 @@ func (f *Filter) Intersect(g *Filter) error {
 	return nil
 }
 
-// compatible returns an error unless f can be merged with g. If it returns none and f's Info had no
-// Hash, f's Info now has the Hash of g's.
+// compatible returns an error unless f can be merged with g. Without an error, f's Info has the
+// Hash of g's if it had none.
 func (f *filter) compatible(g *Filter) error {
 	if g == nil {
 		return form.MismatchNil("blocked")
@@ -59,13 +58,13 @@ func (f *filter) fits(m uint64, lines int) error {
 	return nil
 }
 
-// Fold returns a new filter of M()/d bits with the keys of f. Its bits are those of a filter of
-// M()/d bits and f's Lines to which the same keys were added. Its false-positive rate is higher;
-// see [Filter.Stats]. Its Info has no N and P. Fold leaves f as it was.
+// Fold returns a new filter of M()/d bits with the keys of f: the filter of that size, with f's
+// Lines, after the same additions. Its false-positive rate is higher; see [Filter.Stats]. Its Info
+// has no N and P. f is unchanged.
 //
-// It returns an error unless d divides M()/256, the number of blocks. A filter of more than 2^30
-// blocks uses more bits of a digest to pick a block. So Fold returns an error if f has more than
-// 2^30 blocks and the new filter would not.
+// Fold returns an error unless d divides M()/256, the number of blocks. It also does if f has more
+// than 2^30 blocks and the new filter would not: more than that pick a block by more bits of a
+// digest.
 func (f *Filter) Fold(d int) (*Filter, error) {
 	n := int(f.M() / splitblock.Bits)
 	if d < 1 || d > n || n%d != 0 {
@@ -75,8 +74,8 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 		return nil, fmt.Errorf("blocked: d = %d takes the filter's %d blocks to %d or fewer",
 			d, n, splitblock.Narrow)
 	}
-	// A block's number is a fraction of the number of blocks, rounded down. So blocks
-	// d*i to d*i+d-1 become block i.
+	// A block's number is a fraction of the number of blocks, rounded down, so blocks d*i to
+	// d*i+d-1 become block i.
 	g := newFilter(uint64(n/d), f.b.Lines)
 	g.info = form.Keep(f.info.Get().Folded())
 	const each = splitblock.Bits / 64
@@ -92,7 +91,7 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 // Clone returns an independent copy, with its Info.
 func (f *Filter) Clone() *Filter { return &Filter{filter: f.clone()} }
 
-// clone returns a copy of f. Other goroutines may write to f at the same time.
+// clone returns a copy of f, to which other goroutines may write meanwhile.
 func (f *filter) clone() filter { return filter{f.b.Clone(), f.info.Clone()} }
 
 // Reset removes all keys. It keeps the memory, the parameters and the Info.
@@ -100,8 +99,9 @@ func (f *Filter) Reset() {
 	bitwords.Clear(f.b.Words)
 }
 
-// Equal reports whether f and g have the same parameters and the same bits. Their Infos do not
-// count, unlike in reflect.DeepEqual. It panics if g is nil.
+// Equal reports whether f and g have the same parameters and bits, whatever their Infos.
+// reflect.DeepEqual and testify's assert.Equal agree with it for filters with equal Infos. It
+// panics if g is nil.
 func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("blocked: Equal to a nil Filter")
@@ -115,8 +115,8 @@ func (f *filter) m() uint64 { return uint64(len(f.b.Words)) * 64 }
 // M returns the number of bits, a multiple of 256.
 func (f *Filter) M() uint64 { return f.m() }
 
-// Lines returns the number of blocks, each in one cache line, in which a key has bits:
-// 1 to 4, or 0 for the zero Filter.
+// Lines returns the number of blocks, each in one cache line, in which a key has bits: 1 to 4, or 0
+// for the zero Filter.
 func (f *Filter) Lines() int { return f.b.Lines }
 
 // String describes f by its parameters.
@@ -129,17 +129,15 @@ func describe(name string, m uint64, lines int) string {
 	return fmt.Sprintf("%s(m=%d, lines=%d)", name, m, lines)
 }
 
-// Stats returns all figures of f. It reads the whole filter once. M is the number of bits, a
-// multiple of 256. K is the number of bits that a key sets, which is 8 for each of its lines.
+// Stats returns all figures of f. It reads the whole filter. M is the number of bits, a multiple of
+// 256. K is the number of bits that a key sets: 8 for each of its lines.
 //
-// ApproxCount is estimated block by block. A block counts as the number of lines for which its
-// count of ones is likeliest, ln(1 - ones/256) / ln(31/32). A block with every bit set counts as if
-// half a bit were clear. If the filter holds the n keys of [New], the estimate is 0.1 % too high on
-// average.
+// ApproxCount adds up blocks. A block counts as the number of lines for which its count of ones is
+// likeliest, ln(1 - ones/256) / ln(31/32), as if half a bit were clear if all are set. If the
+// filter holds the n keys of [New], the estimate is 0.1 % too high on average.
 //
-// For one line, multiply the fill ratios of the eight words of a block: FPR is the mean of this
-// product over all blocks. The lines of a key are independent. So for more lines, FPR is a power of
-// that mean.
+// For one line, FPR is the mean, over all blocks, of the product of the fill ratios of a block's
+// eight words. For more lines, which are independent, it is a power of that mean.
 func (f *filter) Stats() bloom.Stats { return f.b.Stats(f.size()) }
 
 // LogValue returns what String returns; see [bloom.Filter.LogValue].

@@ -12,8 +12,8 @@ import (
 
 const minRate = limits.BlockedRate
 
-// Size returns the parameters of New's filter for n keys at rate p, without making it. It
-// returns an error where New does.
+// Size returns the parameters of New's filter for n keys at rate p. It returns an error as New
+// does.
 func Size(n uint64, p float64) (m uint64, lines int, err error) {
 	if err := form.CheckKeys("blocked", n); err != nil {
 		return 0, 0, err
@@ -74,14 +74,13 @@ func fewest(n uint64, p float64, lines int) uint64 {
 }
 
 // rate returns the false-positive rate of a filter of n keys, for the given number of blocks and of
-// lines for each key. The lines of an absent key are independent, even if they fall into the same
-// block.
+// lines for each key. The lines of an absent key are independent, even in the same block.
 func rate(n, blocks uint64, lines int) float64 {
 	mean := float64(n) * float64(lines) / float64(blocks)
 	e, q := blockRates(mean, lines), 1/float64(blocks)
-	// found returns the probability that the last left lines of a key find their bits set. The
+	// found returns the probability that the bits of the left last lines of a key are set. The
 	// lines before them lie in the given number of other blocks. The first of the last lines lies
-	// in a new block, and t lines in all share that block.
+	// in a new block, which t lines in all share.
 	var found func(left, others int) float64
 	found = func(left, others int) (sum float64) {
 		if left == 0 {
@@ -98,10 +97,10 @@ func rate(n, blocks uint64, lines int) float64 {
 	return found(lines, 0)
 }
 
-// all has coefficients for inclusion and exclusion. Let t bits of a word be picked
-// independently. The probability that they are all set is a sum over d: all[t][d] times the
-// probability that d given bits are clear. The recurrence adds one pick, which is one of the d
-// given bits or another bit.
+// all has coefficients for inclusion and exclusion. If t bits of a word are picked independently,
+// the probability that all are set is the sum over d of all[t][d] times the probability that d
+// given bits are clear. The recurrence adds one pick, which is one of the d given bits or another
+// bit.
 var all = func() (all [splitblock.MaxLines + 1][splitblock.MaxLines + 1]float64) {
 	all[0][0] = 1
 	for t := 1; t <= splitblock.MaxLines; t++ {
@@ -113,9 +112,9 @@ var all = func() (all [splitblock.MaxLines + 1][splitblock.MaxLines + 1]float64)
 	return all
 }()
 
-// blockRates returns a probability for each t from 1 to lines: that t lines of an absent key, all
-// in one block, find their bits set. The number j of lines that were added to a block has a Poisson
-// distribution (Putze, Sanders and Singler, equation 3).
+// blockRates returns, for each t from 1 to lines, the probability that t lines of an absent key,
+// all in one block, find their bits set. The number j of lines that were added to a block has a
+// Poisson distribution (Putze, Sanders and Singler, equation 3).
 func blockRates(mean float64, lines int) (e [splitblock.MaxLines + 1]float64) {
 	// Terms further than this from the mean are too small to change the sum.
 	spread := 8*math.Sqrt(mean) + 20
@@ -145,8 +144,8 @@ func blockRates(mean float64, lines int) (e [splitblock.MaxLines + 1]float64) {
 	for t := range e {
 		e[t] /= total
 	}
-	// All eight bits of a line are computed from 32 bits of the digest. A line of an absent key may
-	// have the same 32 bits as a line that was added.
+	// All eight bits of a line are computed from 32 bits of the digest, which a line of an absent
+	// key may share with a line that was added.
 	e[1] += mean / (1 << 32)
 	return e
 }

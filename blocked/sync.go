@@ -9,32 +9,29 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
-// SyncFilter is a [Filter] for any number of goroutines that add, look up, estimate and encode at
-// once. It takes no locks. A key whose Add has returned is found by every later call. A SyncFilter
-// has the bits and the binary form of a Filter.
+// SyncFilter is a [Filter] for any number of goroutines that concurrently add, look up, estimate
+// and encode. It takes no locks. Every call, encodings and [SyncFilter.Snapshot] included, finds
+// the keys whose Add returned before it. Its bits and its binary form are Filter's.
 //
-// A look-up takes as long as in a Filter. An Add of a key that is present takes hardly longer than
-// a look-up, because it writes nothing. An Add of a new key takes up to four atomic writes for each
-// line.
+// A look-up is as fast as in a Filter, and so is nearly an Add of a key that is present, which
+// writes nothing. An Add of a new key needs up to four atomic writes for each line. Several
+// goroutines add new keys hardly faster than one, because each write moves a cache line from one
+// processor to another. If that is too slow, give each goroutine a Filter of its own, of the same
+// size, and merge these with [Filter.Merge].
 //
-// Several goroutines add new keys to one SyncFilter hardly faster than one: each write moves a
-// cache line from one processor to another. If that is too slow, give each goroutine a Filter of
-// its own, of the same size, and merge the filters with [Filter.Merge].
+// If several goroutines add the same new key concurrently, Add reports true to at least one of
+// them, and maybe to several. There are only the operations that make sense while others write;
+// Snapshot returns a Filter for the rest.
 //
-// If several goroutines add the same new key at once, Add reports true to at least one of them, and
-// maybe to several. A SyncFilter has only the operations that make sense while other goroutines
-// write. The copy that [SyncFilter.Snapshot] returns has all of them. The encodings of a
-// SyncFilter, like Snapshot, hold every key whose Add had returned before the call.
-//
-// The zero SyncFilter contains nothing and can be decoded into. Adding to it panics. Decoding needs
-// the SyncFilter to itself. A SyncFilter must not be copied.
+// The zero SyncFilter contains nothing and can be decoded into; adding to it panics. No other
+// method may run during decoding. A SyncFilter must not be copied.
 type SyncFilter struct {
 	_ nocopy.Locker
 	syncFilter
 }
 
-// syncFilter is a filter with a String of its own. The exported methods of filter that encode or
-// count load each word once, atomically.
+// syncFilter is a filter with a String of its own. The methods of filter that encode or count load
+// each word once, atomically.
 type syncFilter struct{ filter }
 
 // NewSync is [New] for a SyncFilter.
@@ -55,9 +52,8 @@ func NewSyncFrom(f *Filter) *SyncFilter {
 	return &SyncFilter{syncFilter: syncFilter{f.clone()}}
 }
 
-// Snapshot returns a copy that holds every key whose Add had returned before
-// the call. It may also hold some of the bits of keys that are being added at
-// the same time.
+// Snapshot returns a copy with every key whose Add returned before the call. It may also have some
+// bits of keys that are being added meanwhile.
 func (s *SyncFilter) Snapshot() *Filter { return &Filter{filter: s.clone()} }
 
 // Add adds key and reports whether the filter changed; see [Filter.Add].
@@ -78,8 +74,8 @@ func (s *SyncFilter) ContainsString(key string) bool { return s.Contains(bitword
 // ContainsHash is Contains by digest.
 func (s *SyncFilter) ContainsHash(h bloom.Hash) bool { return s.b.ContainsShared(h) }
 
-// AddBatch is [Filter.AddBatch]. A key that another goroutine adds at the same time may be
-// new to both.
+// AddBatch is [Filter.AddBatch]. If two goroutines add the same key concurrently, both may report
+// it as new.
 func (s *SyncFilter) AddBatch(added []bool, hs []bloom.Hash) {
 	if added == nil {
 		bitwords.Discard(hs, s.AddBatch)
@@ -94,8 +90,8 @@ func (s *SyncFilter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	s.b.ContainsBatch(splitblock.Writers, bitwords.Fill("blocked", found, len(hs)), hs)
 }
 
-// Merge adds every key that g contains. It returns an error as [Filter.Merge] does.
-// Nothing may write to g at the same time.
+// Merge adds the keys of g. It returns an error as [Filter.Merge] does. Nothing may write to g
+// during the call.
 func (s *SyncFilter) Merge(g *Filter) error {
 	if err := s.compatible(g); err != nil {
 		return err
@@ -104,8 +100,8 @@ func (s *SyncFilter) Merge(g *Filter) error {
 	return nil
 }
 
-// Reset removes every key whose Add had returned before the call. A key that is being
-// added at the same time may be removed or not.
+// Reset removes every key whose Add returned before the call. A key that is being added meanwhile
+// may be removed, or stay, or leave some of its bits.
 func (s *SyncFilter) Reset() { bitwords.ClearAtomic(s.b.Words) }
 
 // String describes s by its parameters.

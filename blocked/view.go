@@ -14,20 +14,20 @@ import (
 
 // View looks keys up in a filter's binary form without decoding it. The form may be a file, a part
 // of a larger file, a value in a cache, or embedded in the program. A View answers exactly as the
-// [Filter] decoded from the same bytes does. It is as fast on a little-endian machine of 64 bits if
-// the bytes begin at a multiple of 8 in memory. Otherwise it is somewhat slower.
+// [Filter] decoded from the same bytes. It is as fast on a little-endian machine of 64 bits if the
+// bytes begin at a multiple of 8 in memory, and otherwise somewhat slower.
 //
 // Unix and Windows map the file of [OpenFile] into memory: a look-up reads the pages that it needs,
-// and processes share them. So the file may be larger than memory. On other systems OpenFile reads
-// the whole file into memory.
+// and processes share them, so the file may be larger than memory. Elsewhere OpenFile reads the
+// whole file.
 //
 // The bytes must stay unchanged until the View is closed. If a program writes to an open file or
-// cuts it, look-ups are wrong, or the process dies of SIGBUS. On Unix [Filter.SaveFile] may
-// replace the file, and the file may be removed. The View still shows the old filter then.
+// truncates it, look-ups are wrong, or the process dies of SIGBUS. On Unix the file may be removed,
+// or replaced by [Filter.SaveFile]; the View still shows the old filter.
 //
-// Many goroutines may use a View at once. [View.Close] needs the View to itself; see the example of
-// [bloom.OpenFile]. If a View is closed or zero, all methods but Close, String and LogValue panic.
-// A View must not be copied.
+// Many goroutines may use a View concurrently, but no method during [View.Close]; see the example
+// of [bloom.OpenFile]. All methods of a closed or zero View but Close, String and LogValue panic. A
+// View must not be copied.
 type View struct {
 	_     nocopy.Locker
 	bytes storage.Bytes // the binary form
@@ -38,9 +38,9 @@ type View struct {
 	b splitblock.Blocks
 }
 
-// NewView returns a View of data, which it retains. data is a binary form, such as the content of a
-// file, and no byte more. NewView checks the header and the Info, and takes constant time.
-// [View.Verify] checks the rest. Errors wrap [bloom.ErrFormat].
+// NewView returns a View of data, which it retains: a binary form, such as the content of a file,
+// and no byte more. It checks the header and the Info, in constant time; [View.Verify] checks the
+// rest. Errors wrap [bloom.ErrFormat].
 func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}) }
 
 func newView(b storage.Bytes) (*View, error) {
@@ -55,15 +55,14 @@ func newView(b storage.Bytes) (*View, error) {
 	return v, nil
 }
 
-// OpenFile opens a file that [Filter.SaveFile] wrote. It checks the length, the header and the
-// Info. So a large file takes no more time than a small one. OpenFile does not notice damaged
-// bits, [View.Verify] does. The caller must Close the View. Look at its Info's Hash before the
-// first look-up; see [bloom.View].
+// OpenFile opens a file that [Filter.SaveFile] wrote, and checks the length, the header and the
+// Info. It does not read the bits, so a large file takes no longer than a small one, and only
+// [View.Verify] notices damaged bits. The caller must Close the View. Look at its Info's Hash
+// before the first look-up; see [bloom.View].
 //
-// On Linux, OpenFile advises the kernel to read the pages that look-ups need, and not
-// the pages around them. That is one page for nearly every absent key, and one for each
-// line of a present key. If memory has room for the file, and many keys follow, call
-// [View.Verify] first: it reads the whole file in order.
+// On Linux, OpenFile advises the kernel to read only the pages that look-ups need: one for nearly
+// every absent key, and one for each line of a present key. If memory has room for the file, and
+// many keys follow, call Verify first: it reads the whole file in order.
 func OpenFile(path string) (*View, error) {
 	v, err := storage.OpenView("blocked", path, newView)
 	if err == nil {
@@ -73,7 +72,7 @@ func OpenFile(path string) (*View, error) {
 }
 
 // Close ends the View. It releases the map of [OpenFile]; the bytes of [NewView] are the caller's
-// again. No other method may run at the same time. Closing again does nothing.
+// again. No other method may run meanwhile. Closing twice does nothing.
 func (v *View) Close() error {
 	b := v.bytes
 	*v = View{}
@@ -86,8 +85,8 @@ func (v *View) open() *View {
 	return v
 }
 
-// Contains reports whether key may have been added; see [Filter.Contains]. Look at the Hash of
-// [View.Info] before the first look-up: the filter's keys may be hashed in another way.
+// Contains reports whether key may have been added; see [Filter.Contains]. It is for keys that were
+// hashed with [bloom.Sum]; look at [View.Info] first.
 func (v *View) Contains(key []byte) bool {
 	if v.open().b.Lines > 0 {
 		return v.b.ContainsKey(key)
@@ -147,7 +146,7 @@ func (v *View) Stats() bloom.Stats {
 	return c.Stats(v.lines, int64(len(v.bytes.Data)))
 }
 
-// Verify reads the whole binary form. It returns an error, which wraps [bloom.ErrFormat], if its
+// Verify reads the whole binary form. It returns an error, which wraps [bloom.ErrFormat], if the
 // checksum is wrong.
 func (v *View) Verify() error {
 	defer v.open().bytes.Sequential()()

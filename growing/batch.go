@@ -8,17 +8,15 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
-// AddBatch adds hs and sets added[i] to whether hs[i] changed the filter. The result is that of
-// [Filter.AddHash] for each digest in order. If added is nil, the answers are discarded. Otherwise
-// AddBatch panics if added is shorter than hs.
+// AddBatch adds hs and sets added[i] to whether hs[i] changed the filter, as [Filter.AddHash] of
+// each digest in order would. It panics if added is shorter than hs. A nil added discards the
+// results.
 //
-// Batches are usually two to three times as fast as single keys; see
-// benchmarks/RESULTS.md. Batches of some thousand digests are faster than batches of some
-// hundred.
+// Batches are usually two to three times as fast as single keys, and those of some thousand digests
+// faster than those of some hundred; see benchmarks/RESULTS.md.
 //
-// Many goroutines may add, one by one or in batches, and look keys up at once. A look-up that
-// begins after AddBatch has returned finds every key of hs. An earlier look-up may find a key or
-// not.
+// A look-up that begins after AddBatch has returned finds every key of hs. An earlier look-up may
+// find a key or not.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	if f.zero() && len(hs) > 0 {
 		panic(errZeroAdd)
@@ -41,8 +39,8 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	}
 }
 
-// ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
-// hs. A digest that another goroutine adds at the same time may be found or not.
+// ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than hs. A
+// digest that another goroutine adds meanwhile may be found or not.
 func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("growing", found, len(hs))
 	if f.zero() {
@@ -68,11 +66,11 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	}
 }
 
-// batchSize is the largest number of digests that are sorted at once.
+// batchSize is the largest number of digests that are sorted together.
 const batchSize = 4096
 
-// batch sorts digests by their shards. Then each layer looks up all its digests at once, and their
-// cache misses overlap.
+// batch sorts digests by their shards. Each layer then looks up all its digests together, so that
+// their cache misses overlap.
 type batch struct {
 	hs     [batchSize]bloom.Hash
 	at     [batchSize]uint16  // at[i] is the place of hs[i] before sorting
@@ -81,10 +79,10 @@ type batch struct {
 	shards [batchSize]uint8   // the shard of each digest, before sorting
 }
 
-// batches has batches for reuse, because a batch is too large for a goroutine's stack.
+// batches has batches for reuse: a batch is too large for a goroutine's stack.
 var batches = sync.Pool{New: func() any { return new(batch) }}
 
-// sort sorts at most batchSize digests. Digests of one shard stay in order.
+// sort sorts at most batchSize digests, stably.
 func (b *batch) sort(hs []bloom.Hash) {
 	var next [shards]uint16
 	for i, h := range hs {
@@ -111,9 +109,8 @@ func (b *batch) shard(i int) ([]bloom.Hash, []uint16) {
 }
 
 // absent returns the digests of hs that no layer of list contains, and their places before sorting.
-// Most layers do not contain a key, and most absent keys lack even their first line. So absent
-// looks up the first line of all keys in a layer. It looks up the other lines of a key only if the
-// layer has the first line.
+// Most layers do not contain a key, and most absent keys lack even their first line. Therefore
+// absent looks up the first line of all keys in a layer, and the others only if the layer has that.
 func (b *batch) absent(hs []bloom.Hash, at []uint16, list []*layer) ([]bloom.Hash, []uint16) {
 	for l := len(list) - 1; l >= 0 && len(hs) > 0; l-- {
 		left := 0
@@ -134,8 +131,8 @@ func (b *batch) absent(hs []bloom.Hash, at []uint16, list []*layer) ([]bloom.Has
 	return hs, at
 }
 
-// add adds the digests of s. If no other goroutine adds to s, a new key is
-// located in the newest layer only once.
+// add adds the digests of s. If no other goroutine adds to s, a new key is located in the newest
+// layer only once.
 func (b *batch) add(s *shard, added []bool) {
 	hs, at := b.shard(s.number)
 	for {

@@ -1,25 +1,25 @@
 // Package growing provides a Bloom filter for an unknown number of keys.
 //
-// An added key is always found. A key that was not added is reported as present with
-// a probability of at most p, from the first key on, however many follow (up to 2^40; see
-// [New]). The caller supplies p, keys or their digests, and a rough number of keys, if it is known.
+// An added key is always found. A key that was not added is reported as present with a probability
+// of at most p, from the first key on, however many follow (up to 2^40; see [New]). The caller
+// supplies p, keys or their digests, and a rough number of keys, if it is known.
 //
-// The price is memory and time. Compare a filter for an unknown number of keys with a classic
-// filter of the same rate that was made for exactly the keys that it holds. At any number of keys
-// from 50,000 to 1e9, the growing filter takes about this many times as much memory:
+// The price is memory and time. From 50,000 to 1e9 keys, a filter for an unknown number of keys
+// needs about this many times the memory of a classic filter of the same rate that was made for
+// exactly the keys that it holds:
 //
 //	rate    10 %     1 %   0.1 %   1e-6   1e-9
 //	about    3.7     2.9     2.4    2.0    1.9
 //
 // A filter has 16 shards of several layers. A look-up of an absent key asks all layers of one
 // shard: 3 layers at 1e5 keys, 10 at 1e7, 16 at 1e9. A filter that was made for n keys has one
-// layer in each shard until about n keys are there. From n = 50,000 on it takes 15 to 45 % more
+// layer in each shard until about n keys are there. From n = 50,000 on it needs 15 to 45 % more
 // memory than a classic filter of n keys for p <= 1 %, and up to 65 % more at 10 %. If there are
-// never more than n keys, take [bloom.New] or [blocked.New].
+// never more than n keys, use [bloom.New] or [blocked.New].
 //
-// A layer is a blocked filter. It is as large as all layers of the shard before it together. The
-// rates of the layers add up to at most p (Almeida, Baquero, Preguica and Hutchison, Scalable Bloom
-// Filters, 2007). docs/sizes.md explains the rates and the memory.
+// A layer is a blocked filter, as large as all layers of the shard before it together. The rates of
+// the layers add up to at most p (Almeida, Baquero, Preguica and Hutchison, Scalable Bloom Filters,
+// 2007). docs/sizes.md explains the rates and the memory.
 package growing
 
 import (
@@ -34,19 +34,19 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// Filter is a Bloom filter that grows. It is safe for use by many goroutines at once, except for
-// decoding, which needs the Filter to itself. Look-ups take no lock. Adding a new key takes the
-// lock of its shard. Adding a key that is there takes no lock.
+// Filter is a Bloom filter that grows. It is safe for concurrent use by many goroutines, except for
+// decoding, which needs the Filter to itself. Look-ups, and adding keys that are present, need no
+// lock. Adding a new key locks its shard.
 //
-// The zero Filter contains nothing and can be decoded into. Adding to it panics. A
-// Filter must not be copied.
+// The zero Filter contains nothing and can be decoded into; adding to it panics. A Filter must not
+// be copied.
 type Filter struct {
 	_ nocopy.Locker
 	filter
 }
 
-// filter holds all of a Filter. The methods that encode it have value receivers. So packages fmt,
-// json and gob call them even if a struct holds a Filter by value. A filter is small, because each
+// filter holds all of a Filter. The methods that encode it have value receivers, so that packages
+// fmt, json and gob call them even if a struct holds a Filter by value. It is small, because each
 // of these calls copies it.
 type filter struct {
 	*state // nil in the zero Filter
@@ -74,13 +74,12 @@ const (
 	shardShift = 64 - shardBits
 )
 
-// New returns an empty filter that grows when it holds about n keys. n = 0 means that
-// the number of keys is unknown. A key that was not added is reported as present
-// with a probability of at most p. This holds for up to 2^40 added keys, which take
-// more than a terabyte. For p below 1e-8, it holds for up to 1e10 keys.
+// New returns an empty filter that grows when it holds about n keys. n = 0 means that the number of
+// keys is unknown. A key that was not added is reported as present with a probability of at most p,
+// for up to 2^40 added keys, which need more than a terabyte, or 1e10 keys if p is below 1e-8.
 //
-// A filter for n keys takes the memory for them at once. Until it grows, a look-up asks one layer.
-// With n = 0 a filter starts with 64 KB.
+// A filter for n keys allocates the memory for them immediately, and a look-up asks one layer until
+// it grows. With n = 0 a filter starts with 64 KB.
 //
 // New returns an error unless n <= 2^40 and 1e-9 <= p < 1. The filter's Info has n and p.
 func New(n uint64, p float64) (*Filter, error) {
@@ -92,13 +91,9 @@ func New(n uint64, p float64) (*Filter, error) {
 	return &Filter{filter: filter{s, form.Keep(form.Info{N: n, P: p})}}, nil
 }
 
-// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. It
-// writes no file. It returns an error immediately if the file's directory does not exist, because
-// SaveFile would fail later.
-//
-// If the filter in the file has other parameters than New(n, p), LoadOrNew returns an error that
-// wraps [bloom.ErrMismatch]. The parameters are n and p. The Info does not count: if another
-// program may have written the file, look at its Hash before the first look-up.
+// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. If the
+// filter in the file was made for another n or p, the error wraps [bloom.ErrMismatch]. See
+// [bloom.LoadOrNew] for other errors, and for what is not compared.
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err := (&rates{n: n, p: p}).check(); err != nil {
 		return nil, err
@@ -115,8 +110,8 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	})
 }
 
-// Reset removes all keys, and makes f as large as New made it. A key that is being added at the
-// same time may be removed or not.
+// Reset removes all keys, and makes f as large as New made it. A key that is being added meanwhile
+// may be removed or not.
 func (f *Filter) Reset() {
 	if !f.zero() {
 		f.reset()
@@ -129,16 +124,15 @@ func (s *state) reset() {
 	}
 }
 
-// Add adds key and reports whether the filter changed. True means that key was certainly
-// new. If several goroutines add the same new key at once, one of them gets true. False
-// means that key was probably added before. Add does not retain key.
+// Add adds key and reports whether the filter changed: true means that key was certainly new, false
+// that it was probably added before. If several goroutines add the same new key concurrently, one
+// of them gets true. Add does not retain key.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
 // AddString is Add of key's bytes, without copying them.
 func (f *Filter) AddString(key string) bool { return f.AddHash(bloom.SumString(key)) }
 
-// AddHash is Add by digest. Both halves of h matter; see [bloom.SumUint64] for digests
-// of 64 bits.
+// AddHash is Add by digest. Both words of h matter; see [bloom.SumUint64] for digests of 64 bits.
 func (f *Filter) AddHash(h bloom.Hash) bool {
 	if f.zero() {
 		panic(errZeroAdd)
@@ -163,9 +157,9 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	return contains(*f.shards[pick(h)>>shardShift].layers.Load(), h)
 }
 
-// pick returns a number whose highest bits choose a key's shard. It depends on all of h. So the
-// keys of one shard have any values in either half of h. The layers compute the bits of a key from
-// these halves.
+// pick returns a number whose highest bits choose a key's shard. It depends on all of h, so the
+// keys of one shard have any values in either half of h, from which the layers compute the bits of
+// a key.
 func pick(h bloom.Hash) uint64 {
 	h1, h2 := h.Words()
 	return (h1 ^ bits.RotateLeft64(h2, 19)) * 0x9e3779b97f4a7c15 // 2^64 over the golden ratio
@@ -182,13 +176,13 @@ func (f *Filter) count() uint64 {
 	return uint64(n + 0.5)
 }
 
-// Stats returns all figures of f. It reads the whole filter once. M, OnesCount and FillRatio are
-// those of all layers together. K is 0, because layers differ in it. FPR is at most the p that New
-// was given, apart from chance.
+// Stats returns all figures of f. It reads the whole filter. M, OnesCount and FillRatio are those
+// of all layers together. K is 0, because layers differ in it. FPR is at most the p of New, apart
+// from chance.
 //
-// ApproxCount is estimated from the number of keys for which Add returned true. For some new keys,
-// Add returns false by mistake. The estimate corrects for most of them: from 10,000 keys on it is
-// within 2 % of the number for p <= 0.1, and up to 10 % too low for p <= 0.5.
+// ApproxCount is estimated from the number of keys for which Add returned true, corrected for new
+// keys for which it returned false. From 10,000 keys on it is within 2 % of the number for p <=
+// 0.1, and up to 10 % too low for p <= 0.5.
 func (f *Filter) Stats() bloom.Stats {
 	var s bloom.Stats
 	if f.zero() {

@@ -16,8 +16,8 @@ const (
 	minRate  = limits.BlockedRate
 
 	// If n is unknown, the first evenLayers layers have the rate p/shares. Each later layer has
-	// decline times the rate of the layer before it. The sum of all rates is
-	// p/shares * (evenLayers + decline/(1-decline)) = p.
+	// decline times the rate of the one before it. The sum of all rates is p/shares * (evenLayers +
+	// decline/(1-decline)) = p.
 	evenLayers = 14
 	decline    = 0.75
 	shares     = 17
@@ -27,7 +27,7 @@ const (
 	maxLayers = 64
 
 	// firstBits is the size in bits of the smallest first layer if n is unknown. The binary forms
-	// of all first layers together take just less than 64 KB.
+	// of all first layers together have just less than 64 KB.
 	firstBits = 88 * 256
 )
 
@@ -73,9 +73,9 @@ func (r *rates) first(i int) float64 {
 	return (keys + float64(3*math.Sqrt(keys))) * r.sizing(0).bits
 }
 
-// next returns the size in bits of the layer that follows list in shard i. It is the size of all
-// layers of list together. There is one exception: if n is known, the first layers of all shards
-// have the same size, so the second layers get different ones.
+// next returns the size in bits of the layer that follows list in shard i: that of all layers of
+// list together. But if n is known, the first layers of all shards have the same size, so the
+// second layers get different ones.
 func (r *rates) next(i int, list []*layer) uint64 {
 	m := uint64(0)
 	for _, l := range list {
@@ -87,8 +87,8 @@ func (r *rates) next(i int, list []*layer) uint64 {
 	return m
 }
 
-// stagger returns the relative size of shard i, from 1 to 2. Because the sizes differ, the shards
-// begin their layers one after the other, evenly spread over the time in which the filter doubles.
+// stagger returns the relative size of shard i, from 1 to 2. As the sizes differ, the shards begin
+// their layers one after the other, evenly spread over the time in which the filter doubles.
 func stagger(i int) float64 { return portable.Exp(float64(i) / shards * math.Ln2) }
 
 // sizing is what a layer of some rate has for each key.
@@ -97,8 +97,8 @@ type sizing struct {
 	bits  float64
 }
 
-// newSizing returns the sizing for a rate. It computes it for a small number of keys. Rounding the
-// number of blocks up adds less than 1 %.
+// newSizing returns the sizing for a rate, computed for a small number of keys. Rounding the number
+// of blocks up adds less than 1 %.
 func newSizing(rate float64) sizing {
 	const keys = 4096
 	m, lines, err := blocked.Size(keys, rate)

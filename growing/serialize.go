@@ -13,11 +13,10 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// The binary form is a frame with the parameters n, p as the bits of a float64, and the
-// number of shards. Its words are the number of layers of each shard. After the frame come the
-// layers' own binary forms, shard by shard, oldest first. The form does not have the number of keys
-// of a layer: a decoder estimates it from the bits. If keys are added while the filter is encoded,
-// a number would not match the bits.
+// The binary form is a frame with the parameters n, p as the bits of a float64, and the number of
+// shards. Its words are the number of layers of each shard. The layers' own binary forms follow,
+// shard by shard, oldest first. The number of keys of a layer is not in the form, because it would
+// not match the bits if keys are added during encoding; a decoder estimates it from the bits.
 
 const errNoForm = form.NoForm("growing")
 
@@ -53,8 +52,8 @@ func (f *Filter) Info() bloom.Info { return door.Info[bloom.Info](f.info.Get()) 
 // SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of its range.
 func (f *Filter) SetInfo(i bloom.Info) { f.info.Add(door.Fields(i)) }
 
-// SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Filter. f takes
-// hardly more memory. Just before a layer begins, f takes up to 6 % more for a short time.
+// SizeBytes returns the length of the binary form in bytes, or 0 for the zero Filter. f needs
+// little more memory, and for a short time before a layer begins up to 6 % more.
 func (f filter) SizeBytes() int64 {
 	if f.zero() {
 		return 0
@@ -67,16 +66,14 @@ func (f filter) SizeBytes() int64 {
 	return n
 }
 
-// AppendBinary appends f's binary form, which carries checksums, to dst. It holds all
-// keys that were added before the call, and some or none of those that are added
-// at the same time. AppendBinary returns an error for the zero Filter, which has no binary form,
-// and for an Info that cannot be saved.
+// AppendBinary appends f's binary form, which has checksums, to dst. It holds all keys that were
+// added before the call, and some or none of those that are added meanwhile. AppendBinary fails for
+// the zero Filter, which has no binary form, and for an Info that cannot be saved.
 func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	return form.AppendBinary(dst, f.SizeBytes(), f)
 }
 
-// MarshalBinary returns f's binary form, which carries checksums; see
-// [Filter.AppendBinary].
+// MarshalBinary returns f's binary form; see [Filter.AppendBinary].
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes f's binary form to w through a small buffer; see
@@ -98,16 +95,16 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	return total, err
 }
 
-// UnmarshalBinary decodes data into f. data is a binary form, and no byte more. f then grows as the
-// encoded filter would have grown. On error, which wraps [bloom.ErrFormat], f is unchanged.
-// UnmarshalBinary does not retain data.
+// UnmarshalBinary decodes data, a binary form and no byte more. f then grows as the encoded filter
+// would have grown. On error, which wraps [bloom.ErrFormat], f is unchanged. UnmarshalBinary does
+// not retain data.
 func (f *filter) UnmarshalBinary(data []byte) error {
 	return form.Unmarshal("growing", data, f, read)
 }
 
-// ReadFrom decodes the binary form that r yields next into f, and reads no byte more.
-// It allocates as data arrives. On error f is unchanged. The error is r's own, or it
-// wraps [bloom.ErrFormat] if r ends too early or holds anything else.
+// ReadFrom decodes the binary form that r yields next, and reads no byte more. It allocates as data
+// arrives. On error f is unchanged. The error wraps r's own, or [bloom.ErrFormat] if r ends too
+// early or yields no filter.
 func (f *filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, f, read) }
 
 // read reads what WriteTo writes.
@@ -138,7 +135,6 @@ func read(r io.Reader) (f filter, total int64, err error) {
 	return filter{s, form.Keep(info)}, total, nil
 }
 
-// layerError returns the error for a layer that could not be read.
 func layerError(shard int, err error) error {
 	switch {
 	case errors.Is(err, form.ErrEmpty): // the bytes ended before a layer
@@ -150,8 +146,8 @@ func layerError(shard int, err error) error {
 	}
 }
 
-// MarshalText returns the standard base64 encoding of the binary form. JSON, XML, flags and
-// cookies hold a filter in this way. The zero value is the empty text.
+// MarshalText returns the standard base64 encoding of the binary form, which is the form of a
+// filter in JSON, XML, flags and cookies. The text of the zero value is empty.
 func (f filter) MarshalText() ([]byte, error) { return form.AppendText(nil, f) }
 
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f zero.
@@ -159,16 +155,15 @@ func (f *filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("growing", text, f, func() { *f = filter{} })
 }
 
-// SaveFile writes f's binary form to a file at path, for [LoadFile]. After a crash at
-// any moment, path holds what it held before, or all of f. See
-// [bloom.Filter.SaveFile] for permissions, links and temporary files.
+// SaveFile atomically writes f's binary form to a file at path, for [LoadFile], as
+// [bloom.Filter.SaveFile] does.
 func (f *Filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Growing, path, f.SizeBytes(), f)
 }
 
-// LoadFile reads a filter from a file that SaveFile wrote. It returns an error, which wraps
-// [bloom.ErrFormat], if the file has changed since. If another program wrote the file, look at
-// its Info's Hash before the first look-up; see [bloom.View].
+// LoadFile reads a filter from a file that SaveFile wrote. If the file has changed since, the error
+// wraps [bloom.ErrFormat]. If another program wrote the file, look at its Info's Hash before the
+// first look-up; see [bloom.View].
 func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Growing, path, new(Filter))
 }

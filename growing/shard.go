@@ -10,8 +10,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
-// shard is a list of layers. A new layer is appended to a copy of the list. New keys go to the
-// newest layer. Look-ups take no lock.
+// shard is a list of layers. New keys go to the newest layer. A new layer is appended to a copy of
+// the list, so look-ups need no lock.
 type shard struct {
 	layers atomic.Pointer[[]*layer] // oldest first
 	_      [56]byte                 // keeps look-ups off the cache line of the lock
@@ -44,9 +44,8 @@ func newLayer(r *rates, i int, m uint64) *layer {
 	return layerOf(r, i, b)
 }
 
-// layerOf returns layer i with the blocks b. It does not count the keys that b holds. If a decoded
-// layer has another number of lines than New's, its capacity is 0, and it takes at most one new
-// key.
+// layerOf returns layer i with the blocks b, and does not count their keys. A decoded layer with
+// another number of lines than New's has the capacity 0, so that at most one new key comes to it.
 func layerOf(r *rates, i int, b splitblock.Blocks) *layer {
 	l := &layer{blocks: b, first: b.First()}
 	s := r.sizing(i)
@@ -102,7 +101,7 @@ func (s *shard) add(h bloom.Hash) bool {
 }
 
 // added counts n new keys of the newest layer, and begins the next layer in time. The caller has
-// locked s.mu. Only a crafted file has maxLayers layers. Such a filter stops growing.
+// locked s.mu. A filter of maxLayers layers, which only a crafted file has, stops growing.
 func (s *shard) added(newest *layer, n uint64) {
 	newest.count += n
 	if newest.count < newest.soon {
@@ -126,8 +125,8 @@ func (s *shard) added(newest *layer, n uint64) {
 }
 
 // keys estimates the number of distinct keys that were added. A key reaches layer i only if no
-// layer before it reported the key as present. A full layer does that with a probability that is
-// its rate. So keys divides the count of layer i by the probability that no layer before it did.
+// layer before it reported the key as present, which a full layer does with its rate as the
+// probability. So the count of layer i is divided by the probability that no layer before it did.
 func (s *shard) keys() float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,28 +1,27 @@
-// Package sieve drops repeats: from a to-visit list, as [Queue] does, and from any
-// sequence, as [Distinct] does.
+// Package sieve drops repeats: from a to-visit list, as [Queue] does, and from any sequence, as
+// [Distinct] does.
 //
 // Both remember keys in a set that the caller supplies, such as a [bloom.Filter], instead of a map.
-// A key then takes the few bits that the set needs for it, whatever the key's length. No key passes
-// a second time while the set remembers it. The price is that a new key is dropped with the set's
-// false-positive probability, as if it had been seen.
+// A key then needs only the set's few bits, whatever its length. No key passes a second time while
+// the set remembers it. The price is that a new key is dropped, as if it had been seen, with the
+// set's false-positive probability.
 //
 // Any [bloom.Set] will do. If the set forgets a key, as a window.Filter does, the key passes again.
-// If no key may be dropped, take a map.
+// If no key may be dropped, use a map.
 //
 // # Saving a queue
 //
 // If a set is saved without its queue, the queued values are lost: their keys are in the set, so
-// the values cannot be pushed again. Save both, the queue before the set:
+// the values cannot be pushed again. Save both, the queue before the set, each file replaced as a
+// whole, as SaveFile methods do:
 //
 //  1. Write the values that [Queue.All] yields to a file, together with the values that were popped
 //     but are not finished yet.
-//  2. Then save the set. Push nothing between the two steps.
+//  2. Save the set. Push nothing between the two steps.
 //
-// After a crash between the two steps, the saved queue is newer than the saved set. Keys that the
-// saved set lacks may pass a second time, and nothing is lost. In the other order, a key could be
-// in the saved set and not in the saved queue. Its value would never be visited. The same would
-// happen to a value that is pushed between the two steps. Replace each of the two files as a whole,
-// as the SaveFile methods do.
+// After a crash between the two steps, keys that the saved set lacks may pass a second time, and
+// nothing is lost. In the other order, or after a push between the steps, a key could be in the
+// saved set and its value in no saved queue, so it would never be visited.
 //
 // To continue, load the set, make a queue with it, and pass the saved values to [Queue.Requeue].
 package sieve
@@ -45,8 +44,8 @@ type Queue[T any] struct {
 	_    nocopy.Locker
 	set  bloom.Set
 	hash func(T) bloom.Hash
-	// The queued values are n elements of buf, from buf[head] on. buf[0] follows the last element.
-	// All other elements are zero. len(buf) is 0 or a power of two.
+	// The queued values are n elements of buf, from buf[head] on, where buf[0] follows the last
+	// element. All other elements are zero. len(buf) is 0 or a power of two.
 	buf     []T
 	head, n int
 	changes uint // counts calls of Requeue and Pop that changed the queue
@@ -55,9 +54,9 @@ type Queue[T any] struct {
 // minBuf is the least length of buf once the queue has held a value.
 const minBuf = 16
 
-// New returns an empty queue. set tells which keys were seen, and keys that are already in set
-// count as seen. Other code may use set, too: a Queue only calls AddHash, once for each Push. hash
-// returns the key of a value, as a digest. It must depend only on what identifies a value:
+// New returns an empty queue. Keys that are already in set count as seen. Other code may also use
+// set: a Queue only calls AddHash, once for each Push. hash returns the key of a value, as a
+// digest. It must depend only on what identifies a value:
 //
 //	sieve.New(filter, func(p Page) bloom.Hash { return bloom.SumString(p.URL) })
 //
@@ -72,8 +71,8 @@ func New[T any](set bloom.Set, hash func(T) bloom.Hash) *Queue[T] {
 // Push appends v to the queue, unless the set has seen its key. It reports whether it appended v.
 //
 // Memory grows and shrinks with the queue: there is room for at most four times the queued values,
-// or for 16. A call copies a constant number of values on average. A queue of steady length
-// allocates nothing.
+// or for 16. A call copies a constant number of values on average. A queue of steady length does
+// not allocate.
 func (q *Queue[T]) Push(v T) bool {
 	if q.set == nil {
 		panic("sieve: Push to a zero Queue: make it with New")
@@ -85,8 +84,8 @@ func (q *Queue[T]) Push(v T) bool {
 	return true
 }
 
-// Requeue appends v to the queue. It does not use the set. It is for values that were pushed
-// before, such as those of a saved queue, or a value that was popped and must be tried again.
+// Requeue appends v to the queue without asking the set. It is for values that were pushed before,
+// such as those of a saved queue, or a value that was popped and must be tried again.
 func (q *Queue[T]) Requeue(v T) {
 	if q.n == len(q.buf) {
 		q.resize(max(minBuf, 2*q.n))
@@ -97,7 +96,7 @@ func (q *Queue[T]) Requeue(v T) {
 }
 
 // Peek returns the oldest value and true, and leaves the value in the queue. If the queue is empty,
-// Peek returns the zero value and false.
+// it returns the zero value and false.
 func (q *Queue[T]) Peek() (T, bool) {
 	for v := range q.All() {
 		return v, true
@@ -106,9 +105,9 @@ func (q *Queue[T]) Peek() (T, bool) {
 	return zero, false
 }
 
-// Pop removes the oldest value and returns it and true. If the queue is empty, Pop returns the zero
-// value and false. A later Push of a value with the same key is dropped as long as the set
-// remembers the key. The queue keeps no reference to a value that Pop returned.
+// Pop removes the oldest value and returns it and true, or the zero value and false if the queue is
+// empty. The queue keeps no reference to the value. A later Push of a value with the same key is
+// dropped as long as the set remembers the key.
 func (q *Queue[T]) Pop() (T, bool) {
 	var zero T
 	if q.n == 0 {
@@ -119,8 +118,8 @@ func (q *Queue[T]) Pop() (T, bool) {
 	q.head = (q.head + 1) & (len(q.buf) - 1)
 	q.n--
 	q.changes++
-	// The buffer shrinks at a quarter, not at a half. So each resize leaves it half full. If it
-	// copied n values, at least n/2 calls follow before the next resize.
+	// The buffer shrinks at a quarter, not at a half, so each resize leaves it half full: after one
+	// that copied n values, at least n/2 calls precede the next.
 	if q.n <= len(q.buf)/4 && len(q.buf) > minBuf {
 		q.resize(len(q.buf) / 2)
 	}
@@ -134,7 +133,7 @@ func (q *Queue[T]) Len() int { return q.n }
 func (q *Queue[T]) String() string { return fmt.Sprintf("sieve.Queue(%d values)", q.Len()) }
 
 // All yields the queued values, oldest first, and leaves them in the queue. It panics if the loop
-// changes the queue and continues. If the loop pushes values that it should visit, call Pop
+// changes the queue and continues. A loop that pushes values which it should visit calls Pop
 // instead.
 func (q *Queue[T]) All() iter.Seq[T] {
 	return func(yield func(T) bool) {
@@ -158,11 +157,11 @@ func (q *Queue[T]) resize(size int) {
 	q.buf, q.head = buf, 0
 }
 
-// Distinct yields the values of seq whose keys set does not remember. It yields a value as soon as
-// seq does, and keeps none. See [New] for set and hash.
+// Distinct yields the values of seq whose keys set does not remember, each as soon as seq does, and
+// keeps none. See [New] for set and hash.
 //
-// A loop over the result adds the keys of seq to set. So a second loop over the same values yields
-// none of those that the first loop yielded. Distinct panics if seq, set or hash is nil.
+// A loop over the result adds the keys of seq to set, so a second loop over the same values yields
+// none of those that the first one yielded. Distinct panics if seq, set or hash is nil.
 func Distinct[T any](seq iter.Seq[T], set bloom.Set, hash func(T) bloom.Hash) iter.Seq[T] {
 	if seq == nil || set == nil || hash == nil {
 		panic("sieve: Distinct needs a sequence, a set and a hash")
