@@ -16,27 +16,22 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// Bank is any number of Bloom filters of one size, which are its members. The members have
-// numbers from 0 on.
+// Bank is any number of Bloom filters of one size, its members. They are numbered from 0.
 //
-// Any number of goroutines may use a Bank at once. Calls that write take turns. Look-ups,
-// which are Which, WhichAll and ContainsHash, take no lock. A look-up sees every write that
-// had ended before it began, and any part of the writes that run at the same time. While a
-// Clear and an Add to one member run, a look-up may report that member for a key that the
-// member never had.
+// Any number of goroutines may use a Bank concurrently; only decoding needs the Bank to itself.
+// Calls that write take turns. Which, WhichAll and ContainsHash take no lock. They see every write
+// that had ended before they began, and any part of a concurrent one. During a Clear and an Add to
+// one member, they may report that member for a key that it never had.
 //
-// Decoding needs the Bank to itself.
-//
-// The zero Bank has no members, and can be decoded into. Appending to it panics.
-// All methods that take a member's number panic if there is no such member. A Bank must not
-// be copied.
+// The zero Bank has no members, and can be decoded into; appending to it panics. Methods that take
+// a member's number panic if there is no such member. A Bank must not be copied.
 type Bank struct {
 	_ nocopy.Locker
 	bank
 }
 
-// bank holds all of a Bank. The methods that encode it have value receivers. So packages fmt, json
-// and gob call them even if a struct holds a Bank by value.
+// bank holds all of a Bank. The methods that encode it have value receivers, so that packages fmt,
+// json and gob call them even if a struct holds a Bank by value.
 type bank struct {
 	state *state // nil in the zero Bank
 	info  form.Kept
@@ -52,10 +47,9 @@ type state struct {
 	names []string   // the names of the first members; the others have none
 }
 
-// New returns an empty Bank. Its members have the size of the filters that [bloom.New]
-// makes for n keys and p. A member that holds n keys is reported for a key that it does not
-// hold with a probability of about p. The probability is higher if n is small: then call
-// [NewSize] with the results of [bloom.StrictSize].
+// New returns an empty Bank whose members have the size that [bloom.New] chooses for n keys and p.
+// A member that holds n keys is reported for another key with a probability of about p, or more if
+// n is small: then call [NewSize] with the results of [bloom.StrictSize].
 //
 // New returns an error if bloom.New does. The Bank's Info has n and p.
 func New(n uint64, p float64) (*Bank, error) {
@@ -71,9 +65,8 @@ func New(n uint64, p float64) (*Bank, error) {
 	return b, nil
 }
 
-// NewSize returns an empty Bank. Its members have m bits, rounded up to a multiple of 64,
-// and k hashes. It returns an error unless 1 <= k <= 255, k <= m, and m rounds up to 1 to 2^31-1
-// words.
+// NewSize returns an empty Bank whose members have m bits, rounded up to a multiple of 64, and k
+// hashes. It returns an error unless 1 <= k <= 255, k <= m, and m rounds up to 1 to 2^31-1 words.
 func NewSize(m uint64, k int) (*Bank, error) {
 	size, err := form.WordsFor("bank", m, k, form.MaxWords)
 	if err != nil {
@@ -82,8 +75,7 @@ func NewSize(m uint64, k int) (*Bank, error) {
 	return &Bank{bank: bank{&state{shape: shapeOf(size, k)}, form.Keep(form.Info{})}}, nil
 }
 
-// current returns the number of members and their segments. The zero Bank, whose state is nil, has
-// none.
+// current returns the number of members and their segments; s may be nil.
 func (s *state) current() (n int, segments []segment) {
 	if s == nil {
 		return 0, nil
@@ -95,14 +87,12 @@ func (s *state) current() (n int, segments []segment) {
 	return n, segments
 }
 
-// member returns the segment of member i, and the member's number in that segment.
 func (s *state) member(i int) (*segment, int) {
 	n, segments := s.current()
 	check(i, n)
 	return &segments[i/segmentMembers], i % segmentMembers
 }
 
-// check panics unless a bank of n members has a member i.
 func check(i, n int) {
 	if uint(i) >= uint(n) {
 		panic(fmt.Sprintf("bank: member %d of a bank of %d", i, n))
@@ -121,7 +111,6 @@ func (b *Bank) Append() int {
 	return n
 }
 
-// lockToAppend locks b and returns its state. It panics if b is zero.
 func (b *Bank) lockToAppend() *state {
 	if b.state == nil {
 		panic("bank: Append to a zero Bank: make it with a constructor, or decode into it")
@@ -130,8 +119,7 @@ func (b *Bank) lockToAppend() *state {
 	return b.state
 }
 
-// grow makes room for one more member. It returns the member's number, its segment, and its number
-// in that segment. The caller has locked s.mu.
+// grow makes room for member n, which is member i of seg. The caller has locked s.mu.
 func (s *state) grow() (n int, seg *segment, i int) {
 	n, segments := s.current()
 	last := n / segmentMembers
@@ -154,8 +142,8 @@ func (s *state) newSegment(stride int) segment {
 	return segment{grid: g, words: bitwords.Make(g.words(s.bits()))}
 }
 
-// widen returns a copy of old that has wider rows. One word more would do, but all rows would be
-// copied each 64 members. A 32nd more makes that 32 copies of each word on average.
+// widen returns a copy of old with wider rows. With one word more, all rows would be copied every
+// 64 members; with a 32nd more, each word is copied 32 times on average.
 func (s *state) widen(old *segment) segment {
 	w := s.newSegment(min(old.stride+1+old.stride/32, pageWords))
 	for r := range s.bits() {
@@ -167,13 +155,13 @@ func (s *state) widen(old *segment) segment {
 	return w
 }
 
-// AppendFilter adds a member with the keys of f and returns its number. f's M must be a multiple
-// of the Bank's M: the new member is what [bloom.Filter.Fold] makes of f. No look-up sees a part
-// of the new member. AppendFilter retains nothing of f, and uses neither its N nor its P.
+// AppendFilter adds a member with the keys of f, as [bloom.Filter.Fold] makes it, and returns its
+// number. Look-ups see all of it or nothing. AppendFilter does not retain f, and ignores its N and
+// P.
 //
-// AppendFilter changes nothing and returns an error that wraps [bloom.ErrMismatch] unless f has
-// [bloom.Mitz64], the Bank's K, and a multiple of its M. It does the same if the Infos of the two
-// both have a Hash, and these differ. If only f's Info has a Hash, the Bank's Info takes it over.
+// On error AppendFilter changes nothing. The error wraps [bloom.ErrMismatch] unless f has
+// [bloom.Mitz64], the Bank's K, a multiple of the Bank's M, and no other Hash in its Info than the
+// Bank's. If only one of them has a Hash, the Bank has it afterwards.
 func (b *Bank) AppendFilter(f *bloom.Filter) (int, error) {
 	s := b.lockToAppend()
 	defer s.mu.Unlock()
@@ -194,7 +182,7 @@ func (b *Bank) AppendFilter(f *bloom.Filter) (int, error) {
 	return n, nil
 }
 
-// fit folds f to the members' size and returns its words. info takes over f's Hash.
+// fit folds f to the members' size and returns its words. It puts f's Hash into info.
 func (s *state) fit(f *bloom.Filter, info *form.Kept) ([]uint64, error) {
 	switch {
 	case f == nil:
@@ -216,14 +204,14 @@ func (s *state) fit(f *bloom.Filter, info *form.Kept) ([]uint64, error) {
 	return words, nil
 }
 
-// Add adds key to member i. It reports whether the member changed: true means that key was
-// certainly new to it, false that it was probably added before. It does not retain key.
+// Add adds key to member i and reports whether the member changed: true means that key was
+// certainly new to it, false that it was probably there. Add does not retain key.
 func (b *Bank) Add(i int, key []byte) bool { return b.AddHash(i, bloom.Sum(key)) }
 
 // AddString is Add of key's bytes, without copying them.
 func (b *Bank) AddString(i int, key string) bool { return b.AddHash(i, bloom.SumString(key)) }
 
-// AddHash is Add by digest. The comment of [bloom.Hash] says which digests are good enough.
+// AddHash is Add by digest; see [bloom.Hash] for which digests are good enough.
 func (b *Bank) AddHash(i int, h bloom.Hash) bool {
 	check(i, b.Len())
 	changed := false
@@ -244,8 +232,7 @@ func (b *Bank) AddHash(i int, h bloom.Hash) bool {
 	return changed
 }
 
-// Clear removes all keys of member i, and its name. The member stays in the Bank. [Bank.Reset] does
-// that to all members.
+// Clear removes the keys and the name of member i, which stays in the Bank.
 func (b *Bank) Clear(i int) {
 	check(i, b.Len())
 	s := b.state
@@ -263,8 +250,7 @@ func (b *Bank) Clear(i int) {
 	}
 }
 
-// Reset removes the keys and the names of all members; [Bank.Clear] does that to one. It keeps the
-// members, the memory and the Info.
+// Reset does [Bank.Clear] to all members, and keeps the memory and the Info.
 func (b *Bank) Reset() {
 	s := b.state
 	if s == nil {
@@ -282,27 +268,24 @@ func (b *Bank) Reset() {
 	}
 }
 
-// ContainsHash reports whether member i may hold the key with digest h. It is
-// [bloom.Filter.ContainsHash] of the member.
+// ContainsHash reports whether member i may hold the key with digest h, as
+// [bloom.Filter.ContainsHash] does.
 func (b *Bank) ContainsHash(i int, h bloom.Hash) bool {
 	seg, i := b.state.member(i)
 	return b.state.contains(seg, i, h)
 }
 
-// Which appends to dst the numbers of the members that may hold the key with digest h, in
-// ascending order, and returns the extended slice. These are the members for which
-// [Bank.ContainsHash] is true. It allocates only if dst lacks room. h is [bloom.Sum] or
-// [bloom.SumString] of the key: one digest serves several banks, and several calls.
+// Which appends to dst, in ascending order, the numbers of the members for which
+// [Bank.ContainsHash] of h is true, and returns the extended slice. It allocates only if dst lacks
+// room. One digest serves several banks and calls.
 //
-// The empty key has only bit 0 of a member, as in Guava. So the rate for it is not p but the
-// FillRatio of [Bank.Stats], which is about a half if members of New's size are full.
+// The empty key has only bit 0 of a member, as in Guava, so its rate is not p but the FillRatio of
+// [Bank.Stats], about a half in full members of New's size.
 func (b *Bank) Which(dst []int, h bloom.Hash) []int {
 	return b.WhichAll(dst, []bloom.Hash{h})
 }
 
-// WhichAll appends to dst the numbers of the members that may hold every key of hs, in
-// ascending order, and returns the extended slice. If hs is empty, it appends all numbers.
-// It allocates only if dst lacks room.
+// WhichAll is [Bank.Which] for members that may hold every key of hs: all of them if hs is empty.
 func (b *Bank) WhichAll(dst []int, hs []bloom.Hash) []int {
 	if b.state == nil {
 		return dst
@@ -311,8 +294,8 @@ func (b *Bank) WhichAll(dst []int, hs []bloom.Hash) []int {
 	return b.state.whichAll(dst, func(s int) segment { return segments[s] }, n, hs)
 }
 
-// Filter returns a copy of member i, with the Bank's Info. Its bits are those of a filter that
-// [bloom.NewSize] made with the Bank's M and K, and to which the member's keys were added.
+// Filter returns a copy of member i, with the Bank's Info: a filter as [bloom.NewSize] makes it of
+// the Bank's M and K, with the member's keys.
 func (b *Bank) Filter(i int) *bloom.Filter {
 	seg, i := b.state.member(i)
 	return b.state.filter(seg, i, b.info.Get())
@@ -324,7 +307,7 @@ func (b *Bank) Len() int {
 	return n
 }
 
-// M returns the number of bits of a member, a multiple of 64. It is 0 for the zero Bank.
+// M returns the number of bits of a member, a multiple of 64, or 0 for the zero Bank.
 func (b *Bank) M() uint64 {
 	if b.state == nil {
 		return 0
@@ -332,8 +315,7 @@ func (b *Bank) M() uint64 {
 	return b.state.bits()
 }
 
-// K returns the number of hashes, which is the number of bits that a key sets in a member. It is 0
-// for the zero Bank.
+// K returns the number of bits that a key sets in a member, or 0 for the zero Bank.
 func (b *Bank) K() int {
 	if b.state == nil {
 		return 0
@@ -344,8 +326,8 @@ func (b *Bank) K() int {
 // maxName is the longest name, in bytes.
 const maxName = 1<<16 - 1
 
-// SetName gives member i a name, such as the name of the file that its keys came from. Saved
-// files keep the name. SetName panics if name is longer than 65,535 bytes.
+// SetName names member i, for example after the file that its keys came from; saved files keep the
+// name. SetName panics if name is longer than 65,535 bytes.
 func (b *Bank) SetName(i int, name string) {
 	if len(name) > maxName {
 		panic(fmt.Sprintf("bank: name of %d bytes, more than %d", len(name), maxName))
@@ -362,8 +344,8 @@ func (b *Bank) SetName(i int, name string) {
 	}
 }
 
-// Name returns the name of member i. It is empty if the member has none. The error is always nil:
-// only Name of a [View] or of a [Reader] can return an error.
+// Name returns the name of member i, or "" if it has none. The error is always nil; Name of a
+// [View] or a [Reader] can fail.
 func (b *Bank) Name(i int) (string, error) {
 	check(i, b.Len())
 	s := b.state
@@ -375,17 +357,15 @@ func (b *Bank) Name(i int) (string, error) {
 	return "", nil
 }
 
-// Info returns what New and SetInfo set, and what the Bank's binary form held. N and P are for one
-// member.
+// Info returns what New, SetInfo or decoding set. N and P are for one member.
 func (b *Bank) Info() bloom.Info { return door.Info[bloom.Info](b.info.Get()) }
 
-// SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of its range.
+// SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of range.
 func (b *Bank) SetInfo(i bloom.Info) { b.info.Add(door.Fields(i)) }
 
-// Stats reads the whole Bank. M and K are those of a member. OnesCount and ApproxCount are
-// sums over all members. FillRatio and FPR are means over all members: Which reports
-// FPR*Len members, on average, for a key that no member holds. SizeBytes is the length of
-// the binary form.
+// Stats reads the whole Bank. M and K are those of a member, OnesCount and ApproxCount sums over
+// all members, FillRatio and FPR means: on average, Which reports FPR*Len members for a key that
+// none holds. SizeBytes is the length of the binary form.
 func (b *Bank) Stats() bloom.Stats {
 	if b.state == nil {
 		return bloom.Stats{}

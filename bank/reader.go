@@ -13,20 +13,19 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// Reader answers from a file that [Bank.SaveFile] wrote. The file may be in an object store, on a
-// network file system, or anywhere else that an [io.ReaderAt] reaches. A Reader reads what a
-// look-up needs, and checks every byte that it uses: damage is an error, and so is a failure of the
-// store. Neither is ever taken for the answer that no member holds a key.
+// Reader answers from a file that [Bank.SaveFile] wrote, in an object store, on a network file
+// system, or wherever else an [io.ReaderAt] reaches. It reads what a look-up needs and checks
+// every byte: damage, or a failure of the store, is an error and never an empty answer.
 //
-// A Reader keeps only the parameters and the Info. An io.ReaderAt that keeps pages of 4 KiB makes
+// A Reader keeps only the parameters and the Info. An io.ReaderAt that caches pages of 4 KiB makes
 // repeated look-ups cheaper.
 //
-// The file must stay as it is while a Reader uses it. If the store has versions of an object, the
-// io.ReaderAt should always ask for the same version, such as with the HTTP header If-Match.
+// The file must not change while a Reader uses it. If the store has versions of an object, let the
+// io.ReaderAt ask for one of them, for example with the HTTP header If-Match.
 //
-// Many goroutines may use a Reader at once: every io.ReaderAt permits that. Look-ups of the
-// zero Reader return an error. Methods that take a member's number panic if there is no such
-// member. A Reader must not be copied.
+// Many goroutines may use a Reader concurrently. Look-ups of the zero Reader return an error.
+// Methods that take a member's number panic if there is no such member. A Reader must not be
+// copied.
 type Reader struct {
 	_      nocopy.Locker
 	layout layout
@@ -34,9 +33,9 @@ type Reader struct {
 	info   form.Info
 }
 
-// NewReader returns a Reader of the size bytes of r. It reads at most 8 KiB, in two requests.
-// If r fails, NewReader returns r's error. If the bytes are not a Bank's file, the error wraps
-// [bloom.ErrFormat]. Look at the Info's Hash before the first look-up; see [bloom.View].
+// NewReader returns a Reader of r, which has size bytes. It reads at most 8 KiB, in two requests.
+// The error is r's own, or wraps [bloom.ErrFormat] if the bytes are not a Bank's file. Look at the
+// Info's Hash before the first look-up; see [bloom.View].
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	var l layout
 	_, info, err := form.Bank.ParseAt(r, size, l.parse)
@@ -54,18 +53,15 @@ func (r *Reader) read(from, n int) ([]byte, error) {
 	return form.Bank.ReadAt(r.r, int64(form.Bank.HeadSize())+int64(from), int64(n))
 }
 
-// Which appends to dst the numbers of the members that may hold the key with digest h; see
-// [Bank.Which]. It reads K pages of each segment of 32,736 members. A page is 4 KiB, or less in
-// the last segment. Each page is a request, and up to 64 requests run at the same time. Once the
-// rows have ruled out all members of a segment, Which requests no more pages of that segment. After a
-// failure it requests nothing more. On error it returns dst as it was. It takes at most some
-// 512 KiB of memory.
+// Which is [Bank.Which]. It requests K pages of each segment of 32,736 members, up to 64 pages in
+// parallel, and none of a segment whose members are all ruled out. A page is 4 KiB, or less in the
+// last segment. After a failure Which requests nothing more, and returns dst as it was. It needs
+// at most about 512 KiB of memory.
 func (r *Reader) Which(dst []int, h bloom.Hash) ([]int, error) {
 	return r.WhichAll(dst, []bloom.Hash{h})
 }
 
-// WhichAll appends to dst the numbers of the members that may hold every key of hs; see
-// [Bank.WhichAll] and [Reader.Which].
+// WhichAll is [Bank.WhichAll], with the requests of [Reader.Which].
 func (r *Reader) WhichAll(dst []int, hs []bloom.Hash) ([]int, error) {
 	if r.r == nil {
 		return dst, errors.New("bank: use of a zero Reader")
@@ -84,7 +80,7 @@ func (r *Reader) WhichAll(dst []int, hs []bloom.Hash) ([]int, error) {
 	return all, nil
 }
 
-// askSome asks n segments, the first of which is segment from. It returns the members that remain.
+// askSome returns the members of n segments, from segment from on, that hs does not rule out.
 func (r *Reader) askSome(from, n int, hs []bloom.Hash) ([]remains, error) {
 	left := make([]remains, n)
 	for i := range left {
@@ -113,8 +109,7 @@ type remains struct {
 	none       bool // all members are ruled out
 }
 
-// ask rules out the members of segment s whose bit in a row is clear. If no members remain, it
-// requests nothing.
+// ask rules out members of segment s by a row. If none remain, it requests nothing.
 func (r *Reader) ask(left *remains, s int, row uint64) error {
 	left.mu.Lock()
 	none := left.none
@@ -132,8 +127,8 @@ func (r *Reader) ask(left *remains, s int, row uint64) error {
 	return nil
 }
 
-// Name returns the name of member i, which is empty if the member has none. If the Bank has names,
-// it makes two requests: one for some bytes of a table, and one for the name.
+// Name returns the name of member i, or "" if it has none. If the Bank has names, it makes two
+// requests.
 func (r *Reader) Name(i int) (string, error) {
 	check(i, r.layout.members)
 	return r.layout.readName(r.read, i)
@@ -145,7 +140,7 @@ func (r *Reader) Len() int { return r.layout.members }
 // Info returns the Bank's Info.
 func (r *Reader) Info() bloom.Info { return door.Info[bloom.Info](r.info) }
 
-// String describes r by the number of its members, and by their bits and hashes.
+// String describes r by the number of its members, their bits and their hashes.
 func (r *Reader) String() string { return r.layout.describe("bank.Reader", r.layout.members) }
 
 // LogValue returns what String returns; see [bloom.Filter.LogValue].

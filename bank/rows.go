@@ -16,12 +16,12 @@ import (
 
 // The terms of this package:
 //
-//	member   a Bloom filter of the bank. Members have numbers from 0 on, and one size.
-//	segment  up to 32,736 members with consecutive numbers. All but the last one are full.
+//	member   a Bloom filter of the bank. Members are numbered from 0, and have one size.
+//	segment  up to 32,736 consecutive members. All segments but the last one are full.
 //	row      one bit of each member of a segment, side by side: bit i of row r is bit r of the
 //	         segment's member i. A segment has as many rows as a member has bits.
-//	page     up to 64 rows, one after the other, and in a file their checksum: the unit that is
-//	         read and checked alone. It has at most 4 KiB. In a full segment it has one row.
+//	page     up to 64 consecutive rows, and in a file their checksum: the unit that is read and
+//	         checked alone. It has at most 4 KiB. In a full segment it has one row.
 const (
 	pageBytes      = 4096
 	pageWords      = pageBytes / 8
@@ -36,8 +36,8 @@ type grid struct {
 	page   int // words in a page
 }
 
-// gridFor returns the grid of a segment of the given number of members in a file. There are enough
-// rows in a page to make its checksum, of half a word, short beside them.
+// gridFor returns the grid of a segment of the given number of members in a file. A page has
+// enough rows to make its checksum, of half a word, short beside them.
 func gridFor(members int) grid {
 	g := grid{stride: (members + 63) / 64}
 	for g.shift < 6 && g.stride<<(g.shift+1) < pageWords {
@@ -50,15 +50,13 @@ func gridFor(members int) grid {
 	return g
 }
 
-// row returns the word at which row r begins.
 func (g *grid) row(r uint64) int {
 	return int(r>>g.shift)*g.page + int(r&(1<<g.shift-1))*g.stride
 }
 
-// pages returns the number of pages of a segment of the given number of rows, a multiple of 64.
+// pages returns the number of pages that rows, a multiple of 64, need.
 func (g *grid) pages(rows uint64) int { return int(rows >> g.shift) }
 
-// words returns the number of words of a segment.
 func (g *grid) words(rows uint64) int { return g.pages(rows) * g.page }
 
 // segment is the rows of a segment, as words in memory or as the bytes of a file.
@@ -68,7 +66,6 @@ type segment struct {
 	data  []byte // little-endian words; used if words is nil
 }
 
-// get reports whether bit i of row r is set.
 func (s *segment) get(r uint64, i int) bool {
 	if s.words != nil {
 		return atomic.LoadUint64(&s.words[s.row(r)+i/64])>>(i%64)&1 != 0
@@ -76,8 +73,7 @@ func (s *segment) get(r uint64, i int) bool {
 	return s.data[8*s.row(r)+i/8]>>(i%8)&1 != 0
 }
 
-// setBit sets bit i of row r, and reports whether it was clear. No other call writes at the same
-// time.
+// setBit sets bit i of row r, and reports whether it was clear. No other call writes meanwhile.
 func (s *segment) setBit(r uint64, i int) bool {
 	word := &s.words[s.row(r)+i/64]
 	bit := uint64(1) << (i % 64)
@@ -88,7 +84,7 @@ func (s *segment) setBit(r uint64, i int) bool {
 	return true
 }
 
-// clearBit clears bit i of row r. No other call writes at the same time.
+// clearBit clears bit i of row r. No other call writes meanwhile.
 func (s *segment) clearBit(r uint64, i int) {
 	word := &s.words[s.row(r)+i/64]
 	bit := uint64(1) << (i % 64)
@@ -105,8 +101,7 @@ func (s *segment) word(r uint64, w int) uint64 {
 	return binary.LittleEndian.Uint64(s.data[8*(s.row(r)+w):])
 }
 
-// and clears the bits of acc that are clear in one of four rows. It reports whether any
-// bit is left.
+// and clears the bits of acc that are clear in one of four rows, and reports whether any is left.
 func (s *segment) and(acc []uint64, rows *[4]uint64) bool {
 	if s.words != nil {
 		row := func(i int) []uint64 { return s.words[s.row(rows[i]):][:len(acc)] }
@@ -116,9 +111,9 @@ func (s *segment) and(acc []uint64, rows *[4]uint64) bool {
 	return andBytes(acc, row(0), row(1), row(2), row(3))
 }
 
-// andWords is segment.and of words. Other goroutines may write to the rows at the same time. The
-// processor reads four rows at once faster than one after the other. A word of the rows is read
-// only if acc has bits left there.
+// andWords is segment.and of words, to which other goroutines may write meanwhile. The processor
+// reads four rows together faster than one after the other. A word of the rows is read only if acc
+// has bits left there.
 func andWords(acc, a, b, c, d []uint64) bool {
 	a = a[:len(acc)]
 	b = b[:len(acc)]
@@ -170,7 +165,7 @@ type shape struct {
 
 func shapeOf(size, k int) shape { return shape{size, guava.Reciprocal(size), k} }
 
-// bits returns the number of bits of a member, which is the number of rows of a segment.
+// bits returns the number of bits of a member, and of rows of a segment.
 func (s *shape) bits() uint64 { return 64 * uint64(s.size) }
 
 // row returns the row of the bit that x selects.
@@ -191,8 +186,7 @@ func (s *shape) contains(seg *segment, i int, h bloom.Hash) bool {
 	return true
 }
 
-// candidates has a bit for each member of a segment. The bit is set as long as the member may hold
-// all keys.
+// candidates has a bit for each member of a segment, set as long as the member may hold all keys.
 type candidates [pageWords]uint64
 
 // setAll sets the bits of the given number of members, and returns their words.
@@ -205,8 +199,7 @@ func (c *candidates) setAll(members int) []uint64 {
 	return acc
 }
 
-// whichAll looks up hs in n members. It appends to dst the numbers of the members that have all
-// bits of all keys.
+// whichAll appends to dst the numbers of those of n members that have all bits of all keys in hs.
 func (s *shape) whichAll(dst []int, segments func(int) segment, n int, hs []bloom.Hash) []int {
 	for from := 0; from < n; from += segmentMembers {
 		seg := segments(from / segmentMembers)
@@ -254,7 +247,6 @@ func appendBits(dst []int, from int, acc []uint64) []int {
 	return dst
 }
 
-// filter returns a copy of member i of a segment.
 func (s *shape) filter(seg *segment, i int, info form.Info) *bloom.Filter {
 	words := bitwords.Make(s.size)
 	for r := range s.bits() {
@@ -290,7 +282,7 @@ func (s *shape) stats(segments func(int) segment, n int, size int64) bloom.Stats
 			membersWith[ones]++
 		}
 	}
-	// The members are in order, because a sum of floats depends on the order of its terms.
+	// In order, because a sum of floats depends on the order of its terms.
 	for _, ones := range slices.Sorted(maps.Keys(membersWith)) {
 		members := membersWith[ones]
 		st.OnesCount += ones * uint64(members)

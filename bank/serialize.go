@@ -13,9 +13,8 @@ import (
 
 const errNoForm = form.NoForm("bank")
 
-// layout is the layout of a binary form. The form is a frame; see package form. Its parameters are
-// the number of words in a member, k, the number of members, and the number of bytes of names. Its
-// words are:
+// layout is the layout of a binary form, a frame; see package form. Its parameters are the number
+// of words in a member, k, the number of members, and the number of bytes of names. Its words are:
 //
 //	zeros, which align the pages of full segments to 4 KiB
 //	for each segment its pages: rows of whole words, and a checksum in the last 4 bytes
@@ -23,9 +22,8 @@ const errNoForm = form.NoForm("bank")
 //	        in 4 bytes
 //	the names, and zeros up to a multiple of 8 bytes
 //
-// If no member has a name, the table and the names are missing.
-//
-// The place of a row can be computed. Every page and every name can be read and checked alone.
+// If no member has a name, the table and the names are missing. The place of a row can be
+// computed, and every page and name can be read and checked alone.
 type layout struct {
 	shape
 	members int
@@ -34,8 +32,7 @@ type layout struct {
 
 const entryBytes = 12 // bytes of an entry in the table of names
 
-// parse sets l from a frame's parameters, and returns how many words follow them. It is a
-// form.Check.
+// parse is a form.Check: it sets l, and returns how many words follow the parameters.
 func (l *layout) parse(params []uint64) (total uint64, err error) {
 	size, k := params[0], params[1]
 	members, names := params[2], params[3]
@@ -46,7 +43,7 @@ func (l *layout) parse(params []uint64) (total uint64, err error) {
 	case k < 1 || k > form.MaxK:
 		return 0, fmt.Errorf("bank: k = %d is outside [1, %d]", k, form.MaxK)
 	}
-	// Because of this bound, no sum below overflows: a segment has at most 2^46 words.
+	// By this bound no sum below overflows: a segment has at most 2^46 words.
 	over, total := bits.Mul64(full, 64*size*pageWords)
 	tooMany := over > 0 || total > form.MaxFrameWords || members > form.MaxFrameWords
 	if rest > 0 {
@@ -92,8 +89,8 @@ func (l *layout) table() int {
 	return from + g.words(l.bits())
 }
 
-// sum returns the checksum of numbers and data. The numbers identify the data, so that data in a
-// wrong place has a wrong checksum.
+// sum returns the checksum of data and of numbers that identify it, so that data in a wrong place
+// has a wrong checksum.
 func sum(data []byte, numbers ...uint64) uint32 {
 	var start [24]byte
 	for i, x := range numbers {
@@ -114,8 +111,8 @@ func pageSum(page []byte, s, p int) uint32 {
 // the next call.
 type source func(from, n int) ([]byte, error)
 
-// readPage reads page p of segment s. It returns an error unless the page has its checksum, and no
-// bits of members that the segment does not have.
+// readPage reads page p of segment s. It returns an error if the checksum is wrong, or if bits of
+// no member are set.
 func (l *layout) readPage(read source, s, p int) ([]byte, error) {
 	from, g, members := l.segment(s)
 	page, err := read(8*(from+p*g.page), 8*g.page)
@@ -146,7 +143,6 @@ func (l *layout) readPage(read source, s, p int) ([]byte, error) {
 	return page, nil
 }
 
-// readRow reads row r of segment s with its page, and checks the page.
 func (l *layout) readRow(read source, s int, r uint64) ([]byte, error) {
 	_, g, _ := l.segment(s)
 	page, err := l.readPage(read, s, int(r>>g.shift))
@@ -157,14 +153,13 @@ func (l *layout) readRow(read source, s int, r uint64) ([]byte, error) {
 	return page[8*at:][:8*g.stride], nil
 }
 
-// nameSum returns the checksum of the name of member i. The name begins at byte from of the names.
+// nameSum returns the checksum of the name of member i, which begins at byte from of the names.
 func nameSum(name []byte, i, from int) uint32 {
 	return sum(name, uint64(i), uint64(from), uint64(from+len(name)))
 }
 
-// entry returns the bytes of the names from and to which the name of member i goes, and the name's
-// checksum. A name begins at the end of the previous one. So entry reads two entries of the table:
-// those of members i-1 and i.
+// entry returns where the name of member i lies in the names, and its checksum. A name begins
+// where the previous one ends, so entry reads the table's entries of members i-1 and i.
 func (l *layout) entry(read source, i int) (from, to int, sum uint32, err error) {
 	before := min(i, 1)
 	data, err := read(8*l.table()+entryBytes*(i-before), entryBytes*(1+before))
@@ -183,7 +178,6 @@ func (l *layout) entry(read source, i int) (from, to int, sum uint32, err error)
 	return int(start), int(end), binary.LittleEndian.Uint32(data[8:]), nil
 }
 
-// readName reads the name of member i.
 func (l *layout) readName(read source, i int) (string, error) {
 	if l.names == 0 {
 		return "", nil
@@ -246,9 +240,8 @@ func readZeros(read source, from, n int) error {
 	return nil
 }
 
-// encoder yields the words of a Bank's frame as bytes, one piece after another. A piece is a page,
-// an entry of the table of names, or a name. Other goroutines may write to the Bank at the same
-// time.
+// encoder yields the words of a Bank's frame as bytes, one piece after another: a page, an entry
+// of the table of names, or a name. Other goroutines may write to the Bank meanwhile.
 type encoder struct {
 	layout layout
 	from   []segment
@@ -262,7 +255,6 @@ type encoder struct {
 	buf     [pageBytes]byte
 }
 
-// encoder returns an encoder of the members that s has now.
 func (s *state) encoder() *encoder {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -275,7 +267,7 @@ func (s *state) encoder() *encoder {
 	return e
 }
 
-// layout returns the layout of the members that s has now. The caller has locked s.mu.
+// layout returns the layout of the present members. The caller has locked s.mu.
 func (s *state) layout() layout {
 	l := layout{shape: s.shape, members: int(s.n.Load())}
 	for _, name := range s.names {
@@ -291,7 +283,6 @@ func (l *layout) params() []uint64 {
 	return []uint64{uint64(l.size), uint64(l.k), uint64(l.members), uint64(l.names)}
 }
 
-// words returns the number of words in the frame.
 func (l *layout) words() int { return l.table() + (l.names+7)/8 }
 
 // put writes the next bytes to out. form.WriteFunc calls it for one chunk after the other.
@@ -327,8 +318,8 @@ func (e *encoder) advance() {
 	}
 }
 
-// putPage makes the next page the current piece. Members that were appended since the encoding
-// began are left out.
+// putPage makes the next page the current piece, without members appended since the encoding
+// began.
 func (e *encoder) putPage() {
 	s, p := e.segment, e.page
 	_, g, members := e.layout.segment(s)
@@ -351,7 +342,7 @@ func (e *encoder) putPage() {
 	e.piece = page
 }
 
-// SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Bank.
+// SizeBytes returns the length of the binary form in bytes, or 0 for the zero Bank.
 func (b bank) SizeBytes() int64 {
 	s := b.state
 	if s == nil {
@@ -364,8 +355,8 @@ func (b bank) SizeBytes() int64 {
 }
 
 // WriteTo writes b's binary form, which has checksums, to w through a small buffer. It does not
-// block other methods. It writes every member whose Append had returned before the call, and
-// every key whose Add had returned.
+// block other methods. It writes every member and every key whose Append or Add had returned
+// before the call.
 func (b bank) WriteTo(w io.Writer) (int64, error) {
 	if b.state == nil {
 		return 0, errNoForm
@@ -374,8 +365,8 @@ func (b bank) WriteTo(w io.Writer) (int64, error) {
 	return form.Bank.WriteFunc(w, e.layout.params(), e.layout.words(), b.info.Get(), e.put)
 }
 
-// AppendBinary appends to dst what [Bank.WriteTo] writes. It returns an error for the zero
-// Bank, which has no binary form, and for an Info that cannot be saved.
+// AppendBinary appends to dst what [Bank.WriteTo] writes. It returns an error for the zero Bank,
+// which has no binary form, and for an Info that is out of range.
 func (b bank) AppendBinary(dst []byte) ([]byte, error) {
 	return form.AppendBinary(dst, b.SizeBytes(), b)
 }
@@ -383,8 +374,8 @@ func (b bank) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns what [Bank.WriteTo] writes.
 func (b bank) MarshalBinary() ([]byte, error) { return b.AppendBinary(nil) }
 
-// UnmarshalBinary decodes data into b. data is a binary form, and no byte more. On error,
-// which wraps [bloom.ErrFormat], b is unchanged. It does not retain data.
+// UnmarshalBinary decodes data, a binary form and nothing more, into b. On error, which wraps
+// [bloom.ErrFormat], b is unchanged. It does not retain data.
 func (b *Bank) UnmarshalBinary(data []byte) error {
 	var l layout
 	_, array, info, err := form.Bank.Unmarshal(data, l.parse)
@@ -394,9 +385,9 @@ func (b *Bank) UnmarshalBinary(data []byte) error {
 	return b.decode(l, array, info)
 }
 
-// ReadFrom decodes the binary form that r yields next into b, and reads no byte more. It
+// ReadFrom decodes the binary form that r yields next into b, and reads nothing behind it. It
 // allocates as data arrives. On error b is unchanged. The error is r's own, or wraps
-// [bloom.ErrFormat] if r ends too early or holds anything else.
+// [bloom.ErrFormat] if r ends too early or holds something other than a Bank.
 func (b *Bank) ReadFrom(r io.Reader) (int64, error) {
 	var l layout
 	_, array, info, n, err := form.Bank.Read(r, l.parse)
@@ -432,8 +423,8 @@ func (b *Bank) decode(l layout, array []uint64, info form.Info) error {
 	return nil
 }
 
-// MarshalText returns the standard base64 encoding of the binary form. JSON, XML, flags and
-// cookies hold a Bank in this way. The zero value is the empty text.
+// MarshalText returns the standard base64 encoding of the binary form, so JSON and XML encode a
+// Bank as text. The zero value is the empty text.
 func (b bank) MarshalText() ([]byte, error) { return form.AppendText(nil, b) }
 
 // UnmarshalText is [Bank.UnmarshalBinary] of base64 text. Empty text makes b zero.
@@ -441,31 +432,27 @@ func (b *Bank) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("bank", text, b, func() { b.bank = bank{} })
 }
 
-// SaveFile writes b's binary form to a file at path, for [LoadFile], [OpenFile] and
-// [NewReader]. After a crash at any moment, path holds what it held before, or all of b.
-// See [bloom.Filter.SaveFile] for permissions, links and temporary files, and
-// [Bank.WriteTo] for what other calls may do at the same time.
+// SaveFile writes b's binary form to a file at path, for [LoadFile], [OpenFile] and [NewReader].
+// See [bloom.Filter.SaveFile] for crashes, permissions and links, and [Bank.WriteTo] for
+// concurrent calls.
 //
-// SaveFile writes the whole Bank. If a Bank grows forever, keep it as several files, such as one
-// for each day: only the last one changes, and a look-up asks all of them. The example of
-// [OpenFile] does that.
+// SaveFile writes the whole Bank. Keep a Bank that grows forever as several files, such as one a
+// day, as the example of [OpenFile] does: only the last one changes, and a look-up asks all of
+// them.
 func (b *Bank) SaveFile(path string) error {
 	return storage.SaveFile(form.Bank, path, b.SizeBytes(), b)
 }
 
-// LoadFile reads a Bank from a file that SaveFile wrote. It returns an error, which wraps
-// [bloom.ErrFormat], if the file has changed since. If another program wrote the file, look at
-// its Info's Hash before the first look-up; see [bloom.View].
+// LoadFile reads a Bank from a file that SaveFile wrote. It returns an error that wraps
+// [bloom.ErrFormat] if the file has changed since. If another program wrote the file, look at its
+// Info's Hash before the first look-up; see [bloom.View].
 func LoadFile(path string) (*Bank, error) { return storage.LoadFile(form.Bank, path, new(Bank)) }
 
 // LoadOrNew returns the Bank in the file at path, or New(n, p) if there is no such file. It writes
-// no file. It returns an error immediately if the file's directory does not exist, because SaveFile
-// would fail later.
+// no file. If the file's directory does not exist, it returns an error, as SaveFile would later.
 //
-// If the Bank in the file has other parameters than New(n, p), LoadOrNew returns an error that
-// wraps [bloom.ErrMismatch]. The parameters are M and K. Other n and p may have the same ones. The
-// Info does not count: if another program may have written the file, look at its Hash before the
-// first look-up.
+// If the Bank in the file has another M or K than New(n, p), the error wraps [bloom.ErrMismatch].
+// Other n and p may have the same ones. The Info is not compared; see [LoadFile] for its Hash.
 func LoadOrNew(path string, n uint64, p float64) (*Bank, error) {
 	made, err := New(n, p)
 	return loadOr(path, made, err)

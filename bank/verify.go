@@ -9,8 +9,8 @@ import (
 // verified is the largest number of words of a segment that verify reads.
 const verified = 1 << 12
 
-// verify checks a bank after a mutation: its segments have room for its members, and behind the
-// last member of a small segment no bit is set. s.mu is locked.
+// verify checks a bank after a mutation: its segments have room for its members, and no bit is set
+// behind the last member of a small segment. s.mu is locked.
 func (s *state) verify() {
 	n, segments := s.current()
 	room := 0

@@ -11,18 +11,18 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// View answers from the binary form of a [Bank] without decoding it. The form may be a file, a part
-// of a larger file, or embedded in the program. A View answers as the decoded Bank does.
+// View answers from the binary form of a [Bank] as the decoded Bank does, without decoding it. The
+// form may be a file, a part of a larger file, or embedded in the program.
 //
-// Unix and Windows map the file of [OpenFile] into memory: a look-up of one key reads K pages for
-// each 32,736 members, and processes share them. So the file may be larger than memory. On other
-// systems OpenFile reads the whole file into memory.
+// On Unix and Windows [OpenFile] maps the file into memory: a look-up of one key reads K pages for
+// each 32,736 members, processes share them, and the file may be larger than memory. Other systems
+// read the whole file.
 //
-// The bytes must stay unchanged until the View is closed. If a program writes to an open file or
-// cuts it, look-ups are wrong, or the process dies of SIGBUS. On Unix [Bank.SaveFile] may replace
-// the file, and the file may be removed. The View still shows the old Bank then.
+// The bytes must not change until the View is closed: if a program writes to an open file or cuts
+// it, look-ups are wrong, or the process dies of SIGBUS. On Unix the file may be removed, or
+// replaced by [Bank.SaveFile]; the View still shows the old Bank.
 //
-// Many goroutines may use a View at once. [View.Close] needs the View to itself; see the example of
+// Many goroutines may use a View concurrently, but [View.Close] needs it alone; see the example of
 // [bloom.OpenFile]. If a View is closed or zero, all methods but Close, String and LogValue panic.
 // Methods that take a member's number panic if there is no such member. A View must not be copied.
 type View struct {
@@ -33,10 +33,8 @@ type View struct {
 	info   form.Info
 }
 
-// NewView returns a View of data, which it retains. data is a binary form, such as the content of a
-// file, and no byte more. data need not be aligned, but look-ups are faster if it is aligned to 8
-// bytes. NewView checks the length, the parameters and the Info, and takes constant time.
-// [View.Verify] checks the rest. Errors wrap [bloom.ErrFormat].
+// NewView returns a View of data, which it retains: a binary form and nothing more. Look-ups are
+// faster if data is aligned to 8 bytes. Checks and errors are those of [OpenFile].
 func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}) }
 
 func newView(b storage.Bytes) (*View, error) {
@@ -48,14 +46,14 @@ func newView(b storage.Bytes) (*View, error) {
 	return &View{layout: l, bytes: b, body: body, info: info}, nil
 }
 
-// OpenFile opens a file that [Bank.SaveFile] wrote. It checks the length, the parameters and
-// the Info. So a large file takes no more time than a small one. OpenFile does not notice
-// damaged members, [View.Verify] does. The caller must Close the View. Look at its Info's Hash
+// OpenFile opens a file that [Bank.SaveFile] wrote; the caller must Close the View. It checks the
+// length, the parameters and the Info, which takes the same time for any file; [View.Verify]
+// checks the rest. Errors of what the file holds wrap [bloom.ErrFormat]. Look at the Info's Hash
 // before the first look-up; see [bloom.View].
 //
-// On Linux, OpenFile advises the kernel to read the pages that look-ups need, and not the
-// pages around them. If memory has room for the file, and many look-ups follow, call
-// [View.Verify] first: it reads the whole file in order.
+// On Linux, OpenFile advises the kernel to read only the pages that look-ups need. If memory has
+// room for the file, and many look-ups follow, call [View.Verify] first: it reads the whole file
+// in order.
 func OpenFile(path string) (*View, error) {
 	v, err := storage.OpenView("bank", path, newView)
 	if err == nil {
@@ -65,7 +63,7 @@ func OpenFile(path string) (*View, error) {
 }
 
 // Close ends the View. It releases the map of [OpenFile]; the bytes of [NewView] are the caller's
-// again. No other method may run at the same time. Closing again does nothing.
+// again. No other method may run meanwhile. Closing again does nothing.
 func (v *View) Close() error {
 	b := v.bytes
 	*v = View{}
@@ -91,8 +89,7 @@ func (v *View) segment(s int) segment {
 // read is a source.
 func (v *View) read(from, n int) ([]byte, error) { return v.body[from:][:n], nil }
 
-// ContainsHash reports whether member i may hold the key with digest h; see
-// [Bank.ContainsHash].
+// ContainsHash is [Bank.ContainsHash].
 func (v *View) ContainsHash(i int, h bloom.Hash) bool {
 	l := v.open()
 	check(i, l.members)
@@ -100,18 +97,16 @@ func (v *View) ContainsHash(i int, h bloom.Hash) bool {
 	return l.contains(&seg, i%segmentMembers, h)
 }
 
-// Which appends to dst the numbers of the members that may hold the key with digest h; see
-// [Bank.Which].
+// Which is [Bank.Which].
 func (v *View) Which(dst []int, h bloom.Hash) []int { return v.WhichAll(dst, []bloom.Hash{h}) }
 
-// WhichAll appends to dst the numbers of the members that may hold every key of hs; see
-// [Bank.WhichAll].
+// WhichAll is [Bank.WhichAll].
 func (v *View) WhichAll(dst []int, hs []bloom.Hash) []int {
 	l := v.open()
 	return l.whichAll(dst, v.segment, l.members, hs)
 }
 
-// Filter returns a copy of member i; see [Bank.Filter].
+// Filter is [Bank.Filter].
 func (v *View) Filter(i int) *bloom.Filter {
 	l := v.open()
 	check(i, l.members)
@@ -119,8 +114,8 @@ func (v *View) Filter(i int) *bloom.Filter {
 	return l.filter(&seg, i%segmentMembers, v.info)
 }
 
-// Name returns the name of member i, which is empty if the member has none. It returns an
-// error, which wraps [bloom.ErrFormat], if the name has changed since it was written.
+// Name returns the name of member i, or "" if it has none. If the name has changed since it was
+// written, the error wraps [bloom.ErrFormat].
 func (v *View) Name(i int) (string, error) {
 	l := v.open()
 	check(i, l.members)
@@ -136,7 +131,7 @@ func (v *View) Info() bloom.Info {
 	return door.Info[bloom.Info](v.info)
 }
 
-// Stats reads all members; see [Bank.Stats].
+// Stats is [Bank.Stats].
 func (v *View) Stats() bloom.Stats {
 	l := v.open()
 	done := v.bytes.Sequential()
@@ -147,8 +142,8 @@ func (v *View) Stats() bloom.Stats {
 // LogValue returns what String returns; see [bloom.Filter.LogValue].
 func (v *View) LogValue() slog.Value { return slog.StringValue(v.String()) }
 
-// Verify reads all of the binary form. It returns an error, which wraps
-// [bloom.ErrFormat], if the bytes are not those of a Bank.
+// Verify reads all of the binary form. The error wraps [bloom.ErrFormat] unless the bytes are
+// those of a Bank.
 func (v *View) Verify() error {
 	l := v.open()
 	done := v.bytes.Sequential()
