@@ -6,7 +6,7 @@ import (
 )
 
 // keys are keys of one width, one after the other. If there is a scratch, each key is copied to it
-// just before use. This is the work of a program that must first make its keys.
+// just before use, as in a program that must first make its keys.
 type keys struct {
 	buf     []byte
 	width   int
@@ -15,8 +15,8 @@ type keys struct {
 
 func (k keys) len() int { return len(k.buf) / k.width }
 
-// each calls do with each key. The compiler inlines each, and do if that is a function literal. So
-// the loop has no other calls than those in do.
+// each calls do with each key. The compiler inlines each, and a function literal do, so the loop
+// has no other calls than those in do.
 func (k keys) each(do func(key []byte)) {
 	for b, w := k.buf, k.width; len(b) >= w; b = b[w:] {
 		key := b[:w:w]

@@ -1,10 +1,10 @@
 // Command benchmarks measures this library and its peers, and draws the pictures of the
 // documentation. It writes RESULTS.md and ../docs/*.svg.
 //
-//	go run .                 takes a quarter of an hour on two cores, and 12 GB of memory
+//	go run .                 needs a quarter of an hour on two cores, and 12 GB of memory
 //	go run . -quick          takes two minutes: prints the tables in which processors differ, with
 //	                         Go rows alone and smaller filters
-//	go run . -boost DIR      measures Boost.Bloom, too: DIR is the folder that has boost/bloom.hpp
+//	go run . -boost DIR      also measures Boost.Bloom: DIR is the folder that has boost/bloom.hpp
 //	go run . -format go      prints each sample as Go's benchmarks do, for benchstat, and writes no
 //	                         file; also with -quick
 //	go run . -pictures       draws only the pictures that need no measuring
@@ -154,7 +154,7 @@ func pure(found map[string][]process) (processes []process) {
 
 const purego = "purego: "
 
-// shared returns rows of several goroutines. Each goroutine gets an equal part of the keys.
+// shared returns rows of several goroutines, which divide the keys equally.
 func shared() (rows []row) {
 	for _, r := range append(slices.Clone(syncs), blobBloomSync, bitsAndBloomsLocked) {
 		for _, goroutines := range []int{1, 2} {

@@ -21,8 +21,8 @@ const (
 
 var nan = math.NaN()
 
-// filter is one filter of one library. Its functions loop over the keys themselves, so each of them
-// calls its library directly. Calls through an interface would slow the fast libraries most.
+// filter is one filter of one library. Its functions loop over the keys themselves, because calls
+// through an interface would slow the fast libraries most.
 type filter struct {
 	bits   uint64
 	reset  func()
@@ -102,7 +102,7 @@ func (p plan) chunk(turn int) (from, n int) {
 }
 
 // part returns the place of the keys that a turn looks up. Each turn has other keys, as long as
-// there are enough. Otherwise processors would learn to predict the answers.
+// there are enough, or processors would learn to predict the answers.
 func (p plan) part(op, turn int) (from, n int) {
 	size := p.n
 	if op == absent {
@@ -112,7 +112,7 @@ func (p plan) part(op, turn int) (from, n int) {
 }
 
 // contestant is a row that is being measured. do does an operation on n keys and returns its time
-// in nanoseconds, and how many keys it found. If the row lacks the operation, the time is NaN.
+// in nanoseconds, NaN if the row lacks the operation, and how many keys it found.
 type contestant struct {
 	*result
 	empty func()
@@ -170,7 +170,7 @@ func (c contestant) time(op, from, n int) {
 	c.times[op] = append(c.times[op], ns/float64(n))
 }
 
-// contestants take turns. In each round every one has a turn, in another order each time.
+// contestants take turns: in each round every one has one, in another order each time.
 type contestants struct {
 	all    []contestant
 	random *rand.Rand
@@ -195,8 +195,8 @@ func (cs contestants) that(have int) contestants {
 // turns is a number of turns that fills filters of p a whole number of times.
 func (p plan) turns(rounds int) int { return (rounds + p.chunks - 1) / p.chunks * p.chunks }
 
-// measure measures all rows of w. First the rows fill their filters, a chunk each turn. Then they
-// look keys up, and then they remove them.
+// measure measures all rows of w: they fill their filters, a chunk each turn, then look keys up,
+// and then remove them.
 func (w workload) measure(rounds int) (results []*result) {
 	debug.FreeOSMemory() // frees the filters of the table before
 	p := w.plan(rounds)
@@ -208,8 +208,8 @@ func (w workload) measure(rounds int) (results []*result) {
 		defer peer.stop()
 		cs.all = append(cs.all, peer.contestant())
 	}
-	// A small filter is filled in one turn, and is emptied before the next one. Emptying a filter
-	// for the first time touches its memory.
+	// A small filter is filled in one turn, and emptied before the next. Emptying a filter for the
+	// first time touches its memory.
 	for turn := range p.turns(rounds) {
 		from, n := p.chunk(turn)
 		cs.round(func(c contestant) {
@@ -240,7 +240,7 @@ func (w workload) measure(rounds int) (results []*result) {
 	return results
 }
 
-// measureRemoval measures removal from full filters. It fills a small filter again for each turn.
+// measureRemoval measures removal from full filters. It refills a small filter for each turn.
 func (cs contestants) measureRemoval(p plan, rounds int) {
 	for turn := range p.turns(rounds) {
 		from, n := p.chunk(turn)
@@ -260,8 +260,8 @@ func (cs contestants) measureRemoval(p plan, rounds int) {
 	}
 }
 
-// quartiles returns the first, second and third quartile of values, or NaNs if there are none. The
-// second one is the median.
+// quartiles returns the quartiles of values, of which the second is the median, or NaNs if there
+// are none.
 func quartiles(values []float64) (q [3]float64) {
 	if len(values) == 0 {
 		return [3]float64{nan, nan, nan}

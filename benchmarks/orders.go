@@ -2,8 +2,8 @@ package main
 
 import "math/rand"
 
-// order is an order of look-ups. At random, half of them ask for keys that were added. pick returns
-// a number below n. The look-up asks for that number's key.
+// order is an order of look-ups, half of which, at random, ask for keys that were added. pick
+// returns the number, below n, of the key to ask for.
 type order struct {
 	name string
 	pick func(r *rand.Rand, n int) func() int
@@ -29,8 +29,7 @@ var (
 	}}
 )
 
-// keys returns the keys of so many look-ups in the order. There are n added keys, and as many
-// absent keys.
+// keys returns the keys of the given number of look-ups in the order, of n added and n absent keys.
 func (o *order) keys(k kind, n, lookups int) keys {
 	r := rand.New(rand.NewSource(1))
 	pick := o.pick(r, n)

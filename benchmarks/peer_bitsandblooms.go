@@ -24,7 +24,7 @@ var bitsAndBloomsAdd = row{"bits-and-blooms, Add", addNote, func(n int, p float6
 		add: func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) }}
 }}
 
-// locked is a filter of bits-and-blooms with a lock. It has cache lines of its own.
+// locked is a filter of bits-and-blooms with a lock, in cache lines of its own.
 type locked struct {
 	mu sync.RWMutex
 	f  *bitsbloom.BloomFilter

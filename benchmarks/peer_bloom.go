@@ -121,8 +121,8 @@ const (
 	batchNote = "of 512 keys, hashed by SumUint64Batch or SumBatch"
 )
 
-// batched returns a filter that adds and looks up batches of up to batchSize keys. Its calls
-// through an interface are so few that they cost nothing.
+// batched returns a filter that adds and looks up batches of up to batchSize keys. It makes so few
+// calls through an interface that they cost nothing.
 func batched(f interface {
 	Reset()
 	AddBatch([]bool, []bloom.Hash)

@@ -13,7 +13,7 @@ import (
 )
 
 // Each of many filters has filterKeys keys. The ten highest bits of a key are the number of its
-// filter. So look-ups go from filter to filter at random.
+// filter, so look-ups go from filter to filter at random.
 const (
 	filterBits = 10
 	filters    = 1 << filterBits
@@ -21,8 +21,7 @@ const (
 
 var filterKeys uint64 = 100_000 // fewer in tests
 
-// inFilters are keys of 8 bytes, each in one of many filters. Keys with ids from absentIDs on are
-// in no filter.
+// inFilters are keys of 8 bytes, each in one of many filters, or in none from absentIDs on.
 var inFilters = kind{"8 bytes", 8, false, func(key []byte, id uint64) {
 	x := mix(id)
 	low := mix(x)
@@ -38,7 +37,7 @@ func filterKey(filter, number uint64) uint64 {
 }
 
 // manyRow returns a row of many filters. fill returns a filter with keys, and the number of its
-// bits. Adding to the filters is not measured.
+// bits; it is not measured.
 func manyRow[F any](
 	name string,
 	fill func(keys []uint64, p float64) (f F, bits uint64),

@@ -35,7 +35,7 @@ var (
 	teal   = color.RGBA{0x17, 0xa2, 0xb8, 0xff}
 )
 
-// Lines differ by their dashes, too, for readers who do not see their colours.
+// Lines also differ by their dashes, for readers who do not see their colours.
 var (
 	solid  []vg.Length
 	long   = []vg.Length{vg.Points(8), vg.Points(3)}
@@ -158,8 +158,8 @@ func accessible(svg []byte, about string) []byte {
 	return slices.Insert(svg, at, []byte(head)...)
 }
 
-// drawPictures draws the pictures that need no measuring of time. Their figures come from this
-// library's functions.
+// drawPictures draws the pictures whose figures come from this library's functions, without
+// measuring.
 func drawPictures(dir string) error {
 	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
 	pictures := map[string]func() picture{
@@ -173,7 +173,7 @@ func drawPictures(dir string) error {
 	return nil
 }
 
-// bitsAKey shows how many bits a key takes at each rate, in filters of a million keys.
+// bitsAKey shows how many bits a key needs at each rate, in filters of a million keys.
 func bitsAKey() picture {
 	const n = 1_000_000
 	size := func(bytes int64) float64 { return 8 * float64(bytes) / n }
@@ -242,8 +242,8 @@ func rate() picture {
 	return p
 }
 
-// memory shows the share of keys that filters of equal size remember. Keys come evenly. The age of
-// a key is the number of keys that came after it.
+// memory shows the share of keys that filters of equal size remember by age, the number of keys
+// that came later. Keys come evenly.
 func memory() picture {
 	const n, steps = 100_000, 121
 	p := picture{title: "Share of keys remembered, by age, in equally large filters",

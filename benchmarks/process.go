@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// A process is a program that has a filter. It is a program in another language, or a build of this
-// program without assembly. It is started with
+// A process is a program that has a filter, in another language, or a build of this program without
+// assembly. It is started with
 //
 //	file width n p
 //
@@ -25,8 +25,8 @@ import (
 //
 //	ready <bits>
 //
-// Then it reads lines, and answers each with one line. Until the next line it sleeps. So it takes
-// turns with all other rows.
+// Then it reads lines, and answers each with one line. It sleeps until the next line, so that it
+// takes turns with all other rows.
 //
 //	empty              empties the filter, and answers 0 0
 //	add <from> <n>     adds n keys of the file, and answers <nanoseconds> 0
@@ -41,8 +41,8 @@ type process struct {
 //go:embed boost/boost.cc guava/Guava.java rust/Cargo.toml rust/Cargo.lock rust/src/main.rs
 var sources embed.FS
 
-// builds builds this program without assembly. Unless quick is true, it also builds the programs in
-// other languages. If a build fails, its rows are left out, and missing has the reason.
+// builds builds this program without assembly and, unless quick is true, the programs in other
+// languages. If a build fails, its rows are left out, and missing has the reason.
 func builds(dir, boost string, quick bool) (found map[string][]process, missing []string) {
 	if err := os.CopyFS(dir, sources); err != nil {
 		return nil, []string{err.Error()}

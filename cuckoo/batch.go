@@ -7,8 +7,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
-// ahead is the number of keys whose buckets a batch touches before it uses them. It is small, so
-// that these buckets are still in the cache when they are used.
+// ahead is the number of keys whose buckets a batch touches before it uses them: few enough for
+// these buckets to be still in the cache.
 const ahead = 64
 
 // touch sets the places of hs, and reads a word of each of their buckets into the cache. Nothing
@@ -28,8 +28,8 @@ func (t *table) touch(places *[ahead]place, hs []bloom.Hash) (sum uint64) {
 	return sum
 }
 
-// changeBatch calls one for each digest, and sets done[i] to the result for hs[i]. one inserts or
-// removes a key. If t is nil, all results are false.
+// changeBatch calls one, which inserts or removes a key, for each digest, and sets done[i] to the
+// result for hs[i]. If t is nil, all results are false.
 func (t *table) changeBatch(done []bool, hs []bloom.Hash, one func(*table, bloom.Hash) bool) {
 	done = bitwords.Fill("cuckoo", done, len(hs))
 	if t == nil {

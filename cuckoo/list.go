@@ -7,12 +7,12 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// The list has the keys that found no slot: keys that were inserted more than eight times, and a few
-// keys for which a search found no free slot.
+// The list has the keys that found no slot: keys that were inserted more than eight times, and a
+// few for which a search found no free slot.
 //
 // The list is one word, and then room entries. Bit t of the word is 1 if the list has a key whose
-// tag is t modulo 64. So most look-ups read nothing else of the list. An entry has three words: the
-// two words of a digest, and the number of times that it is in. A free entry has 0 as this number.
+// tag is t modulo 64: most look-ups read nothing else of the list. An entry has three words: the
+// two words of a digest, and the number of times that it is in, which is 0 if the entry is free.
 const (
 	room       = 32 // the number of entries
 	entryWords = 3
@@ -47,7 +47,7 @@ func (t *table) listed(h bloom.Hash, tag uint64) bool {
 	return atomic.LoadUint64(&t.list[0])>>(tag%64)&1 != 0 && t.index(h) >= 0
 }
 
-// enlist counts h once more in the list, and reports whether there was room.
+// enlist adds 1 to h's number in the list, and reports whether there was room.
 func (t *table) enlist(h bloom.Hash, tag uint64) bool {
 	i := t.index(h)
 	for free := 0; i < 0 && free < room; free++ {
@@ -67,7 +67,7 @@ func (t *table) enlist(h bloom.Hash, tag uint64) bool {
 	return true
 }
 
-// delist counts h once less in the list, and reports whether h was there.
+// delist subtracts 1 from h's number in the list, and reports whether h was there.
 func (t *table) delist(h bloom.Hash, tag uint64) bool {
 	if !t.listed(h, tag) {
 		return false

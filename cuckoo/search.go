@@ -15,8 +15,8 @@ type node struct {
 	parent int    // the index of the node with that slot, or -1 for a bucket of the new key
 }
 
-// expanded is the largest number of buckets whose tags a search tries to move. For each of them,
-// the search looks at the four buckets to which its tags can move.
+// expanded is the largest number of buckets whose tags a search tries to move. For each, it looks
+// at the four buckets to which its tags can move.
 const expanded = 1024
 
 // most is expanded for the next search.
@@ -25,12 +25,12 @@ func (t *table) most() int { return expanded >> t.tired }
 // tiredest is the largest value of tired: a search then expands eight buckets.
 const tiredest = 7
 
-// refused cuts the next searches short, because a search has found no free slot after it looked at
-// that many buckets. A search that fails takes some hundred times as long as an insertion, and in a
-// full table each of them fails. Each refusal halves the work of the next one, until rested.
+// refused cuts the next searches short after one that looked at the given number of buckets and
+// found no free slot. A search that fails costs some hundred insertions, and in a full table each
+// one fails. Each refusal halves the work of the next, until rested.
 //
-// While less than 96 % of the slots are taken, which is what New plans for, searches stay as long as
-// they are: a refusal then has another reason, such as a key that was inserted many times.
+// While less than 96 % of the slots are taken, which is what New plans for, searches keep their
+// length: a refusal then has another reason, such as a key that was inserted many times.
 func (t *table) refused(looked int) {
 	full := 25*t.placed() >= 24*4*t.buckets
 	if full && looked >= t.most() && t.tired < tiredest {
@@ -38,7 +38,7 @@ func (t *table) refused(looked int) {
 	}
 }
 
-// rested makes searches as long as they were, because a slot may be free again.
+// rested restores the length of searches, because a slot may be free again.
 func (t *table) rested() {
 	if t.tired != 0 { // look-ups read the same cache line
 		t.tired = 0
@@ -48,12 +48,12 @@ func (t *table) rested() {
 var queues = sync.Pool{New: func() any { return new([expanded]node) }}
 
 // makeRoom moves tags until one of a key's two full buckets has a free slot, and returns that slot.
-// It looks for a bucket with a free slot, to which a path of moves leads. If it finds none, it
-// moves nothing and returns false. looked is the number of buckets that it looked at.
+// If no path of moves leads to a bucket with a free slot, it moves nothing and returns false.
+// looked is the number of buckets that it looked at.
 //
-// The search is breadth-first. So it finds a shortest path, and no bucket is on the path twice.
-// Tags move from the end of the path on. Each tag moves into a slot that is free, or whose tag was
-// copied to the next slot just before. So every tag is in a slot at any time.
+// The search is breadth-first: it finds a shortest path, and no bucket is on it twice. Tags move
+// from the end of the path on, each into a slot that is free or whose tag was just copied to the
+// next slot. Every tag is in a slot at any time.
 func (t *table) makeRoom(to place) (at uint64, looked int, ok bool) {
 	queue := queues.Get().(*[expanded]node)
 	defer queues.Put(queue)

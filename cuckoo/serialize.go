@@ -11,8 +11,8 @@ import (
 
 const errNoForm = form.NoForm("cuckoo")
 
-// checkParams returns the number of words that follow the parameters of a frame. These are the
-// words of the buckets, the number of keys, and the entries of the list.
+// checkParams returns the number of words that follow the parameters of a frame: those of the
+// buckets, the number of keys, and the entries of the list.
 func checkParams(params []uint64) (uint64, error) {
 	buckets, bits, entries := params[0], params[1], params[2]
 	if err := checkSize(buckets, bits); err != nil {
@@ -73,8 +73,8 @@ func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns f's binary form; see [Filter.AppendBinary].
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
-// WriteTo writes f's binary form to w through a small buffer. Until WriteTo returns, insertions
-// into a SyncFilter and removals from it wait. If w is slow, write a [SyncFilter.Snapshot].
+// WriteTo writes f's binary form to w through a small buffer. Insertions into a SyncFilter and
+// removals from it wait meanwhile: if w is slow, write a [SyncFilter.Snapshot].
 func (f filter) WriteTo(w io.Writer) (int64, error) {
 	t := f.table
 	if t == nil {
@@ -95,15 +95,15 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	return form.Cuckoo.WriteFunc(w, params, len(t.words)+len(list), f.info.Get(), put)
 }
 
-// UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On error, which
+// UnmarshalBinary decodes data, which must be exactly one binary form, into f. On error, which
 // wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
 func (f *filter) UnmarshalBinary(data []byte) error {
 	return form.Unmarshal("cuckoo", data, f, read)
 }
 
 // ReadFrom decodes the binary form that r yields next into f, and reads no byte more. It allocates
-// as data arrives. On error f is unchanged. The error is r's own, or it wraps [bloom.ErrFormat] if
-// r ends too early or holds anything else.
+// as data arrives. On error f is unchanged. The error is r's own, or wraps [bloom.ErrFormat] if r
+// ends too early or yields something else.
 func (f *filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, f, read) }
 
 // read reads what WriteTo writes.
@@ -121,8 +121,8 @@ func read(r io.Reader) (f filter, n int64, err error) {
 	return filter{table: t, info: form.Keep(info)}, n, t.check()
 }
 
-// MarshalText returns the standard base64 encoding of the binary form. JSON, XML, flags and
-// cookies hold a filter in this way. The zero value is the empty text.
+// MarshalText returns the standard base64 encoding of the binary form, for JSON, XML, flags and
+// cookies. The zero value is the empty text.
 func (f filter) MarshalText() ([]byte, error) { return form.AppendText(nil, f) }
 
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f zero.
@@ -130,29 +130,27 @@ func (f *filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("cuckoo", text, f, func() { *f = filter{} })
 }
 
-// SaveFile writes f's binary form to a file at path, for [LoadFile] and [OpenFile]. After a crash
-// at any moment, path holds what it held before, or all of f. See [bloom.Filter.SaveFile] for
-// permissions, links and temporary files. Until SaveFile returns, insertions into a SyncFilter and
-// removals from it wait.
+// SaveFile writes f's binary form to a file at path, for [LoadFile] and [OpenFile]. After a crash,
+// path holds what it held before, or all of f. See [bloom.Filter.SaveFile] for permissions, links
+// and temporary files. Insertions into a SyncFilter and removals from it wait meanwhile.
 func (f *filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Cuckoo, path, f.Stats().SizeBytes, f)
 }
 
-// LoadFile reads a filter from a file that SaveFile wrote. It returns an error, which wraps
-// [bloom.ErrFormat], if the file has changed since. If another program wrote the file, look at
-// its Info's Hash before the first look-up; see [bloom.View].
+// LoadFile reads a filter from a file that SaveFile wrote. If the file has changed since, it
+// returns an error that wraps [bloom.ErrFormat]. If another program wrote the file, look at its
+// Info's Hash before the first look-up; see [bloom.View].
 func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Cuckoo, path, new(Filter))
 }
 
 // LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. It
-// writes no file. It returns an error immediately if the file's directory does not exist, because
+// writes no file. If the file's directory does not exist, LoadOrNew returns an error, because
 // SaveFile would fail later.
 //
-// If the filter in the file has other parameters than New(n, p), LoadOrNew returns an error that
-// wraps [bloom.ErrMismatch]. The parameters are the numbers of buckets and of bits of a tag, as in
-// String. Other n and p may have the same ones. The Info does not count: if another program may
-// have written the file, look at its Hash before the first look-up.
+// If the number of buckets or of bits of a tag is not that of New(n, p), the error wraps
+// [bloom.ErrMismatch]; other n and p may have the same. The Info does not count: if another program
+// may have written the file, look at its Hash before the first look-up.
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	buckets, bits, err := size(n, p)
 	if err != nil {

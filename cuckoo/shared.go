@@ -5,13 +5,13 @@ import (
 	"sync/atomic"
 )
 
-// shared is the part of a SyncFilter that serves many goroutines. One goroutine writes at a time.
-// Others read at the same time, and take no lock.
+// shared is the part of a SyncFilter that serves many goroutines. One of them writes at a time;
+// others read meanwhile, without a lock.
 //
-// A tag that is moved is copied first. So it is in one of its slots at any time. But a look-up that
+// A tag that is moved is copied first, so it is in one of its slots at any time. But a look-up that
 // reads the new slot before the copy, and the old slot after it was cleared, does not see the tag.
-// Therefore a counter goes up before a tag is cleared or overwritten. A look-up that has not found
-// its tag starts again if the counter has changed.
+// Therefore a counter goes up before a tag is cleared or overwritten, and a look-up that has not
+// found its tag starts again if the counter has changed.
 type shared struct {
 	sync.Mutex
 	moves  [256]atomic.Uint32 // a counter for each low byte of a tag

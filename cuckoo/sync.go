@@ -7,21 +7,21 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// SyncFilter is a [Filter] for any number of goroutines that insert, remove, look up and encode at
-// once. Look-ups take no lock. A key whose Insert has returned is found by every later look-up
-// until it is removed, even while other goroutines insert and remove. In rare cases a look-up
-// starts again, because the tag was moved at that moment.
+// SyncFilter is a [Filter] for any number of goroutines that insert, remove, look up and encode in
+// parallel. Look-ups take no lock. A key whose Insert has returned is found by every later look-up
+// until it is removed, whatever other goroutines do. A look-up rarely starts again, because its tag
+// was just moved.
 //
 // Methods that insert or remove wait for each other, and for those that copy or encode. Decoding
-// needs the SyncFilter to itself. The zero SyncFilter contains nothing and can be
-// decoded into. Inserting into it panics. A SyncFilter must not be copied.
+// needs the SyncFilter to itself. The zero SyncFilter contains nothing and can be decoded into.
+// Inserting into it panics. A SyncFilter must not be copied.
 type SyncFilter struct {
 	_ nocopy.Locker
 	syncFilter
 }
 
-// syncFilter is a filter with a String of its own. Its methods that decode make a table which many
-// goroutines may share.
+// syncFilter is a filter with a String of its own, and with methods that decode into a table for
+// many goroutines.
 type syncFilter struct{ filter }
 
 // NewSync is [New] for a SyncFilter.
@@ -45,8 +45,8 @@ func NewSyncFrom(f *Filter) *SyncFilter {
 	return s
 }
 
-// share lets many goroutines share the table that was decoded, unless decoding failed. It returns
-// err, the error of decoding.
+// share lets many goroutines share the table that was decoded, unless err, the error of decoding,
+// is not nil. It returns err.
 func (s *syncFilter) share(err error) error {
 	if err == nil && s.table != nil {
 		s.table.shared = new(shared)

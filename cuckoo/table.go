@@ -19,10 +19,10 @@ import (
 //	slot    room for one tag. An empty slot is 0. The documentation calls a slot a place.
 //	bucket  four slots, side by side. Buckets lie in words one after the other, without gaps.
 //	place   what a look-up needs of a key: its tag and its two buckets, which may be the same.
-//	        The tag is in one of them. The other bucket can be computed from one bucket and the
-//	        tag. So tags can be moved without their keys.
+//	        The tag is in one of them. One bucket and the tag give the other bucket,
+//	        so tags can be moved without their keys.
 //	step    as many slots of a bucket as fit into 64 bits: four, two or one. All slots of a step
-//	        are compared with a tag at once.
+//	        are compared with a tag together.
 //	list    up to 32 digests of keys that found no slot, each with the number of times that it is
 //	        in. The literature calls this list a stash. See list.go.
 //	load    the share of slots that have a tag
@@ -90,7 +90,7 @@ func (t *table) place(h bloom.Hash) place {
 }
 
 // other returns the number of the second bucket of a tag that is in bucket i: d - i modulo the
-// number of buckets. d depends on the tag. other of the result is i again. With only one
+// number of buckets, where d depends on the tag. other of the result is i again. With only one
 // multiplication, the values of d would form a lattice, and fewer keys would find a slot.
 func (t *table) other(i, tag uint64) uint64 {
 	x := tag * 0x9e3779b97f4a7c15
@@ -111,13 +111,13 @@ func (t *table) get(at uint64) uint64 {
 	return (t.word(at/64)>>(at%64) | t.word(at/64+1)<<1<<(^at%64)) & t.mask
 }
 
-// zeros looks for tags of 0 in the step x. It returns the highest bit of each such tag. Above the
-// lowest one, it may also return the highest bit of a tag of 1, because the subtraction borrows.
-// ones and highs are the table's.
+// zeros looks for tags of 0 in the step x, and returns the highest bit of each. Above the lowest
+// one, it may also return the highest bit of a tag of 1, because the subtraction borrows. ones and
+// highs are the table's.
 func zeros(x, ones, highs uint64) uint64 { return (x - ones) &^ x & highs }
 
-// has reports whether a key's tag is in one of its buckets. It always reads both buckets, so that
-// the processor waits for their cache lines at the same time.
+// has reports whether a key's tag is in one of its buckets. It always reads both, so that their
+// cache misses overlap.
 func (t *table) has(at place) bool {
 	p, q := at.p, at.q
 	// The compiler would load these fields again after each atomic load.
@@ -180,7 +180,7 @@ func (t *table) put(at, tag uint64) {
 	}
 }
 
-// store sets *word to w. The store is atomic if other goroutines may read the table.
+// store sets *word to w, atomically if other goroutines may read the table.
 func (t *table) store(word *uint64, w uint64) {
 	if t.shared != nil {
 		atomic.StoreUint64(word, w)

@@ -15,18 +15,18 @@ import (
 // of a larger file, a value in a cache, or embedded in the program. NewView copies only the list of
 // keys that found no place; see [Filter.Insert]. A View answers exactly as the [Filter] decoded
 // from the same bytes does. It is as fast on a little-endian machine of 64 bits if the bytes begin
-// at a multiple of 8 in memory. Otherwise it is somewhat slower.
+// at a multiple of 8 in memory, and otherwise somewhat slower.
 //
 // Unix and Windows map the file of [OpenFile] into memory: a look-up reads the one or two pages
-// that it needs, and processes share them. So the file may be larger than memory. On other systems
+// that it needs, and processes share them, so the file may be larger than memory. On other systems
 // OpenFile reads the whole file into memory. If memory has room for the file, and many keys follow,
 // call [View.Verify] first: it reads the whole file in order.
 //
-// The bytes must stay unchanged until the View is closed. If a program writes to an open file or
-// cuts it, look-ups are wrong, or the process dies of SIGBUS. On Unix [Filter.SaveFile] may
-// replace the file, and the file may be removed. The View still shows the old filter then.
+// The bytes must not change until the View is closed. If a program writes to an open file or cuts
+// it, look-ups are wrong, or the process dies of SIGBUS. On Unix [Filter.SaveFile] may replace the
+// file, and the file may be removed. The View still shows the old filter then.
 //
-// Many goroutines may use a View at once. [View.Close] needs the View to itself; see the example of
+// Many goroutines may use a View. [View.Close] needs the View to itself; see the example of
 // [bloom.OpenFile]. If a View is closed or zero, all methods but Close, String and LogValue panic.
 // A View must not be copied.
 type View struct {
@@ -36,9 +36,9 @@ type View struct {
 	info  form.Info
 }
 
-// NewView returns a View of data, which it retains. data is a binary form, such as the content of a
-// file, and no byte more. NewView checks the header, the list and the Info, and takes constant
-// time. [View.Verify] checks the rest. Errors wrap [bloom.ErrFormat].
+// NewView returns a View of data, which it retains. data must be exactly one binary form, such as
+// the content of a file. NewView checks the header, the list and the Info, in constant time;
+// [View.Verify] checks the rest. Errors wrap [bloom.ErrFormat].
 func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}) }
 
 func newView(b storage.Bytes) (*View, error) {
@@ -61,10 +61,9 @@ func newView(b storage.Bytes) (*View, error) {
 	return &View{bytes: b, table: t, info: info}, nil
 }
 
-// OpenFile opens a file that [Filter.SaveFile] wrote. It checks the length, the header, the
-// list and the Info. So a large file takes no more time than a small one. OpenFile does not
-// notice damaged bits, [View.Verify] does. The caller must Close the View. Look at its Info's
-// Hash before the first look-up; see [bloom.View].
+// OpenFile opens a file that [Filter.SaveFile] wrote. It checks the length, the header, the list
+// and the Info, in the same time for any size; [View.Verify] also finds damaged bits. The caller
+// must Close the View. Look at its Info's Hash before the first look-up; see [bloom.View].
 func OpenFile(path string) (*View, error) {
 	v, err := storage.OpenView("cuckoo", path, newView)
 	if err == nil {
@@ -74,7 +73,7 @@ func OpenFile(path string) (*View, error) {
 }
 
 // Close ends the View. It releases the map of [OpenFile]; the bytes of [NewView] are the caller's
-// again. No other method may run at the same time. Closing again does nothing.
+// again. No other method may run meanwhile. Closing again does nothing.
 func (v *View) Close() error {
 	b := v.bytes
 	*v = View{}

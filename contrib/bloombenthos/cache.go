@@ -26,8 +26,7 @@ type set interface {
 	close() error
 }
 
-// cache is a set as a cache of the engine. From time to time it saves the set, and sets the
-// metrics.
+// cache is a set as a cache of the engine. It saves the set and sets the metrics from time to time.
 type cache struct {
 	set               set
 	span              time.Duration // how long ids are remembered; 0 is for ever
@@ -78,7 +77,7 @@ func (c *cache) run(ctx context.Context, every time.Duration) {
 	}
 }
 
-// show sets the metrics to the set's figures, if the set answers. The log says when ids begin to be
+// show sets the metrics to the set's figures, if the set answers. It logs when ids begin to be
 // forgotten early, and when this has ended.
 func (c *cache) show(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)

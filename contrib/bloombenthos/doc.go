@@ -1,29 +1,28 @@
-// Package bloombenthos has caches for the dedupe processor of Redpanda Connect and of every
-// other program built on Benthos. They keep ids in the bits of Bloom filters. At a rate of 1e-9 an
-// id takes 64 bits if ids are forgotten after a span, and about 80 bits if they are not. A cache
-// that keeps the ids themselves takes hundreds of bytes for each.
+// Package bloombenthos has caches for the dedupe processor of Redpanda Connect and of every other
+// program built on Benthos. They keep ids in the bits of Bloom filters. At a rate of 1e-9 an id
+// needs 64 bits if ids are forgotten after a span, and about 80 bits if they are not. A cache that
+// keeps the ids themselves needs hundreds of bytes for each.
 //
-// Importing the package registers two caches. The cache bloom is a filter in memory. With a span it
-// is a window.Filter, which forgets ids after the span. Without a span it is a growing.Filter. With
-// a path it survives restarts. The cache bloom_redis is a bloomredis.Window, which several
-// instances share.
+// Importing the package registers two caches. The cache bloom is a filter in memory: with a span a
+// window.Filter, which forgets ids after the span, and otherwise a growing.Filter. With a path it
+// survives restarts. The cache bloom_redis is a bloomredis.Window, which several instances share.
 //
-// A cache answers as Bloom filters do. An id that was added is always found. An id that was not
-// added is reported as present with probability fpr at most, whatever comes. Then dedupe drops a
-// message that is no repetition. At the default of 1e-9 that is one message in a billion.
+// A cache answers as Bloom filters do. An id that was added is always found. Any other is reported
+// as present with probability fpr at most, and dedupe drops its message: one in a billion at the
+// default of 1e-9.
 //
-//   - Add returns the engine's ErrKeyAlreadyExists if the id is present. Values and the
-//     ttl of a call are not kept: span is the same for all ids.
-//   - Get returns an empty value if the id is present, and the engine's ErrKeyNotFound
-//     if it is certainly absent.
+//   - Add returns the engine's ErrKeyAlreadyExists if the id is present. Values and the ttl of
+//     a call are not kept: span is the same for all ids.
+//   - Get returns an empty value if the id is present, and the engine's ErrKeyNotFound if it is
+//     certainly absent.
 //   - Set adds the id and returns nil.
 //   - Delete returns an error: a Bloom filter cannot remove a key.
 //
-// The engine opens a cache when a message first asks for it. A program can give [OpenCaches] to
-// service.RunCLI, as cmd/bloom-connect does. Then it does not start with a damaged file.
+// The engine opens a cache when a message first asks for it. With [OpenCaches] in service.RunCLI,
+// as in cmd/bloom-connect, a program does not start with a damaged file.
 //
 // Deduplication with any cache weakens delivery guarantees. An id is added before its message
-// leaves the pipeline. If the message fails downstream and comes again, it is dropped. Wrap
-// outputs that may fail in a retry, or add the id after the output has acknowledged the
-// message, as acknowledged.yaml in this folder does.
+// leaves the pipeline. If the message fails downstream and comes again, it is dropped. Wrap outputs
+// that may fail in a retry, or add the id after the output has acknowledged the message, as
+// acknowledged.yaml in this folder does.
 package bloombenthos

@@ -135,8 +135,8 @@ var errNoTime = errors.New("bloom: no message has come")
 // skew is how far the clock of a message's sender may be ahead.
 const skew = time.Minute
 
-// see sets the clock forward to the time of a message. An id without a time counts as the newest
-// one. So does a time in the future: if it moved the clock to now, the ids of messages that waited
+// see sets the clock forward to the time of a message. An id without a time, or with one in the
+// future, counts as the newest one: if it moved the clock to now, the ids of messages that waited
 // would be forgotten.
 func (t *times) see(id string) {
 	v, err := t.mapping.Query(id)
@@ -172,7 +172,7 @@ func (t *times) see(id string) {
 // without a time would move the clock of a loaded window to the machine's time.
 const newestName = "newest"
 
-// load sets the clock to the newest time that is in f's Info.
+// load sets the clock to the newest time in f's Info.
 func (t *times) load(f filter) {
 	facts, _ := url.ParseQuery(f.Info().Meta)
 	if at, err := time.Parse(time.RFC3339Nano, facts.Get(newestName)); err == nil {
@@ -258,7 +258,7 @@ func newMemoryCache(
 }
 
 // hold locks the file at path against other caches and against the command bloom, until unlock is
-// called. It does not wait. file is the path that SaveFile must replace: a link stays a link.
+// called. It does not wait. file is the path that SaveFile must replace: a link remains a link.
 func hold(path string) (file string, unlock func() error, err error) {
 	unlock = func() error { return nil }
 	if path == "" {

@@ -14,16 +14,16 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// OpenCaches is an option of service.RunCLI. With it the program opens its caches bloom and
-// bloom_redis before it starts a stream. These are the caches in its configuration, and in the
-// files of its flag -r. It does not start if a cache cannot be opened.
+// OpenCaches is an option of service.RunCLI. It opens the caches bloom and bloom_redis in the
+// program's configuration, and in the files of its flag -r, before the program starts a stream. The
+// program does not start if a cache cannot be opened.
 //
-// The engine by itself opens a cache when a message first asks for it. If that fails, dedupe
-// logs the error and drops the message, unless drop_on_err is false.
+// The engine by itself opens a cache when a message first asks for it. If that fails, dedupe logs
+// the error and drops the message, unless drop_on_err is false.
 //
 // Labels in the files of -r must be written out, without variables. OpenCaches uses the options
-// CLIOptOnConfigParse and CLIOptCustomRunFlags. If a program gives one of them several times, the
-// engine keeps the last one.
+// CLIOptOnConfigParse and CLIOptCustomRunFlags, of which the engine keeps the last one that a
+// program gives.
 func OpenCaches(b *service.CLIOptBuilder) {
 	var files []string
 	service.CLIOptCustomRunFlags(nil, func(c *cli.Context) error {
@@ -71,7 +71,7 @@ func OpenCaches(b *service.CLIOptBuilder) {
 }
 
 // match returns the files that the engine has read for the patterns of its flag -r, and perhaps
-// other files. In a pattern, ** stands for any folders.
+// others. In a pattern, ** stands for any folders.
 func match(patterns []string) (files []string) {
 	for _, pattern := range patterns {
 		before, _, _ := strings.Cut(pattern, "**")
@@ -113,8 +113,8 @@ type place struct {
 type label string
 
 // openOnce returns the cache that is open under res's label, or the one that open makes. If several
-// messages ask for a cache together before it is open, the engine opens it several times and keeps
-// the last one. Then the ids in the other caches would be lost, and their files overwritten.
+// messages ask for a cache before it is open, the engine opens it several times and keeps the last
+// one: the ids in the others would be lost, and their files overwritten.
 func openOnce(res *service.Resources, open func() (*cache, error)) (*cache, error) {
 	v, _ := res.GetOrSetGeneric(label(res.Label()), new(place))
 	p := v.(*place)

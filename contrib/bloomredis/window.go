@@ -76,7 +76,7 @@ type WindowConfig struct {
 	// With Renew, some repeats count.
 	N uint64
 	// P is the probability, between 0 and 1, that a key which is not remembered is reported as
-	// present; 3.2e-17 if it is smaller. See SizeBytes for the memory.
+	// present. A P below 3.2e-17 counts as 3.2e-17. See SizeBytes for the memory.
 	P float64
 	// Span is the time for which a key is remembered at least: a millisecond or more for each
 	// generation. With 0 keys are forgotten by number alone: the newest N are remembered, however

@@ -9,16 +9,16 @@ package bloomredis
 //
 // The words of this file, most of which package window defines:
 //
-//	plane a set of keys that came one after the other; bit i of each lane belongs to plane i
-//	lane 32 bits, one for each plane
-//	page a stamp of 8 bytes and the lanes of some keys
-//	generation Span / Generations, the longest time in which a plane receives keys
-//	share the number of keys at which a plane ends before a generation is over
-//	full the number of planes with their share that must be kept for the newest N keys
-//	slack the number of planes without their share that may live; there are more only if the
-//	 clock jumps
-//	lean with Renew, how many planes may have ended since the one that a renewal relies on
-//	life the time for which a plane lives after its end
+//	plane       a set of keys that came one after the other; bit i of each lane belongs to plane i
+//	lane        32 bits, one for each plane
+//	page        a stamp of 8 bytes and the lanes of some keys
+//	generation  Span / Generations, the longest time in which a plane receives keys
+//	share       the number of keys at which a plane ends before a generation is over
+//	full        the number of planes with their share that must be kept for the newest N keys
+//	slack       the number of planes without their share that may live; there are more only if the
+//	            clock jumps
+//	lean        with Renew, how many planes may have ended since the one that a renewal relies on
+//	life        the time for which a plane lives after its end
 //
 // The planes are a ring. Those from number tail to seq, the newest, are live. The state has seq,
 // tail and lost, and for each plane its end and its number of keys. All times are the server's, in

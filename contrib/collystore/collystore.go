@@ -1,8 +1,8 @@
-// Package collystore keeps the pages that a colly collector has visited in a Bloom filter. The
-// filter takes a few bytes for a page, and a file keeps it until the next run.
+// Package collystore keeps the pages that a colly collector has visited in a Bloom filter. It needs
+// a few bytes for a page, and a file keeps it until the next run.
 //
-// A [Crawl] is a crawl that goes on after a restart, even if it was killed. It also keeps the
-// pages that were asked for and not fetched.
+// A [Crawl] is a crawl that goes on after a restart, even if it was killed. It also keeps the pages
+// that were asked for and not fetched.
 //
 // [New] returns only a storage for Collector.SetStorage. The caller loads and saves the filter:
 //
@@ -16,24 +16,24 @@
 //	c.Wait()
 //	return visited.SaveFile(path)
 //
-// A filter reports a few new pages as visited, and a crawl leaves them out. Above, that is one page
-// in a million. A page that is in the filter is not fetched again.
+// A filter reports a few new pages as visited (the one above: one in a million), and a crawl leaves
+// them out. A page that is in the filter is not fetched again.
 //
-// Colly marks a page as visited before it fetches the page. With a storage of New, a page thus
-// counts as visited even if its fetch failed, or if the program died during the fetch. Save after
+// Colly marks a page as visited before it fetches it. With a storage of New, a page counts as
+// visited even if its fetch failed, or if the program died during the fetch. Save after
 // Collector.Wait, and use Request.Retry for pages that failed.
 //
-// A later crawl does not fetch its start page either, and finds no links there. Begin with
-// pages that are new, or let the filter forget: over a window.Filter a page may be
-// fetched again after the window's span.
+// A later crawl does not fetch its start page either, and finds no links there. Begin with pages
+// that are new, or let the filter forget: over a window.Filter a page may be fetched again after
+// the window's span.
 //
 // # Keys
 //
-// Colly does not give the URL to a storage. It gives a 64-bit FNV-1a hash of the normalised URL and
-// the request's body. The filter's keys are [bloom.SumUint64] of that number. So
-// Collector.HasVisited finds a page in the filter, and ContainsString does not. Two pages with the
-// same 64 bits are one page to colly, with any storage. Among a billion pages there are two such
-// pages with a probability of 3 %. The author of the links can make such pages.
+// Colly gives a storage not the URL, but a 64-bit FNV-1a hash of the normalised URL and the
+// request's body. The filter's keys are [bloom.SumUint64] of that number: Collector.HasVisited
+// finds a page in the filter, and ContainsString does not. Two pages with the same 64 bits are one
+// page to colly, with any storage. Among a billion pages there are two such with a probability of
+// 3 %, and the author of the links can make them.
 package collystore
 
 import (
@@ -44,11 +44,10 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// Storage implements colly's storage.Storage. It keeps cookies in memory, as colly's
-// own storage does. Embed a Storage in a type of yours to keep them elsewhere. Make it with
-// [New].
+// Storage implements colly's storage.Storage. It keeps cookies in memory, as colly's own storage
+// does; to keep them elsewhere, embed a Storage in your own type. Make it with [New].
 //
-// Many goroutines may use a Storage concurrently if they may use its set.
+// Many goroutines may use a Storage if they may use its set.
 type Storage struct {
 	visited bloom.Set
 	cookies storage.InMemoryStorage
@@ -56,10 +55,9 @@ type Storage struct {
 
 var _ storage.Storage = (*Storage)(nil)
 
-// New returns a Storage that keeps visited pages in the given set. An asynchronous
-// collector needs a set that many goroutines may use concurrently, such as a [bloom.SyncFilter] or
-// a growing.Filter. Several collectors may share a set. One of them then visits a page, or
-// two if they ask for it at the same moment.
+// New returns a Storage that keeps visited pages in the given set. An asynchronous collector needs
+// a set for many goroutines, such as a [bloom.SyncFilter] or a growing.Filter. If several
+// collectors share a set, one of them visits a page, or two that ask for it at the same moment.
 //
 // It panics if visited is nil.
 func New(visited bloom.Set) *Storage {
@@ -94,6 +92,6 @@ func (s *Storage) Cookies(u *url.URL) string { return s.cookies.Cookies(u) }
 // SetCookies stores cookies for u's host.
 func (s *Storage) SetCookies(u *url.URL, cookies string) { s.cookies.SetCookies(u, cookies) }
 
-// key makes a digest of 128 bits from 64 bits. If the second half of a digest were zero, the key
-// would set a single bit.
+// key makes a digest of 128 bits from 64 bits. With a second half of zero, a key would set a single
+// bit.
 func key(requestID uint64) bloom.Hash { return bloom.SumUint64(requestID) }

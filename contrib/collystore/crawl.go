@@ -29,9 +29,9 @@ type SavedSet interface {
 	SaveFile(path string) error
 }
 
-// Crawl is a crawl that goes on after a restart. In addition to the set of visited pages it keeps
-// the pages that are under way: [Crawl.Visit] was called for them, and they were not fetched yet.
-// Save writes both, and the next process goes on with Resume:
+// Crawl is a crawl that goes on after a restart. Besides the set of visited pages it keeps the
+// pages under way: [Crawl.Visit] was called for them, and they were not fetched yet. Save writes
+// both, and the next process goes on with Resume:
 //
 //	visited, err := growing.LoadOrNew(path, 0, 1e-6)
 //	if err != nil {
@@ -48,12 +48,12 @@ type SavedSet interface {
 //	c.Wait()
 //	return crawl.Save()
 //
-// Ask for the start page whatever Resume returns, because the pages under way may be those of a
-// host that is dead. Colly refuses the start page with an error while the set contains it.
+// Ask for the start page whatever Resume returns, because the pages under way may all be on a dead
+// host. Colly refuses the start page with an error while the set contains it.
 //
-// A crawl may be killed at any moment. If it is begun again each time until it ends, it fetches
-// every page, except for pages that the set reports as visited by mistake. Pages that it fetched
-// after the last Save are fetched again. Call Save every minute or so while the crawl runs.
+// A crawl may be killed at any moment. If it is restarted until it ends, it fetches every page,
+// except for pages that the set reports as visited by mistake. Pages that it fetched after the last
+// Save are fetched again. Call Save every minute or so while the crawl runs.
 //
 // A page counts as fetched once the callbacks for it have ended, or once its server or colly has
 // refused it: with a status such as 404, or because no request can be made of its URL or of the URL
@@ -63,11 +63,11 @@ type SavedSet interface {
 //
 // A Crawl keeps the URL and the depth of each page under way, in some hundred bytes more than the
 // URL has. Resume asks for the page with GET, the collector's headers and its OnRequest callbacks,
-// and an empty Context. The request's own headers are lost, and so are the values in its Context:
-// put the data that a callback needs into the URL. A Crawl keeps no request that has a body or
-// another method than GET.
+// and an empty Context. The request's own headers and the values in its Context are lost: put the
+// data that a callback needs into the URL. A Crawl keeps no request that has a body or another
+// method than GET.
 //
-// Many goroutines may use a Crawl concurrently if they may use its set. A Crawl must not be copied.
+// Many goroutines may use a Crawl if they may use its set. A Crawl must not be copied.
 type Crawl struct {
 	c       *colly.Collector
 	path    string
@@ -87,13 +87,13 @@ type page struct {
 	requests int // the number of requests that began
 }
 
-// NewCrawl returns a crawl of c. The set of visited pages is in the file at path. The pages under
-// way are in a file with .pages at the end of that name, which Save makes. NewCrawl calls
-// c.SetStorage. It loads the pages, but not the set. It returns an error if it cannot load the
-// pages, or if the directory of path does not exist. It panics if visited is nil.
+// NewCrawl returns a crawl of c, and calls c.SetStorage. The set of visited pages is in the file at
+// path, which NewCrawl does not load. The pages under way are in a file with .pages at the end of
+// that name, which Save makes and NewCrawl loads. It returns an error if it cannot load the pages,
+// or if the directory of path does not exist. It panics if visited is nil.
 //
-// Give c all its callbacks before the first Visit or Resume. A collector has one Crawl, and a clone
-// of the collector has none.
+// Register all callbacks of c before the first Visit or Resume. A collector can have one Crawl; its
+// clones do not share it.
 func NewCrawl(c *colly.Collector, visited SavedSet, path string) (*Crawl, error) {
 	w := &Crawl{
 		c: c, path: path, visited: visited,
@@ -132,8 +132,7 @@ func (w *Crawl) Visit(from *colly.Request, link string) error {
 	if err != nil {
 		return err
 	}
-	// The page is under way before colly marks it as visited. So a Save between the two keeps the
-	// page.
+	// The page is under way before colly marks it as visited, so a Save in between keeps it.
 	return w.attempt(w.want(link, depth), link, func() error { return visit(link) })
 }
 
@@ -159,7 +158,7 @@ func absolute(base *colly.Request, link string) (string, error) {
 	return link, nil
 }
 
-// Resume asks for the pages that were under way when the crawl was saved. It returns their number.
+// Resume asks for the pages that were under way when the crawl was saved, and returns their number.
 func (w *Crawl) Resume() int {
 	w.mu.Lock()
 	pages := maps.Clone(w.pages)
@@ -202,11 +201,10 @@ func (w *Crawl) want(link string, depth int) *page {
 	return p
 }
 
-// attempt asks for a page. It ends the Visit if colly refuses the page before a request begins:
-// there is no callback for that.
+// attempt asks for a page. It ends the Visit if colly refuses the page before a request begins,
+// because there is no callback for that.
 func (w *Crawl) attempt(p *page, link string, visit func() error) error {
-	// The Crawl's callbacks come after all others, so a page counts as fetched after these have
-	// ended.
+	// The Crawl's callbacks come after all others: a page counts as fetched after these have ended.
 	w.ready.Do(func() {
 		w.c.OnScraped(func(r *colly.Response) { w.ends(r.Request, true) })
 		w.c.OnError(func(r *colly.Response, err error) {
@@ -301,7 +299,7 @@ func (w *Crawl) end(link string) {
 }
 
 // Save saves the pages under way and then the set, each as a whole. The crawl goes on during Save,
-// but begins no new page. Save may be called at any moment, also by a callback.
+// but begins no new page. Save may be called at any moment, even by a callback.
 func (w *Crawl) Save() error {
 	w.saving.Lock()
 	defer w.saving.Unlock()

@@ -1,10 +1,10 @@
-// Dedupe writes each line of its input the first time it appears, in order. With
-// -state it also leaves out the lines that earlier runs wrote.
+// Dedupe writes each line of its input the first time it appears, in order. With -state it also
+// leaves out the lines that earlier runs wrote.
 //
 //	go run ./examples/dedupe [-state file] [file ...]
 //
-// It remembers a million lines of any length in 3.6 MB. By mistake it leaves out one new line in a
-// million. The command in cmd/bloom takes more lines, and has the options of a tool.
+// It remembers a million lines of any length in 3.6 MB, and leaves out one new line in a million by
+// mistake. The command in cmd/bloom takes more lines, and has the options of a tool.
 package main
 
 import (

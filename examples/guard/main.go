@@ -1,6 +1,6 @@
 // Guard is a server of user names in an SQLite database. A form for signing up mostly asks for
-// names that are free. A filter in front of the database answers for these. It is rebuilt while it
-// is in use, and after a crash it lacks no name.
+// names that are free, and a filter in front of the database answers for these. It is rebuilt while
+// it is in use, and after a crash it lacks no name.
 //
 //	go run . -addr 127.0.0.1:8080 -db users.db
 //
@@ -121,7 +121,7 @@ func (s *users) load(ctx context.Context, keys *guard.Loader) error {
 // take inserts a name, and reports whether it was free.
 func (s *users) take(name string) (free bool, err error) {
 	err = s.guard.InsertString(name, func() error {
-		// Exec does not get the request's context. If the client went away, the commit could come
+		// Exec does not get the request's context: if the client went away, the commit could come
 		// after Insert has returned.
 		result, err := s.db.Exec("INSERT INTO users (name) VALUES (?) ON CONFLICT DO NOTHING", name)
 		if err != nil {
@@ -134,8 +134,8 @@ func (s *users) take(name string) (free bool, err error) {
 	return free, err
 }
 
-// taken reports whether name is taken. If name is certainly free, or was free when somebody asked
-// before, it makes no query.
+// taken reports whether name is taken. It makes no query if name is certainly free, or was free
+// when somebody asked before.
 func (s *users) taken(ctx context.Context, name string) (bool, error) {
 	return s.guard.LookupString(name, func() (bool, error) {
 		row := s.db.QueryRowContext(ctx, "SELECT name FROM users WHERE name = ?", name)
@@ -172,8 +172,7 @@ func (s *users) handler() http.Handler {
 	return mux
 }
 
-// reply sends the status yes if answer is true, the status no if it is false, and status 500 after
-// an error.
+// reply sends the status yes or no for the answer, and status 500 after an error.
 func reply(w http.ResponseWriter, err error, answer bool, yes, no int) {
 	switch {
 	case err != nil:

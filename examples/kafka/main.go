@@ -1,12 +1,12 @@
 // Kafka reads a topic with a consumer group that handles each message id once. The sender repeats
-// messages, and consumers are killed: the program kills its own consumers at random moments. It
-// prints how many ids were lost, and how many were handled twice.
+// messages, and the program kills its own consumers at random moments. It prints how many ids were
+// lost, and how many were handled twice.
 //
 //	go run .                           # a broker of its own, on loopback
 //	go run . -brokers localhost:9092   # a cluster; the program makes a topic and deletes it
 //
-// Each partition has a window of its own (package window). The window's file follows the partition
-// from consumer to consumer. Messages with the same id have the same key, so they are in the same
+// Each partition has a window of its own (package window), whose file follows the partition from
+// consumer to consumer. Messages with the same id have the same key, so they are in the same
 // partition. A consumer works through a batch in this order:
 //
 //  1. handle each message whose id is not in the window, and then add the id;
@@ -14,12 +14,12 @@
 //  3. commit the offsets;
 //  4. let the group move partitions.
 //
-// A kill at any moment loses no message: an offset is committed after all messages before it were
-// handled. An id is handled again only if the kill came after it was handled and before its window
-// was saved. A program that adds or commits before it handles a message can lose the message. One
-// new message in a billion is lost because the window takes its id for an old one, also while a
-// backlog is read. The windows' files are on one machine here. Consumers on several machines need
-// them on shared storage.
+// A kill at any moment loses no message, because an offset is committed after all messages before
+// it were handled. An id is handled again only if the kill came after it was handled and before its
+// window was saved. A program that adds or commits before it handles a message can lose the
+// message. One new message in a billion is lost because the window takes its id for an old one,
+// also while a backlog is read. The windows' files are on one machine here; consumers on several
+// machines need them on shared storage.
 package main
 
 import (
@@ -54,7 +54,7 @@ func main() {
 
 const messages, partitions, consumers, kills, batch = 20_000, 8, 3, 20, 100
 
-// group is a consumer group with a record of its work. The record outlives kills.
+// group is a consumer group with a record of its work, which outlives kills.
 type group struct {
 	brokers   []string
 	name      string // the name of the group, and of the topic
@@ -132,9 +132,9 @@ func run(ctx context.Context, brokers string, out io.Writer) error {
 var errKilled = errors.New("killed")
 
 // consume is a consumer. It ends when all offsets are committed. instance is its name in the group,
-// which it keeps after a kill. So it has its partitions again without waiting.
+// which it keeps after a kill, to have its partitions again without waiting.
 func (g *group) consume(ctx context.Context, instance string) error {
-	// windows has the windows of this consumer's partitions. They are also in files.
+	// windows has the windows of this consumer's partitions, which are also in files.
 	windows := map[int32]*window.Filter{}
 	forget := func(context.Context, *kgo.Client, map[string][]int32) { clear(windows) }
 	client, err := kgo.NewClient(

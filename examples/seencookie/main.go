@@ -1,12 +1,12 @@
 // Seencookie recommends pages, and shows no page to a visitor twice. It stores nothing about
-// visitors. The pages that a visitor has seen are in a Bloom filter in the visitor's own cookie. A
-// hundred URLs fit in 168 characters, and a signature takes 44 more. Their MD5 digests in hexadecimal
-// would take 3,200 of the 4,096 characters that a browser keeps.
+// visitors: the pages that a visitor has seen are in a Bloom filter in the visitor's own cookie. A
+// hundred URLs fit in 168 characters, and a signature needs 44 more. Their MD5 digests in
+// hexadecimal would need 3,200 of the 4,096 characters that a browser keeps.
 //
-//	go run ./examples/seencookie    # and open http://127.0.0.1:8080/ again and again
+//	go run ./examples/seencookie    # and open http://127.0.0.1:8080/ several times
 //
-// The cookie is signed, so the server accepts only filters that it made. Any other cookie counts as
-// no cookie. The server makes a new key at each start, and does not accept older cookies.
+// The cookie is signed, so the server accepts only filters that it made. It makes a new key at each
+// start; older cookies, like any others, count as no cookie.
 //
 // A false positive hides a page that the visitor has not seen. Of two visits at the same moment,
 // only one counts. The cookie is not encrypted: every holder can find out whether a page was shown,
@@ -36,8 +36,8 @@ const (
 	maxValue = 512  // more characters than a cookie of this server has
 )
 
-// cookies turns filters into cookies and back. The value of a cookie is the filter's text, a point,
-// and a signature: the HMAC-SHA256 of the cookie's name and the text.
+// cookies turns filters into cookies and back. A cookie is the filter's text, a point, and a
+// signature: the HMAC-SHA256 of the cookie's name and the text.
 type cookies struct{ key []byte }
 
 func (c cookies) sign(text string) string {
@@ -88,7 +88,7 @@ var front = template.Must(template.New("").Parse(`<!DOCTYPE html>
 It takes {{printf "%.2g" .Percent}} % of new pages for seen ones.</p></html>
 `))
 
-// newServer returns a handler that shows a visitor pages that the visitor has not seen.
+// newServer returns a handler that shows visitors pages that they have not seen.
 func newServer(c cookies, pages []string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
