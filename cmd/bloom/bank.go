@@ -70,8 +70,8 @@ func checkTwice(names []string) error {
 	return nil
 }
 
-// buildBank returns a bank of the files of cfg. All filters have room for n lines. If n is 0, they
-// have room for the lines of the file with the most different lines.
+// buildBank returns a bank of the files of cfg. All filters have room for n lines or, if n is 0,
+// for those of the file with the most different lines.
 func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*bank.Bank, error) {
 	if n == 0 {
 		var err error
@@ -117,8 +117,8 @@ func mostLines(ctx context.Context, cfg *lines.Config) (most uint64, err error) 
 	return most, err
 }
 
-// eachFile calls add with the digests of a file, in several parts, and then end with the file's
-// name. It does this for each file. verb says for the progress what add does.
+// eachFile calls add with the digests of each file, in several parts, and then end with the file's
+// name. verb tells for the progress what add does.
 func eachFile(ctx context.Context, cfg *lines.Config, verb string, add func([]bloom.Hash),
 	end func(name string) error,
 ) error {
@@ -191,8 +191,8 @@ func bankWhichCommand() *cobra.Command {
 	return c
 }
 
-// checkBank returns an error if the file at path does not begin like a bank. The error ends with
-// ifFilter if the file is a filter, and with order if it is neither.
+// checkBank returns an error if the file at path does not begin like a bank. It ends with ifFilter
+// if the file is a filter, and with order if it is neither.
 func checkBank(path, ifFilter, order string) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -213,8 +213,8 @@ func checkBank(path, ifFilter, order string) error {
 	return fmt.Errorf("%s is not a bank: it begins with %q%s", path, head, order)
 }
 
-// filesWith returns the names of the files that may have one of the lines of args. If all is true,
-// it returns those that may have all of these lines. The bank is in file.
+// filesWith returns the names of the files that may have one of the lines of args, or all of them
+// if all is true. The bank is in file.
 func filesWith(args []string, file *os.File, all bool) (names []string, err error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -260,8 +260,8 @@ func filesWith(args []string, file *os.File, all bool) (names []string, err erro
 	return names, nil
 }
 
-// hashLines hashes the lines of args as bank build did. hash is the Hash of the bank's Info. If no
-// command writes that Hash, the lines are hashed as they are.
+// hashLines hashes the lines of args as bank build did for a bank whose Info has the Hash hash. If
+// no command writes that Hash, the lines are hashed as they are.
 func hashLines(hash string, args []string) (hs []bloom.Hash, err error) {
 	key, _, known := keyOf(hash)
 	key.KeepCR = key.KeepCR || !known

@@ -105,7 +105,7 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 var errInterrupted = errors.New("interrupted; no file was changed")
 
 // scan reads all lines and calls handle with each batch. handle returns the number of lines to
-// which verb applies, such as "removed". The caller calls endProgress when its work is done.
+// which verb, such as "removed", applies. The caller calls endProgress when its work is done.
 func scan(ctx context.Context, cfg *lines.Config, verb string,
 	handle func(*lines.Batch) (some int, err error),
 ) error {
@@ -124,8 +124,7 @@ func scan(ctx context.Context, cfg *lines.Config, verb string,
 	return err
 }
 
-// addLines adds all lines to f. room is the number of different lines that f was made for, or 0 if
-// it is unknown.
+// addLines adds all lines to f, which was made for room different lines; 0 means unknown.
 func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) error {
 	held := f.Stats().ApproxCount
 	var isNew []bool
@@ -150,8 +149,8 @@ func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) err
 	return nil
 }
 
-// refused returns an error if f is a cuckooFilter and added fewer keys than came. Then it is full.
-// If it has fewer keys than it is made for, that is because some of them repeat.
+// refused returns an error if f is a cuckooFilter and added fewer keys than came: it is full. If it
+// has fewer keys than it is made for, that is because some of them repeat.
 func refused(f filter, added, came int) error {
 	of, ok := f.(cuckooFilter)
 	if !ok || added == came {
@@ -170,8 +169,8 @@ func refused(f filter, added, came int) error {
 var errRepeats = errors.New("the filter is full because lines repeat, and each repetition " +
 	"takes a place, up to eight; build it of the output of bloom dedupe, or with -type counting")
 
-// buildMeasured reads and counts all lines, and then makes a filter of them. It calls create with
-// the number of different lines. If repeats is true, lines take room as often as they come.
+// buildMeasured counts all lines, and calls create with the number of different ones to make a
+// filter of them. If repeats is true, lines take room as often as they come.
 func buildMeasured(ctx context.Context, cfg *lines.Config, repeats bool,
 	create func(n uint64) (filter, error),
 ) (filter, error) {
@@ -188,7 +187,7 @@ func buildMeasured(ctx context.Context, cfg *lines.Config, repeats bool,
 		return makeSpooled(ctx, file, all, different.count(), create)
 	}
 	// Lines that repeat leave some places unused: two of each one in eight, three a third, and four
-	// two thirds. If lines repeat more often, most of them fit into no filter.
+	// two thirds. If they repeat more often, most of them fit into no filter.
 	n := min(all, 8*different.count())
 	var full error
 	for _, room := range []float64{1, 1.2, 1.7, 3} {
@@ -219,8 +218,7 @@ func makeSpooled(ctx context.Context, file *os.File, all, n uint64,
 	return f, addSpooled(ctx, f.(hashFilter), file, doing("making the filter", all))
 }
 
-// spool writes the digests of all lines to file. It returns a sample of the digests, and their
-// number.
+// spool writes the digests of all lines to file. It returns a sample and the number of the digests.
 func spool(ctx context.Context, cfg *lines.Config, file io.Writer) (
 	different sample, all uint64, err error,
 ) {
@@ -306,7 +304,7 @@ func (s *sample) keeps(h bloom.Hash) bool {
 	return h1>>(64-s.level) == 0
 }
 
-// count returns the number of different hashes. It adds a percent to an estimate, which is then
+// count returns the number of different hashes. To an estimate it adds a percent, so that it is
 // rarely too small.
 func (s *sample) count() uint64 {
 	n := uint64(len(s.kept)) << s.level

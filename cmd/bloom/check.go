@@ -103,8 +103,8 @@ func checkCommand() *cobra.Command {
 	return c
 }
 
-// dropUnreadable removes the files that cannot be read from cfg, and writes an error for each. It
-// reports whether there were such files.
+// dropUnreadable removes the files that cannot be read from cfg, writes an error for each, and
+// reports whether there were any.
 func dropUnreadable(cfg *lines.Config) (dropped bool) {
 	var names []string
 	for _, name := range cfg.Names {
@@ -125,9 +125,9 @@ var errFound = errors.New("found")
 // asker looks up the keys of a batch, as contains does.
 type asker func(found []bool, b *lines.Batch)
 
-// loadAll loads the filter that the first of args names. If that filter has one of n shards, the
-// first n of args name the filters of all shards, in any order. loadAll returns a function that
-// asks all of them, the first filter, and the rest of args.
+// loadAll loads the filter that the first of args names. If it has one of n shards, the first n of
+// args name the filters of all shards, in any order. loadAll returns a function that asks all of
+// them, the first filter, and the rest of args.
 func loadAll(args []string) (all asker, first *loaded, rest []string, err error) {
 	first, err = loadKeys(args[0])
 	if err != nil {
@@ -169,15 +169,15 @@ func loadAll(args []string) (all asker, first *loaded, rest []string, err error)
 // sharded has the filter of shard i at index i.
 type sharded []*loaded
 
-// contains sets found[i] to whether the key of b.Hashes[i] may be in the filter of its shard.
+// contains sets found[i] to whether the filter of its shard may have the key of b.Hashes[i].
 func (s sharded) contains(found []bool, b *lines.Batch) {
 	for i, h := range b.Hashes {
 		found[i] = s[shardOf(h, uint64(len(s)))].filter.(hashFilter).ContainsHash(h)
 	}
 }
 
-// missing returns the error for a command line that lacks the file of a shard. path is the file of
-// another shard.
+// missing returns the error for a command line with the file of a shard at path, but not those of
+// all others.
 func (s sharded) missing(path string) error {
 	for i, f := range s {
 		if f == nil {

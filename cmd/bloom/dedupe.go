@@ -89,7 +89,7 @@ func (o *dedupeFlags) run(c *cobra.Command, args []string) error {
 	return d.run(c.Context(), cfg)
 }
 
-// check returns an error if the flags contradict each other, or if one of them has no effect.
+// check returns an error if flags contradict each other or have no effect.
 func (o *dedupeFlags) check(c *cobra.Command) error {
 	given := c.Flags().Changed
 	o.sizeGiven = given("lines") || given("rate") || given("span")
@@ -173,8 +173,7 @@ func (o *dedupeFlags) load() (*loaded, error) {
 }
 
 // accept returns the filter of old if the run can go on with it. It returns an error if the flags
-// ask for another size, another shard or other keys, or if dedupe cannot add to a filter of that
-// type.
+// ask for another size, shard or keys, or if dedupe cannot add to a filter of that type.
 func (o *dedupeFlags) accept(old *loaded, fresh *memory) (hashFilter, error) {
 	old.path = o.state
 	switch {
@@ -225,8 +224,8 @@ func (o *dedupeFlags) newMemory(arrived *arrivals) (*memory, error) {
 	return newGrower(o.size.p, o.state != "", arrived.left)
 }
 
-// sameSize reports whether old has the type, the rate, the span and the room of fresh. If -n is
-// missing, any room will do.
+// sameSize reports whether old has the type, rate, span and room of fresh. Without -n, any room
+// will do.
 func sameSize(old filter, fresh hashFilter) bool {
 	is, want := old.Info(), fresh.Info()
 	switch {
@@ -238,7 +237,7 @@ func sameSize(old filter, fresh hashFilter) bool {
 	return spanOf(old) == spanOf(fresh)
 }
 
-// spanOf returns how long a window remembers lines. It returns 0 for filters of other types.
+// spanOf returns how long a window remembers lines, and 0 for filters of other types.
 func spanOf(f filter) time.Duration {
 	if f, ok := f.(*window.Filter); ok {
 		return f.Config().Span
@@ -266,8 +265,7 @@ func (o *dedupeFlags) openOutput(ctx context.Context, d *deduper, cfg *lines.Con
 	}
 	known, err := d.out.open(file.path, o.state, d.seen.f, cfg.Delim)
 	if err == nil && !known {
-		// This records OUT in the state. If this run is killed, the next run finds the record
-		// there.
+		// This records OUT in the state: the next run finds the record even if this one is killed.
 		err = d.state.save(d.seen, &d.out)
 	}
 	if err != nil {

@@ -82,9 +82,9 @@ func (d *deduper) write(b *lines.Batch) error {
 	return nil
 }
 
-// correctBlanks returns kept, the indexes of the new lines, with blank lines corrected: only the
-// first blank line that ever came is new. A filter alone may take that line for an old one. Filters
-// that forget lines need no correction.
+// correctBlanks returns kept, the indexes of the new lines, corrected so that only the first blank
+// line that ever came is new. A filter alone may take it for an old one. Filters that forget lines
+// need no correction.
 func (d *deduper) correctBlanks(hs []bloom.Hash, kept []int) []int {
 	first := slices.IndexFunc(hs, lines.IsBlank)
 	if first < 0 || forgets(d.seen.f) {

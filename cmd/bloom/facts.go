@@ -10,7 +10,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// Facts about a file that later runs need are in the Meta of its Info. docs/format.md lists them.
+// Facts about a file that later runs need are in the Meta of its Info, listed in docs/format.md.
 // Names of other programs stay as they are.
 const (
 	fieldFact = "field" // the number of the field of lines that keys are; 0 is the whole line
@@ -47,15 +47,15 @@ func setFacts(f infoHolder, facts url.Values) {
 }
 
 // fieldOf returns the number of the field of lines that keys of f are. Field 0 is the whole line.
-// known is false if f does not say it: its keys are several fields, or f was made without -f. Then a
-// line of its input may have been what is a field of other lines.
+// known is false if f does not tell: its keys are several fields, or f was made without -f, from
+// whole lines or from values of a field.
 func fieldOf(f informed) (field int, known bool) {
 	field, err := strconv.Atoi(factsOf(f).Get(fieldFact))
 	return field, err == nil && field >= 0
 }
 
-// fieldInUnion is fieldOf for the union of filters, which needs more care: it cannot be told which
-// lines were meant. What the command made without -f counts as lines.
+// fieldInUnion is fieldOf for the union of filters, where it cannot be told which lines were meant:
+// what the command made without -f counts as lines.
 func fieldInUnion(f informed) (field int, known bool) {
 	hash := f.Info().Hash
 	if !factsOf(f).Has(fieldFact) {
@@ -82,8 +82,8 @@ func recordBlank(f infoHolder) {
 
 func recordsBlank(f informed) bool { return factsOf(f).Get(blankFact) == "1" }
 
-// joinFacts returns the facts of the union of two filters. It returns an error if their keys do not
-// mix. What only one of them says stays, and a name of other programs keeps the values of both.
+// joinFacts returns the facts of the union of two filters, or an error if their keys do not mix.
+// What only one of them has stays, and a name of other programs keeps the values of both.
 func joinFacts(a, b informed) (url.Values, error) {
 	x, y := factsOf(a), factsOf(b)
 	fieldA, knownA := fieldInUnion(a)

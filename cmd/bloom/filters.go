@@ -17,7 +17,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// answers returns a slice of n answers. It uses the memory of dst if that is large enough.
+// answers returns a slice of n answers, in the memory of dst if that is large enough.
 func answers(dst []bool, n int) []bool { return slices.Grow(dst[:0], n)[:n] }
 
 // filter is a filter that a file can hold.
@@ -27,7 +27,7 @@ type filter interface {
 	saver
 }
 
-// hashFilter is a filter of this module. Its keys are digests.
+// hashFilter is a filter of this module, whose keys are digests.
 type hashFilter interface {
 	filter
 	ContainsHash(bloom.Hash) bool
@@ -35,8 +35,8 @@ type hashFilter interface {
 	ContainsBatch([]bool, []bloom.Hash)
 }
 
-// cuckooFilter gives a cuckoo.Filter the method AddBatch of other filters. AddBatch inserts each
-// key once more. It sets added[i] to false if the filter is full.
+// cuckooFilter gives a cuckoo.Filter the method AddBatch of other filters. It inserts each key, and
+// sets added[i] to false if the filter is full.
 type cuckooFilter struct{ *cuckoo.Filter }
 
 func (f cuckooFilter) AddBatch(added []bool, hs []bloom.Hash) {
@@ -121,13 +121,13 @@ func load(path string) (*loaded, error) {
 
 var errNoFilter = errors.New("not a filter")
 
-// noFilter returns the error for a file that begins with head, and is of no known kind.
+// noFilter returns the error for a file of unknown kind that begins with head.
 func noFilter(name string, head []byte) error {
 	return fmt.Errorf("%s is %w: it begins with %q", name, errNoFilter, head[:min(len(head), 8)])
 }
 
 // filterFirst returns err for a command whose arguments are a filter and then files of lines. If
-// the first file is not a filter, the error says in which order the arguments come.
+// the first file is not a filter, the error gives the order of the arguments.
 func filterFirst(command string, err error) error {
 	if errors.Is(err, errNoFilter) {
 		return fmt.Errorf("%w (the filter comes first, then lines: bloom %s FILE lines.txt)",
@@ -136,7 +136,7 @@ func filterFirst(command string, err error) error {
 	return err
 }
 
-// loadAny is load. It also reads standard input, if path is "-".
+// loadAny is load, and reads standard input if path is "-".
 func loadAny(path string) (*loaded, error) {
 	if path != lines.Stdin {
 		return load(path)
@@ -144,8 +144,7 @@ func loadAny(path string) (*loaded, error) {
 	return unpacked("standard input", os.Stdin)
 }
 
-// unpacked loads a filter from r, which may be compressed. It writes the filter to a temporary file
-// first.
+// unpacked loads a filter from r, which may be compressed, by way of a temporary file.
 func unpacked(name string, r io.Reader) (*loaded, error) {
 	head, err := peek(r)
 	if err != nil {
@@ -161,7 +160,7 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	// Data that are no filter may have any length. They are refused before they fill the disk.
+	// Data that are no filter may have any length, and are refused before they fill the disk.
 	if _, ok := kindOf(inner); !ok && len(inner) > 0 && form.KindOf(inner) == nil {
 		return nil, noFilter(name, inner)
 	}
@@ -187,8 +186,8 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 	return f, nil
 }
 
-// copyChecked copies in, which are the decompressed bytes of arrived, to file. It returns an error
-// before it writes more bytes than arrived.Check allows.
+// copyChecked copies in, the decompressed bytes of arrived, to file. It returns an error before it
+// writes more bytes than arrived.Check allows.
 func copyChecked(file io.Writer, in io.Reader, arrived *lines.Arrived) error {
 	for copied := int64(0); ; {
 		n, err := io.CopyN(file, in, 1<<20)
@@ -210,8 +209,8 @@ func peek(r io.Reader) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, 24))
 }
 
-// replaceable reports whether the file at path is a filter, empty, or missing. A file of JSON may
-// be a filter of bits-and-blooms or anything else, so replaceable reports false for it.
+// replaceable reports whether the file at path is a filter, empty, or missing. It is false for a
+// file of JSON, which need not be a filter of bits-and-blooms.
 func replaceable(path string) bool {
 	file, err := os.Open(path)
 	if err != nil {
@@ -236,7 +235,7 @@ func replaceable(path string) bool {
 
 var errCompressed = errors.New("is compressed; decompress it first")
 
-// foreignFilter is a filter in another library's bytes.
+// foreignFilter is a filter in another library's format.
 type foreignFilter struct{ foreignBytes }
 
 type foreignBytes interface {
@@ -260,7 +259,7 @@ func (f foreignFilter) Info() bloom.Info           { return bloom.Info{} }
 func (f foreignFilter) SetInfo(bloom.Info)         {}
 func (f foreignFilter) SaveFile(path string) error { return bloom.WriteFile(path, f.foreignBytes) }
 
-// foreignLoader returns a function that loads files of another library. decode decodes their bytes.
+// foreignLoader returns a function that loads files of another library, which decode decodes.
 func foreignLoader[F foreignBytes](
 	library string, decode func([]byte) (F, error),
 ) func(string) (filter, error) {

@@ -84,7 +84,7 @@ func (f *filterFlags) add(flags *pflag.FlagSet, n, p string, ordinary float64) {
 	flags.VarP((*rate)(&f.p), "rate", "p", p)
 }
 
-// check returns an error if f.p is outside (0, 1) or below least. The second error ends with
+// check returns an error if f.p is outside (0, 1) or below least. The latter error ends with
 // unless.
 func (f *filterFlags) check(least float64, unless string) error {
 	switch {
@@ -148,7 +148,7 @@ func (f *makeFlags) add(flags *pflag.FlagSet, n, p string) {
 // mostComment is the number of bytes that the Comment of an Info may have.
 const mostComment = 4096
 
-// config checks the flags, and returns how to read the files of these names.
+// config checks the flags, and returns how to read the named files.
 func (f *makeFlags) config(names []string) (*lines.Config, error) {
 	if len(f.comment) > mostComment || !utf8.ValidString(f.comment) {
 		return nil, usageError{fmt.Errorf(
@@ -168,7 +168,7 @@ func addKey(flags *pflag.FlagSet, key *lines.Key) {
 		"compare the carriage return, too, that ends lines from Windows")
 }
 
-// config checks the flags, and returns how to read the files of these names.
+// config checks the flags, and returns how to read the named files.
 func (f *inputFlags) config(names []string) (*lines.Config, error) {
 	switch {
 	case f.key.Field < 0 || f.key.Field == 0 && f.flags.Changed("field"):
@@ -196,8 +196,7 @@ func (f *inputFlags) config(names []string) (*lines.Config, error) {
 	return cfg, nil
 }
 
-// unescaped returns the byte that an escape such as \t, \x1f or \0 stands for. It returns any other
-// s unchanged.
+// unescaped returns the byte of an escape such as \t, \x1f or \0, and any other s unchanged.
 func unescaped(s string) string {
 	if s == `\0` {
 		return "\x00"
@@ -213,8 +212,8 @@ func unescaped(s string) string {
 	return string([]byte{byte(c)})
 }
 
-// need returns a check of the number of arguments: at least least, and at most most. A negative
-// most sets no upper limit. The error says that the command needs what.
+// need returns a check that the number of arguments is at least least, and at most most unless that
+// is negative. Its error says that the command needs what.
 func need(least, most int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < least || most >= 0 && len(args) > most {

@@ -19,8 +19,8 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// report has the figures that info shows of a filter. A figure that the filter's type does not have
-// is left out.
+// report has the figures that info shows of a filter, without those that the filter's type does not
+// have.
 type report struct {
 	File     string   `json:"file"`
 	Type     string   `json:"type"`
@@ -56,8 +56,8 @@ func infoCommand() *cobra.Command {
 	})
 }
 
-// reportCommand returns a command that writes a report on each of its arguments. After an error the
-// command goes on. It returns the last error, and writes the others.
+// reportCommand returns a command that writes a report on each of its arguments. It goes on after
+// an error. It returns the last error, and writes the others.
 func reportCommand(use, needs string, of func(path string) (*report, error)) *cobra.Command {
 	c := &cobra.Command{Use: use, Args: need(1, -1, needs)}
 	asJSON := addJSON(c.Flags())
@@ -159,7 +159,7 @@ func counted(n uint64, noun string) string {
 	return number + " " + english.PluralWord(int(min(n, 2)), noun, "")
 }
 
-// printable quotes text that has characters such as those that move the cursor. It returns other
+// printable quotes text that has characters such as those that move the cursor, and returns other
 // text unchanged.
 func printable(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {

@@ -36,7 +36,7 @@ func stat(name string) (os.FileInfo, error) {
 	return os.Stat(name)
 }
 
-// checkReadable returns an error that names inputs which cannot be read, or nil if there are none.
+// checkReadable returns an error that names the inputs which cannot be read, if any.
 func checkReadable(names []string) error {
 	const most = 3 // the error names at most three
 	var bad []string

@@ -13,7 +13,7 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
-// keyRule says how a command makes keys from lines, and which shard's lines it takes.
+// keyRule tells how a command makes keys from lines, and which shard's lines it takes.
 type keyRule struct {
 	lines.Key
 	part shard
@@ -25,8 +25,8 @@ type infoHolder interface {
 	SetInfo(bloom.Info)
 }
 
-// setInfo sets the Info of a new filter or bank. The Info says how keys are made, and has the text
-// of -comment. If blank is true, it also says that f has the empty line.
+// setInfo sets the Info of a new filter or bank: how keys are made, the text of -comment and, if
+// blank is true, that f has the empty line.
 func (k keyRule) setInfo(f infoHolder, comment string, blank bool) {
 	facts := factsOf(f)
 	if k.Field > 0 {
@@ -48,7 +48,7 @@ func (k keyRule) setInfo(f infoHolder, comment string, blank bool) {
 const severalWays = "several ways"
 
 // mergeInfo changes the Info of f for more keys, which k makes. If f's Hash names another way of
-// hashing, it becomes severalWays. A Hash that is empty stays empty. The same goes for the field.
+// hashing, it becomes severalWays. An empty Hash stays empty. The same goes for the field.
 func (k keyRule) mergeInfo(f infoHolder) {
 	info := bloom.Info{}
 	if hash := f.Info().Hash; hash != "" && hash != k.Hash() {
@@ -86,9 +86,9 @@ func keyOf(hash string) (key lines.Key, flags string, known bool) {
 	return lines.Key{}, "", false
 }
 
-// keyFromInfo sets key as f's Info says, if none of flags sets it. flags are those of the command.
-// A flag that contradicts the Info is an error. If no command writes the Info's Hash, key stays as
-// it is; see warnHash.
+// keyFromInfo sets key as f's Info tells, if none of flags, which are those of the command, sets
+// it. A flag that contradicts the Info is an error. If no command writes the Info's Hash, key stays
+// as it is; see warnHash.
 func (f *loaded) keyFromInfo(key *lines.Key, flags *pflag.FlagSet) error {
 	hash := f.Info().Hash
 	made, with, known := keyOf(hash)
@@ -106,8 +106,7 @@ func (f *loaded) keyFromInfo(key *lines.Key, flags *pflag.FlagSet) error {
 	return nil
 }
 
-// checkField returns an error if the keys of f are another field of lines than field. It returns nil
-// if f does not say which.
+// checkField returns an error if the keys of f are known to be another field of lines than field.
 func (f *loaded) checkField(field int) error {
 	was, known := fieldOf(f)
 	if !known || was == field {
@@ -130,7 +129,7 @@ func missesField(f informed, field int, data []byte) bool {
 	})
 }
 
-// warnField is called if no line was found in f, and missesField reported true.
+// warnField is called if no line was found in f, and missesField is true.
 func (f *loaded) warnField(field int) {
 	if was, known := fieldOf(f); known {
 		warn("%s was made with %s, and there is %s now: none of the lines was found",
@@ -146,8 +145,8 @@ func fieldFlag(field int) string {
 	return fmt.Sprintf("-f %d", field)
 }
 
-// ownHash reports whether the Hash of an Info names a way of making keys that no command uses. A
-// program may have written such a Hash.
+// ownHash reports whether no command uses the way of making keys that an Info's Hash names, as a
+// program may have written it.
 func ownHash(hash string) bool {
 	_, _, known := keyOf(hash)
 	return !known && hash != ""

@@ -30,7 +30,7 @@ func (f *target) add(flags *pflag.FlagSet) {
 		"how long to wait for another bloom that changes the file")
 }
 
-// addForce is add for commands that may replace the file as a whole. They also have -force.
+// addForce is add with -force, for commands that may replace the file as a whole.
 func (f *target) addForce(flags *pflag.FlagSet) {
 	f.add(flags)
 	f.makes = true
@@ -38,16 +38,16 @@ func (f *target) addForce(flags *pflag.FlagSet) {
 		"replace FILE though it is no filter, or though the input has no line")
 }
 
-// addOutput is addForce for commands whose output may be standard output. They also have -o.
+// addOutput is addForce with -o, for commands whose output may be standard output.
 func (f *target) addOutput(flags *pflag.FlagSet) {
 	f.addForce(flags)
 	flags.StringVarP(&f.output, "output", "o", "", "`FILE` to write; - is standard output")
 }
 
 // lock makes this process the only bloom that changes the file at path, until release is called.
-// While another bloom changes the file, lock waits, and says so. It sets f.path to the path of the
-// file to change. Without -force it returns an error if the file is one of the inputs, or if the
-// command would replace a file that is no filter.
+// While another bloom changes the file, lock waits, and writes a message. It sets f.path to the
+// path of the file to change. Without -force it returns an error if the file is one of the inputs,
+// or if the command would replace a file that is no filter.
 func (f *target) lock(ctx context.Context, path string, inputs ...string) (
 	release func(), err error,
 ) {
@@ -75,8 +75,7 @@ func (f *target) lock(ctx context.Context, path string, inputs ...string) (
 	return f.waitForLock(ctx)
 }
 
-// namedTwice returns the error for a file that is to be written, and is an input, too. path is its
-// name as the output. input is its name as an input, which may be the same.
+// namedTwice returns the error for a file that is both output and input, with its name as each.
 func namedTwice(path, input string) error {
 	switch input {
 	case path:
@@ -98,8 +97,7 @@ func (f *target) checkEmpty(input string, empty bool) error {
 		input, f.output)
 }
 
-// same reports whether two paths lead to the same file. If the file is missing, it compares the
-// absolute paths.
+// same reports whether two paths lead to the same file or, if it is missing, are the same.
 func same(a, b string) bool {
 	infoA, errA := os.Stat(a)
 	infoB, errB := stat(b)
@@ -114,7 +112,8 @@ func same(a, b string) bool {
 	return errA == nil && errB == nil && a == b
 }
 
-// waitForLock locks the file. If another process has the lock, it waits for as long as -wait says.
+// waitForLock locks the file. If another process has the lock, it waits for as long as -wait
+// allows.
 func (f *target) waitForLock(ctx context.Context) (release func(), err error) {
 	notice := time.AfterFunc(time.Second, func() {
 		say("waiting for another bloom that changes %s", f.path)
@@ -138,8 +137,8 @@ func (f *target) waitForLock(ctx context.Context) (release func(), err error) {
 	return nil, lockError(f.path, err)
 }
 
-// lockError returns the error for a file that cannot be locked. The name of the lock is no news to
-// who named the file, unless it is the fault.
+// lockError returns the error for a file that cannot be locked. It names the lock only if that is
+// the fault: the user named the file.
 func lockError(path string, err error) error {
 	if of := (*fs.PathError)(nil); errors.As(err, &of) && of.Op != "lock" {
 		err = of.Err

@@ -95,8 +95,8 @@ type named struct {
 
 func (n named) Type() string { return n.name }
 
-// nameValue takes the backticks out of the text of f, because shells show them. They mark the name
-// of f's value.
+// nameValue takes the backticks, which mark the name of f's value, out of the text of f, because
+// shells show them.
 func nameValue(f *pflag.Flag) {
 	name, usage := pflag.UnquoteUsage(f)
 	if usage != f.Usage {
@@ -117,8 +117,8 @@ func versionCommand(version string) *cobra.Command {
 	}
 }
 
-// group makes c a command with subcommands. Without a subcommand, c returns the error missing. With
-// an unknown one, it returns an error that names similar ones.
+// group makes c a command with subcommands. Without one, c returns the error missing; with an
+// unknown one, an error that names similar ones.
 func group(c *cobra.Command, missing string) {
 	c.SuggestionsMinimumDistance = 2
 	c.Run = func(*cobra.Command, []string) {}
@@ -134,8 +134,8 @@ func group(c *cobra.Command, missing string) {
 	}
 }
 
-// strict makes cobra's own commands, help and completion, return usage errors like the other
-// commands. Without strict they accept wrong arguments in silence.
+// strict makes cobra's own commands, help and completion, return usage errors for wrong arguments,
+// which they otherwise ignore.
 func strict(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -204,7 +204,7 @@ func main() {
 		}
 		cancel()
 	}()
-	// While SIGPIPE is caught, a write to a closed pipe returns an error. Then the command removes
+	// While SIGPIPE is caught, a write to a closed pipe returns an error, and the command removes
 	// its temporary files.
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
@@ -255,8 +255,8 @@ func say(format string, args ...any) {
 // warn is say for a warning.
 func warn(format string, args ...any) { say("warning: "+format, args...) }
 
-// escaped returns text with escapes in place of control characters. A file name may have such
-// characters, and they could change what a terminal shows. A line break becomes a semicolon.
+// escaped returns text with escapes in place of control characters, which a file name may have, and
+// which could change what a terminal shows. A line break becomes a semicolon.
 func escaped(text string) string {
 	var b strings.Builder
 	for _, c := range []byte(strings.ReplaceAll(text, "\n", "; ")) {
@@ -288,7 +288,7 @@ func requireStdout(c *cobra.Command, _ []string) error {
 }
 
 // dashed gives the flags of args the dashes that pflag wants: two for long names and one for short
-// ones. Users may write one or two. A value that follows its flag stays as it is.
+// ones. Users may write one or two. A value that follows its flag is left alone.
 func dashed(root *cobra.Command, args []string) []string {
 	known := map[string]*pflag.Flag{}
 	for _, c := range root.Commands() {

@@ -53,8 +53,8 @@ const (
 )
 
 // newGrower returns a memory for an unknown number of lines. left estimates how many lines will
-// come, or returns 0. The filter gets room for that many lines. So it has a single layer, and is as
-// fast as a filter of a known size. A filter that is saved gets half the room.
+// come, or returns 0. With room for that many lines, the filter has a single layer, and is as fast
+// as one of a known size. A filter that is saved gets half the room.
 func newGrower(p float64, saved bool, left func() uint64) (*memory, error) {
 	f, err := growing.New(0, p)
 	if err != nil {
@@ -85,8 +85,7 @@ type arrivals struct {
 	part  shard         // the shard whose lines belong to this run
 }
 
-// left estimates how many lines of this run will come. It returns 0 if it cannot tell, and
-// otherwise at least 1.
+// left estimates how many lines of this run will come, at least 1. It returns 0 if it cannot tell.
 func (a *arrivals) left() uint64 {
 	read := min(a.read.Load(), a.used)
 	if a.total == 0 || read == 0 {

@@ -23,8 +23,8 @@ import (
 //	      saved the state, and may have ended within a line, or another program appended them
 //	news  the bytes that this run appended
 //
-// A run that reads the same input as the killed run has the same lines to write. While its lines
-// equal those of the tail, it skips them. So it goes on where the killed run ended, even within a
+// A run that reads the same input as the killed run has the same lines to write. It skips them
+// while they equal those of the tail, and so goes on where the killed run ended, even within a
 // line. Other lines are appended after the tail, if the tail ends with a whole line.
 type output struct {
 	file interface {
@@ -67,7 +67,7 @@ func (o *output) Write(p []byte) (int, error) {
 }
 
 // skip compares p with the tail, and returns the bytes to append. If p differs from the tail within
-// a line, these bytes begin with the start of that line.
+// a line, these begin with the start of that line.
 func (o *output) skip(p []byte) (news []byte, err error) {
 	left := make([]byte, min(int64(len(p)), o.tail-o.skipped))
 	if _, err := o.file.ReadAt(left, o.skipped); err != nil {
@@ -104,7 +104,7 @@ func (o *output) skip(p []byte) (news []byte, err error) {
 }
 
 // append writes news. After an error, such as of a full disk, it cuts half a line off the end of a
-// regular file. It changes the file by its handle, because another file may have its name by now.
+// regular file. It uses the file's handle, because another file may have its name by now.
 func (o *output) append(news []byte) error {
 	n, err := o.file.Write(news)
 	o.end += int64(n)
@@ -124,7 +124,7 @@ func (o *output) append(news []byte) error {
 }
 
 // sync returns once all lines that were written to a regular file are on the disk. It then records
-// OUT in the Info of f. It does nothing for other outputs, such as pipes.
+// OUT in the Info of f. For other outputs, such as pipes, it does nothing.
 func (o *output) sync(f infoHolder) error {
 	stat, err := o.file.Stat()
 	if err != nil || !stat.Mode().IsRegular() {
@@ -149,7 +149,7 @@ func (o *output) sync(f infoHolder) error {
 	return nil
 }
 
-// pieceOfOut is the number of bytes of OUT that are read at a time.
+// pieceOfOut is the number of bytes of OUT in a read.
 const pieceOfOut = 64 << 10
 
 // digest returns a digest of the last bytes before size, or of OUT's path if size is 0.
@@ -169,8 +169,8 @@ func (o *output) digest(size int64) (uint64, error) {
 var syncDir = files.SyncDir
 
 // open opens OUT at path to append lines to it, and creates it if it is missing. seen is the filter
-// of the state. known is true if it has a record of OUT. If it has none, and OUT is not empty, open
-// returns an error.
+// of the state. known is true if it has a record of OUT. Without one, open returns an error if OUT
+// is not empty.
 func (o *output) open(path, state string, seen infoHolder, delim byte) (known bool, err error) {
 	isNew := !exists(path)
 	file, err := files.OpenThere(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666)
@@ -216,8 +216,8 @@ func (o *output) open(path, state string, seen infoHolder, delim byte) (known bo
 	return known, err
 }
 
-// recorded returns the record of OUT in seen. size is the number of bytes of OUT. known is true if
-// OUT still begins as the record says.
+// recorded returns the record of OUT, which has size bytes, in seen. known is true if OUT still
+// begins as recorded.
 func (o *output) recorded(seen infoHolder, size int64) (r outRecord, known bool, err error) {
 	r, ok := outRecordOf(seen)
 	if !ok || r.size > size {
@@ -230,8 +230,8 @@ func (o *output) recorded(seen infoHolder, size int64) (r outRecord, known bool,
 	return r, true, nil
 }
 
-// lastLine returns the end of the last whole line of OUT between from and to. It returns from if
-// there is none.
+// lastLine returns the end of the last whole line of OUT between from and to, or from if there is
+// none.
 func (o *output) lastLine(from, to int64) (int64, error) {
 	return lastLine(o.file, o.delim, from, to)
 }
@@ -252,9 +252,9 @@ func lastLine(file io.ReaderAt, delim byte, from, to int64) (int64, error) {
 	return from, nil
 }
 
-// openStdout makes standard output the output. Its lines end with delim. openStdout returns an error
-// if standard output is a regular file that ends with half a line: the first line would be joined to
-// that. It cannot tell if the system does not let it read what the shell opened for writing.
+// openStdout makes standard output, with lines that end with delim, the output. It returns an error
+// if that is a regular file that ends with half a line, to which the first line would be joined. It
+// cannot tell if the system does not let it read what the shell opened for writing.
 func (o *output) openStdout(delim byte) error {
 	o.file = os.Stdout
 	o.delim = delim
@@ -277,8 +277,7 @@ func (o *output) openStdout(delim byte) error {
 		"and stays as it is; to cut that off: truncate -s %d FILE", o.end-end, end)
 }
 
-// checkStdout returns an error if standard output is one of the files of these names, and that file
-// is not empty.
+// checkStdout returns an error if standard output is one of the named files, and is not empty.
 func checkStdout(names ...string) error {
 	info, err := os.Stdout.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
@@ -297,8 +296,7 @@ var errClosed = errors.New("standard output is closed, and lines would be lost: 
 	"> /dev/null drops them, -o keeps them")
 
 // stdoutClosed reports whether the program was started without a standard output. Go then opens
-// /dev/null in its place, for reading and writing. A shell opens it for writing only after
-// > /dev/null.
+// /dev/null in its place, for reading and writing; a shell opens it only for writing.
 func stdoutClosed() bool {
 	null, err := os.Stat(os.DevNull)
 	out, outErr := os.Stdout.Stat()

@@ -32,8 +32,8 @@ func planGrowing(p float64) (bits float64, k int) {
 
 type stater interface{ Stats() bloom.Stats }
 
-// made returns a function that makes a filter with create. It measures how many bits a key takes at
-// the rate p, and how many bits it sets. bits is 0 if there is no filter with that rate.
+// made returns a function that makes a filter with create and measures how many bits a key needs at
+// the rate p, and how many it sets. bits is 0 if there is no filter with that rate.
 func made[F stater](create func(uint64, float64) (F, error)) func(p float64) (float64, int) {
 	return func(p float64) (float64, int) {
 		f, err := create(sampleKeys, p)
@@ -110,16 +110,16 @@ type planned struct {
 	Note string  `json:"note"`
 }
 
-// exact returns a function that makes a filter with create, which uses Guava's formula. That
-// formula leaves out the effect of double hashing: the rate of small filters is higher than p.
-// exact makes such a filter larger, so that its rate is p.
+// exact returns a function that makes a filter with create, which uses Guava's formula. That leaves
+// out the effect of double hashing, which raises the rate of small filters. exact makes such a
+// filter larger, so that its rate is p.
 func exact[F filter](create func(uint64, float64) (F, error)) func(uint64, float64) (F, error) {
 	return func(n uint64, p float64) (F, error) { return create(roomFor(n, p), p) }
 }
 
-// roomFor returns a number of keys. For that number, Guava's formula gives the size that n keys
-// need. If Guava's size for n is a hundredth smaller at most, roomFor returns n. Then the filter
-// merges with Guava's.
+// roomFor returns a number of keys for which Guava's formula gives the size that n keys need. If
+// Guava's size for n is a hundredth smaller at most, roomFor returns n, so that the filter merges
+// with Guava's.
 func roomFor(n uint64, p float64) uint64 {
 	n = max(n, 1)
 	guava := bloom.OptimalM(n, p)
@@ -134,8 +134,8 @@ func roomFor(n uint64, p float64) uint64 {
 	return room
 }
 
-// machine is the memory of the machine in bytes, or less if the process's control group, or a group
-// above it, may use less. It is 0 if the memory is unknown.
+// machine returns the memory of the machine in bytes, or less if the process's control group, or a
+// group above it, may use less. It is 0 if the memory is unknown.
 var machine = func() uint64 {
 	total, err := memlimit.FromSystem()
 	if err != nil {
@@ -151,9 +151,8 @@ var machine = func() uint64 {
 // ownMemory is the memory, in bytes, that a command needs beside its filter.
 const ownMemory = 32 << 20
 
-// fits returns an error if the machine has less memory than the given bytes. what is the thing that
-// takes them. Without the error, Go would end the program and print its stacks, or the system would
-// kill it without a word.
+// fits returns an error if the machine has less memory than the bytes that what needs. Without it,
+// Go would end the program and print its stacks, or the system would kill it without a word.
 func fits(what string, bytes float64) error {
 	if machine == 0 || bytes+ownMemory <= float64(machine) {
 		return nil
@@ -167,9 +166,9 @@ func fits(what string, bytes float64) error {
 // memoryError is the error for something that does not fit into memory.
 type memoryError struct{ error }
 
-// usage returns err as an error of the command line. err is about a size that the flags ask for.
-// The result names flags in place of Go's packages. A memoryError is returned as it is: the size
-// may fit on another machine.
+// usage returns err, which is about a size that the flags ask for, as an error of the command line
+// that names flags in place of Go's packages. A memoryError is returned as it is: the size may fit
+// on another machine.
 func usage(err error) error {
 	if _, ok := err.(memoryError); ok || err == nil {
 		return err
@@ -183,7 +182,7 @@ var inShell = strings.NewReplacer(
 	"package ", "-type ",
 )
 
-// fitting calls create for n lines. It returns an error if the filter takes more memory than the
+// fitting calls create for n lines. It returns an error if the filter needs more memory than the
 // machine has.
 func fitting(create func(uint64, float64) (filter, error), n uint64, p float64) (filter, error) {
 	const few = 1 << 16 // above it, sizes are in proportion to n

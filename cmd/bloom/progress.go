@@ -18,7 +18,7 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
-// progress is a line on the terminal that says how far a command is, and a summary at the end.
+// progress is a line on the terminal that shows how far a command is, and a summary at the end.
 // Without a terminal it is nil, and its methods do nothing.
 type progress struct {
 	start time.Time
@@ -43,7 +43,7 @@ type progress struct {
 var running atomic.Pointer[progress]
 
 // newProgress shows the line four times a second, until end is called. If a command reads its input
-// twice, newProgress goes on with the line of the first time.
+// twice, newProgress goes on with the first line.
 func newProgress(cfg *lines.Config, verb string) *progress {
 	if fd := os.Stderr.Fd(); !isatty.IsTerminal(fd) && !isatty.IsCygwinTerminal(fd) {
 		return nil
@@ -95,7 +95,7 @@ func init() {
 	}
 }
 
-// add adds to the number of lines read, and to the number of lines to which verb applies.
+// add adds to the numbers of lines that were read, and to which verb applies.
 func (p *progress) add(read, some int) {
 	if p != nil {
 		p.mu.Lock()
@@ -105,7 +105,7 @@ func (p *progress) add(read, some int) {
 	}
 }
 
-// doing makes the line say what a command does after it has read its input, and returns the
+// doing makes the line show what a command does after it has read its input, and returns the
 // progress. all is the number of steps, or 0 if it is unknown.
 func doing(phase string, all uint64) *progress {
 	p := running.Load()
@@ -146,7 +146,7 @@ func (p *progress) hide() {
 
 const clearLine = "\r\x1b[K"
 
-// message writes text, which is a whole line, to standard error, and not into the line of progress.
+// message writes text, which is a whole line, to standard error, but not into the line of progress.
 func message(text string) {
 	if p := running.Load(); p != nil {
 		p.mu.Lock()

@@ -25,8 +25,8 @@ func save(f saver, path string) error {
 	return nil
 }
 
-// produce locks the file of -o, and saves the result of create there. With -o - it writes the
-// result to standard output.
+// produce locks the file of -o, and saves the result of create there, or writes it to standard
+// output with -o -.
 func (f *target) produce(c *cobra.Command, create func() (saver, error)) error {
 	read := inputs(c.Flags().Args())
 	switch {
@@ -84,8 +84,8 @@ func (f *target) produceStdout(read []string, create func() (saver, error)) erro
 	return err
 }
 
-// temporary returns a new temporary file. If the system permits it, the file's name is removed at
-// once. Then nothing is left, however the process ends.
+// temporary returns a new temporary file. If the system permits, its name is removed immediately:
+// nothing is left, however the process ends.
 func temporary(pattern string) (*os.File, error) {
 	file, err := os.CreateTemp("", pattern)
 	if err == nil {

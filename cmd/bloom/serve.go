@@ -39,7 +39,7 @@ const (
 	graceTime  = 10 * time.Second
 )
 
-// patience returns how long a client may take to send or to receive size bytes.
+// patience returns how long a client may need to send or to receive size bytes.
 func patience(size int64) time.Duration {
 	return time.Minute + time.Duration(size>>17)*time.Second
 }
@@ -115,9 +115,9 @@ type version struct {
 	guava  func() *bloom.Filter // for /filter; nil if Guava lacks the type
 }
 
-// load loads the file. After an error the server keeps the version that it has.
+// load loads the file. After an error the server keeps its version.
 func (s *server) load() error {
-	// Stat comes first, so that a file that is replaced while it is read is loaded again.
+	// Stat comes first: a file that is replaced while it is read is loaded again.
 	info, err := os.Stat(s.path)
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.path, cause(err))
@@ -159,7 +159,7 @@ func (s *server) load() error {
 	return nil
 }
 
-// reload loads the file if it was replaced, and reports whether it has loaded it.
+// reload loads the file if it was replaced, and reports whether it did.
 func (s *server) reload() (bool, error) {
 	info, err := os.Stat(s.path)
 	if err != nil {
@@ -175,8 +175,8 @@ func (s *server) reload() (bool, error) {
 	return err == nil, err
 }
 
-// watch reloads the file at each tick until ctx ends. It says when loading begins to fail, when it
-// fails for another reason, and when it succeeds again.
+// watch reloads the file at each tick until ctx ends. It reports when loading begins to fail, when
+// it fails for another reason, and when it succeeds again.
 func (s *server) watch(ctx context.Context, ticks <-chan time.Time) {
 	failing := ""
 	for {
@@ -198,7 +198,7 @@ func (s *server) watch(ctx context.Context, ticks <-chan time.Time) {
 	}
 }
 
-// reasonOf returns "" if err is nil, and the same text for errors of the same kind. While a file is
+// reasonOf returns "" if err is nil, and the same text for errors of the same kind: while a file is
 // written in place, each look at it gives another error.
 func reasonOf(err error) string {
 	if err == nil {
@@ -274,7 +274,7 @@ func (l *limitListener) Accept() (net.Conn, error) {
 }
 
 // limitedConn gives its place back when it is closed. It embeds a TCPConn, because net/http needs
-// the method CloseWrite. With it, a client that still sends a body receives the answer that refuses
+// the method CloseWrite: with it, a client that still sends a body receives the answer that refuses
 // the body.
 type limitedConn struct {
 	*net.TCPConn

@@ -43,9 +43,9 @@ func (s *server) handler() http.Handler {
 	})
 }
 
-// answersFor reports whether a server on a loopback address answers requests for host. A browser
-// sends the name under which it found a page. The owner of another name can point that name at this
-// machine. A page of that name must not read the answers.
+// answersFor reports whether a server on a loopback address answers requests for host, which is the
+// name under which a browser found a page. The owner of another name can point it at this machine,
+// and a page of that name must not read the answers.
 func (s *server) answersFor(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -111,7 +111,7 @@ func (s *server) getContains(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, found)
 }
 
-// has reports whether v may have the key of line. It reuses the memory of scratch.
+// has reports whether v may have the key of line, in the memory of scratch.
 func (s *server) has(v *version, line []byte, scratch *[]byte) (bool, error) {
 	key, next, err := v.key.Of(line, 0, (*scratch)[:0])
 	if err != nil {
@@ -127,8 +127,8 @@ func (s *server) has(v *version, line []byte, scratch *[]byte) (bool, error) {
 	return v.filter.filter.(keyedFilter).Contains(key), nil
 }
 
-// postContains answers for the lines of a body. It reads the body first, so that a slow client
-// holds no version of the filter in memory.
+// postContains answers for the lines of a body, which it reads first, so that a slow client holds
+// no version of the filter in memory.
 func (s *server) postContains(w http.ResponseWriter, r *http.Request) {
 	body, release, err := s.readBody(w, r, maxBody)
 	defer release()
@@ -159,8 +159,8 @@ func setWriteTime(w http.ResponseWriter, size int64) {
 }
 
 // readBody returns the body of a request, which may have most bytes, without a byte order mark of
-// UTF-8. A body takes places for pieces as they arrive, so that a silent client takes none. The
-// caller calls release once it no longer needs the body, and also after an error.
+// UTF-8. A body takes places for pieces as they arrive: a silent client takes none. The caller
+// calls release once it no longer needs the body, and also after an error.
 func (s *server) readBody(w http.ResponseWriter, r *http.Request, most int64) (
 	body []byte, release func(), err error,
 ) {
@@ -206,9 +206,9 @@ func take(places chan struct{}) (release func(), err error) {
 	}
 }
 
-// selectLines returns the lines of body that v may have. If want is false, it returns the lines
-// that v certainly lacks. It leaves out blank lines, unless the server looks them up. The result
-// uses the memory of body.
+// selectLines returns the lines of body that v may have or, if want is false, that v certainly
+// lacks. It leaves out blank lines, unless the server looks them up. The result uses the memory of
+// body.
 func (s *server) selectLines(v *version, body []byte, want bool) ([]byte, error) {
 	selected := body[:0]
 	var scratch []byte

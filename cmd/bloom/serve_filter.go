@@ -7,8 +7,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/publish"
 )
 
-// getFilter answers with a file of the filter in Guava's form. A replica that has an older version
-// gets a patch; see replica.Publisher.
+// getFilter answers with a file of the filter in Guava's form, or with a patch for a replica of an
+// older version; see replica.Publisher.
 func (s *server) getFilter(w http.ResponseWriter, r *http.Request) {
 	v := s.now.Load()
 	if v.guava == nil {
@@ -32,8 +32,8 @@ func (s *server) getFilter(w http.ResponseWriter, r *http.Request) {
 	p.ServeHTTP(w, r)
 }
 
-// follow returns the publisher of the present version. The first call makes it, and from then on
-// load publishes each version.
+// follow returns the publisher of the present version. The first call makes it; from then on load
+// publishes each version.
 func (s *server) follow() *publish.Publisher {
 	s.publishing.Lock()
 	defer s.publishing.Unlock()

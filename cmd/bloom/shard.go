@@ -12,8 +12,8 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// shard is part i of n parts of all lines. The digest of a line says to which part it belongs. The
-// zero shard has all lines.
+// shard is part i of n parts of all lines. The digest of a line decides its part. The zero shard
+// has all lines.
 type shard struct{ i, n uint64 }
 
 func (s *shard) add(flags *pflag.FlagSet) {
@@ -44,8 +44,8 @@ func (s *shard) Set(text string) error {
 	return nil
 }
 
-// salt makes the shard of a line independent of the line's bits in a filter. So the lines of a
-// shard spread over their filter like any lines.
+// salt makes the shard of a line independent of the line's bits in a filter: the lines of a shard
+// spread over their filter like any lines.
 const salt = 0x5a17ed5eed0f5a1d
 
 // take returns a function that reports whether a line belongs to s, or nil if all lines do.
@@ -56,8 +56,8 @@ func (s shard) take() func(bloom.Hash) bool {
 	return func(h bloom.Hash) bool { return shardOf(h, s.n) == s.i }
 }
 
-// shardOf returns the number of the shard to which h belongs, below n. It must never change,
-// because files and runs on other machines depend on it.
+// shardOf returns the number, below n, of the shard of h. It must never change, because files and
+// runs on other machines depend on it.
 func shardOf(h bloom.Hash, n uint64) uint64 {
 	h1, _ := h.Salt(salt).Words()
 	i, _ := bits.Mul64(h1, n)

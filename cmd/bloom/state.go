@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// state is the file of -state. It remembers from run to run which lines were written. A state
+// state is the file of -state, which remembers from run to run which lines were written. A state
 // without a path is not saved.
 type state struct {
 	path    string
@@ -17,7 +17,8 @@ type state struct {
 	unsaved uint64        // the lines of this run, written or about to be, that the file lacks
 }
 
-// due reports whether it is time to save. Saving takes at most a twentieth of the run's time.
+// due reports whether it is time to save, such that saving takes at most a twentieth of the run's
+// time.
 func (s *state) due() bool {
 	return s.unsaved > 0 && time.Since(s.saved) >= max(s.every, 20*s.took)
 }
@@ -41,15 +42,15 @@ func (s *state) save(seen *memory, out *output) error {
 	return nil
 }
 
-// outRecord describes OUT as the last save of the state found it. It is part of the facts in the
-// state's file, so it is saved together with the filter.
+// outRecord describes OUT as the last save of the state found it. It is one of the facts in the
+// state's file, saved together with the filter.
 type outRecord struct {
 	size   int64  // bytes of OUT whose lines the filter has
 	delim  byte   // the byte that ends each line
 	digest uint64 // hash of the last bytes before size, or of OUT's path if size is 0
 }
 
-// outRecordOf returns the record of OUT in the facts of f. ok is false if there is none.
+// outRecordOf returns the record of OUT in the facts of f, if any.
 func outRecordOf(f informed) (r outRecord, ok bool) {
 	facts := factsOf(f)
 	size, err1 := strconv.ParseInt(facts.Get(outSizeFact), 10, 64)

@@ -25,8 +25,8 @@ import (
 type kind struct {
 	name string // the type in Go, or the library
 
-	// is reports whether a file with these first bytes may have the type. sure reports whether a
-	// file for which is returns true, and which has that size, surely has it. nil: it has.
+	// is reports whether a file with these first bytes may have the type. sure reports whether such
+	// a file of that size surely has it; if it is nil, it has.
 	is   func(head []byte) bool
 	sure func(head []byte, size int64) bool
 	load func(path string) (filter, error)
@@ -210,8 +210,8 @@ func kindOfFilter(f filter) kind {
 	return kind{}
 }
 
-// namesOf returns a text of the names that name returns for kinds, such as "a, b or c". It leaves
-// out empty names.
+// namesOf returns a text of the names, except empty ones, that name returns for kinds, such as "a,
+// b or c".
 func namesOf(name func(kind) string, or string) string {
 	var names []string
 	for _, k := range kinds {
@@ -223,8 +223,8 @@ func namesOf(name func(kind) string, or string) string {
 	return strings.Join(names[:last], ", ") + " " + or + " " + names[last]
 }
 
-// kindFor returns the kind that build -type calls by the given name. The name may also be that in
-// Go, which info shows.
+// kindFor returns the kind that build -type calls by the given name, or by that in Go, which info
+// shows.
 func kindFor(name string) (k kind, ok bool) {
 	i := slices.IndexFunc(kinds, func(k kind) bool {
 		short, _ := strings.CutSuffix(k.name, ".Filter")
@@ -239,8 +239,8 @@ func kindFor(name string) (k kind, ok bool) {
 // forgets reports whether f forgets keys.
 func forgets(f filter) bool { return kindOfFilter(f).forgets }
 
-// full reports whether f has more lines than it was made for. Then more than half of its bits are
-// set.
+// full reports whether f has more lines than it was made for, so that more than half of its bits
+// are set.
 func full(f filter) bool { return !kindOfFilter(f).keeps && f.Stats().FillRatio > 0.55 }
 
 func isA[F filter](f filter) bool {
@@ -266,7 +266,7 @@ func begins(magic string) func(head []byte) bool {
 
 // A filter of Spark begins with numbers of 32 bits: the version, k, in version 2 a seed, and the
 // number of words. A filter of bits-and-blooms begins with numbers of 64 bits: m, k, and in most
-// cases m again. So a filter of bits-and-blooms with 2^32 bits or more begins like one of Spark.
+// cases m again. With 2^32 bits or more it begins like one of Spark.
 
 // sparkHead has the numbers at the beginning of a filter of Spark.
 type sparkHead struct{ version, k, seed, words, size uint32 }
@@ -281,7 +281,7 @@ func sparkHeadOf(head []byte) sparkHead {
 }
 
 // isSpark reports whether head begins a filter of Spark. If head may also begin a filter of
-// bits-and-blooms, isSpark takes the k of that filter to be 1,024 at most.
+// bits-and-blooms, isSpark expects that to have a k of 1,024 at most.
 func isSpark(head []byte) bool {
 	if len(head) < 16 {
 		return false

@@ -12,8 +12,8 @@ import (
 // lines that were read, and does not wait for more.
 //
 // Each returns when all kept lines are written. Its error is the first one of reading, of writing
-// or of a function. It returns ErrStuck if ctx is done and Config.Out takes no bytes for Patience.
-// Then a write is still under way.
+// or of a function. If ctx is done and Config.Out takes no bytes for Patience, it returns ErrStuck
+// while a write is still under way.
 func (r *Reader) Each(
 	ctx context.Context, tick <-chan time.Time, onTick func() error, handle func(*Batch) error,
 ) error {
@@ -92,7 +92,8 @@ func (r *Reader) deliver(b *Batch, handle func(*Batch) error) error {
 	if err := handle(b); err != nil {
 		return err
 	}
-	// Ends lacks skipped lines. Then r.line is too small, but with SkipBad no later error shows it.
+	// Ends lacks skipped lines, which makes r.line too small, but with SkipBad no later error shows
+	// it.
 	r.line += len(b.Ends)
 	err := b.err
 	if b.bad {

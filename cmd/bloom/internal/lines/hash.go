@@ -7,11 +7,11 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// hashChunk is the number of keys that are hashed together. The slices of so many keys fit into a
-// core's nearest cache.
+// hashChunk is the number of keys that are hashed together. Their slices fit into a core's nearest
+// cache.
 const hashChunk = 256
 
-// hashBatches hashes batches until there are no more. Each worker runs it.
+// hashBatches hashes batches until there are no more, in each worker.
 func (r *Reader) hashBatches() {
 	var keys [hashChunk][]byte
 	var scratch []byte
@@ -25,8 +25,8 @@ func (r *Reader) hashBatches() {
 	}
 }
 
-// hash finds the lines of b and hashes their keys. keys and scratch are memory to use. keys has
-// room for hashChunk keys. hash returns scratch, which may have grown.
+// hash finds the lines of b and hashes their keys. keys, with room for hashChunk keys, and scratch
+// are memory to use. hash returns scratch, which may have grown.
 func (b *Batch) hash(keys [][]byte, scratch []byte) []byte {
 	b.Ends = b.Ends[:0]
 	b.Hashes = b.Hashes[:0]
@@ -49,8 +49,7 @@ func (b *Batch) hash(keys [][]byte, scratch []byte) []byte {
 	return scratch
 }
 
-// IsBlank reports whether h is the digest of the empty key. Another key has that digest only if
-// somebody constructed it.
+// IsBlank reports whether h is the digest of the empty key. Another key has it only by design.
 func IsBlank(h bloom.Hash) bool { return h == bloom.Hash{} }
 
 // pick counts blank lines, and removes the digests of lines that are not wanted.
@@ -87,8 +86,8 @@ func (b *Batch) pick() {
 	b.Hashes = b.Hashes[:n]
 }
 
-// cutLines appends the keys of b's next lines to keys, until keys is full. It appends the ends of
-// these lines to b.Ends.
+// cutLines appends the keys of b's next lines to keys, until keys is full, and the ends of these
+// lines to b.Ends.
 func cutLines(b *Batch, keys [][]byte) [][]byte {
 	data := b.Data
 	ends := b.Ends
@@ -111,8 +110,7 @@ func cutLines(b *Batch, keys [][]byte) [][]byte {
 }
 
 // cutKeys is cutLines for keys that are not whole lines. It appends a key that is not a part of its
-// line to scratch. It leaves out lines without a key, and moves the lines after them to their
-// place.
+// line to scratch. It leaves out lines without a key, and closes their gaps.
 func cutKeys(b *Batch, keys [][]byte, scratch []byte) ([][]byte, []byte) {
 	to := b.start(len(b.Ends))
 	for b.next < len(b.Data) && len(keys) < cap(keys) && len(scratch) < longLine {

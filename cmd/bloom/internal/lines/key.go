@@ -10,13 +10,13 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/fold"
 )
 
-// A Key says how the key of a line is made. The zero Key takes the whole line, without the carriage
+// A Key tells how the key of a line is made. The zero Key is the whole line, without the carriage
 // return at the end of lines from Windows.
 type Key struct {
-	// Field is the number of the field that is the key. The first field is 1. 0 is the whole line.
+	// Field is the number of the field that is the key, from 1, or 0 for the whole line.
 	Field int
-	// Separator is the byte between fields. If it is "", a tab separates fields if the input's
-	// first line has a tab, and a comma if not.
+	// Separator is the byte between fields. If it is "", that is a tab if the input's first line
+	// has one, and otherwise a comma.
 	Separator string
 	FoldCase  bool // all forms of a letter are the same; see package fold
 	Hex       bool // the key is the bytes that the line gives in hexadecimal digits
@@ -26,8 +26,8 @@ type Key struct {
 // whole reports whether keys are whole lines, with or without a carriage return at the end.
 func (k *Key) whole() bool { return k.Field == 0 && !k.FoldCase && !k.Hex }
 
-// Hash returns the text for the Hash of a bloom.Info. It does not name the field: a look-up has the
-// value of the field, and needs no number.
+// Hash returns the text for the Hash of a bloom.Info, without the field: a look-up has the value of
+// the field, and needs no number.
 func (k *Key) Hash() string {
 	if k.Hex { // keys have no carriage returns, so KeepCR makes no difference
 		return "Sum of the bytes given in hexadecimal"
@@ -42,7 +42,7 @@ func (k *Key) Hash() string {
 	return hash
 }
 
-// separator returns the byte between the fields of an input. first is the input's first line.
+// separator returns the byte between the fields of an input with the given first line.
 func (k *Key) separator(first []byte) byte {
 	switch {
 	case k.Separator != "":
@@ -53,8 +53,8 @@ func (k *Key) separator(first []byte) byte {
 	return ','
 }
 
-// Of returns the key of line. sep is the byte between the line's fields. A key that is not a part
-// of line is appended to scratch.
+// Of returns the key of line, whose fields sep separates. A key that is not a part of line is
+// appended to scratch.
 func (k *Key) Of(line []byte, sep byte, scratch []byte) (key, newScratch []byte, err error) {
 	if !k.KeepCR {
 		line = bytes.TrimSuffix(line, []byte{'\r'})
@@ -117,7 +117,7 @@ func undouble(key []byte) (n int) {
 var errQuote = errors.New(`a field's closing " is missing`)
 
 // field returns field n of line. If sep is a comma, a field may be in quotes, as in CSV. doubled is
-// true if the field has quotes in it. Each of these is still doubled.
+// true if the field has quotes in it, each of them still doubled.
 func field(line []byte, n int, sep byte) (_ []byte, doubled bool, _ error) {
 	for i := 1; ; i++ {
 		end := 0 // the end of a value in quotes, or 0

@@ -1,7 +1,6 @@
 // Package lines reads lines and hashes their keys, on several cores, in order.
 //
-// A [Batch] is a piece of a file, and has whole lines only. It goes through four stages, which run
-// at the same time:
+// A [Batch] is whole lines of one file. It goes through four stages, which run concurrently:
 //
 //	read.go     one goroutine reads batches, and decompresses them
 //	hash.go     workers find the lines of a batch and hash their keys to digests
@@ -33,7 +32,7 @@ type Config struct {
 	*Counts // of what was read so far; Start makes it, if it is nil
 }
 
-// Again returns a Config that reads the same, with Counts of its own.
+// Again returns a Config that reads the same, with its own Counts.
 func (c *Config) Again() *Config {
 	again := *c
 	again.Counts = new(Counts)
@@ -117,8 +116,8 @@ type Reader struct {
 	written  chan struct{} // closed once out is closed and all batches are written
 }
 
-// Start starts reading. Once ctx is done, it reads no more from the files. Each still delivers the
-// lines that were read.
+// Start starts reading. Once ctx is done, it reads no more from the files, and Each still delivers
+// the lines that were read.
 func Start(ctx context.Context, cfg *Config) *Reader {
 	if cfg.Delim != '\n' {
 		cfg.Key.KeepCR = true

@@ -70,10 +70,10 @@ func open(name string, window uint64, read *atomic.Int64) (*opened, error) {
 	return &opened{unpacked, arrived, func() { unpacked.Close(); shut() }}, nil
 }
 
-// Decompress returns a reader of r's bytes. It decompresses them if they begin like gzip or zstd.
-// It drops a byte order mark of UTF-8. It returns an error if the bytes begin like UTF-16 or
-// another compression. It waits for the first bytes, but for no more of them than it needs to
-// decide. Read returns an error if zstd needs a window of more than window bytes.
+// Decompress returns a reader of r's bytes, decompressed if they begin like gzip or zstd, and
+// without a byte order mark of UTF-8. It returns an error if they begin like UTF-16 or another
+// compression. It waits for no more bytes than it needs to decide. Read returns an error if zstd
+// needs a window of more than window bytes.
 func Decompress(r io.Reader, window uint64) (io.ReadCloser, error) {
 	r, name, err := Begin(r)
 	if err != nil {
@@ -138,7 +138,7 @@ func Begin(r io.Reader) (whole io.Reader, name string, err error) {
 	return io.MultiReader(bytes.NewReader(head), r), name, nil
 }
 
-// undecided reports whether head, with more bytes, may be one of begins.
+// undecided reports whether head is shorter than one of begins that it may turn out to have.
 func undecided(head string) bool {
 	for _, b := range begins {
 		if len(head) < len(b.magic) && strings.HasPrefix(b.magic, head) {
@@ -148,8 +148,8 @@ func undecided(head string) bool {
 	return false
 }
 
-// gzipReader reads all members of a gzip file. Zeros behind the last one are the padding of a tape
-// or of a block device, as gunzip takes them.
+// gzipReader reads all members of a gzip file. As gunzip does, it accepts zeros after the last one,
+// the padding of a tape or of a block device.
 type gzipReader struct {
 	*gzip.Reader
 	in *bufio.Reader
@@ -180,7 +180,7 @@ func (z *gzipReader) Read(p []byte) (int, error) {
 	}
 }
 
-// next begins the next member. Its error is io.EOF if there is none.
+// next begins the next member, or returns io.EOF.
 func (z *gzipReader) next() error {
 	head, err := z.in.Peek(2)
 	switch {
@@ -230,8 +230,8 @@ func (z *zstdReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Arrived counts the bytes that are read from r. It bounds what they may unpack to: a compressor
-// promises a thousand bytes and more for each of its own.
+// Arrived counts the bytes that are read from r. It bounds what they may unpack to, because a
+// compressor can promise a thousand bytes and more for each of its own.
 type Arrived struct {
 	r   io.Reader
 	n   atomic.Int64

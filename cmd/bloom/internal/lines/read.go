@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// pieceSize is the largest number of bytes in a read. A core's cache has room for so many bytes and
-// their digests.
+// pieceSize is the largest number of bytes in a read. A core's cache has room for a piece and its
+// digests.
 const pieceSize = 256 << 10
 
 // longLine is the length, in bytes, above which the copies of a line take most of the program's
@@ -19,8 +19,8 @@ const pieceSize = 256 << 10
 // one more copy.
 const longLine = 8 << 20
 
-// grown returns b with room for n more bytes. Unlike slices.Grow it does not write to that room,
-// which then takes no memory before it is used.
+// grown returns b with room for n more bytes. Unlike slices.Grow it does not write to that room, so
+// the system provides no memory before it is used.
 func grown(b []byte, n int) []byte {
 	if cap(b)-len(b) < n {
 		b = append(make([]byte, 0, len(b)+max(n, len(b))), b...)
@@ -39,7 +39,7 @@ func (r *Reader) readFiles(ctx context.Context) {
 	}
 }
 
-// readFile reads one file. It reports whether to go on with the next file.
+// readFile reads one file, and reports whether to go on with the next.
 func (r *Reader) readFile(ctx context.Context, number int, name string) (next bool) {
 	if ctx.Err() != nil {
 		return false
@@ -92,8 +92,8 @@ type source struct {
 // errStopped is the error of fill once its context is done.
 var errStopped = errors.New("reading was stopped")
 
-// fill reads into b until b has at least one whole line, or the file ends. If the last line of the
-// file lacks its delimiter, fill adds it. The error is io.EOF at the end of the file.
+// fill reads into b until b has at least one whole line, or the file ends with io.EOF. It adds a
+// missing delimiter at the end of the last line.
 func (r *Reader) fill(ctx context.Context, b *Batch, s *source) error {
 	delim := r.cfg.Delim
 	b.Data = append(b.Data[:0], s.rest...)
@@ -132,8 +132,8 @@ func (r *Reader) fill(ctx context.Context, b *Batch, s *source) error {
 	return err
 }
 
-// makeRoom makes room in b for the next read. If b has a long line, makeRoom first waits until no
-// other batch has one.
+// makeRoom makes room in b for the next read. If b has a long line, it first waits until no other
+// batch has one.
 func (r *Reader) makeRoom(b *Batch) {
 	if cap(b.Data)-len(b.Data) >= pieceSize/2 {
 		return

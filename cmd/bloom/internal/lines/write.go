@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// writeSize is the largest number of bytes in a write. finish counts writes, so they must be short
-// enough to tell a slow output from one that takes no bytes.
+// writeSize is the largest number of bytes in a write. finish counts writes, which must be short to
+// tell a slow output from one that takes no bytes.
 const writeSize = 64 << 10
 
 // write writes the kept lines of each batch, and frees the batch. After an error it writes nothing
@@ -39,8 +39,8 @@ func (r *Reader) write() {
 	}
 }
 
-// piece returns how many bytes of left to write next: whole lines if they fit. So a process that is
-// killed between two writes leaves no half line.
+// piece returns how many bytes of left to write next: whole lines if they fit, so that a process
+// which is killed between two writes leaves no half line.
 func (r *Reader) piece(left []byte) int {
 	if len(left) <= writeSize {
 		return len(left)
@@ -75,9 +75,9 @@ func (r *Reader) finish(ctx context.Context) bool {
 	}
 }
 
-// Keep selects the lines to write to Config.Out. On entry lines has indexes of b.Hashes, in
-// ascending order. Keep overwrites them with the numbers of the lines. It moves the lines to the
-// start of b.Data. Neighbours move together.
+// Keep selects the lines to write to Config.Out. lines has indexes of b.Hashes, in ascending order,
+// which Keep overwrites with the numbers of the lines. It moves the lines to the start of b.Data,
+// neighbours together.
 func (b *Batch) Keep(lines []int) {
 	for n, i := range lines {
 		lines[n] = b.line(i)
