@@ -1,22 +1,20 @@
-// Package flower provides a filter that remembers recent keys better than old ones, in
-// memory that is fixed however many keys are added. It finds which events of an endless
-// stream recur.
+// Package flower provides a filter that remembers recent keys better than old ones, in memory that
+// is fixed however many keys are added. It finds which events of an endless stream recur.
 //
-// A [Filter] is an array of slots. Each slot is empty or holds a fingerprint of a few
-// bits. A key writes its fingerprint into several slots, and overwrites what they held. A key is
-// found until all its slots are overwritten. Only the newest key is certain to be found. A key's
-// age is the number of other keys that were added after it. The older a key is, the less
-// likely it is found. [Filter.Recall] is the probability for each age. A key that was
-// never added is reported as present with the probability FPR of [Filter.Stats].
+// A [Filter] is an array of slots, each of which is empty or holds a fingerprint of a few bits. A
+// key writes its fingerprint into several slots, and overwrites what they held. It is found until
+// all its slots are overwritten, so only the newest key is certain to be found. A key's age is the
+// number of other keys that were added after it. The older a key is, the less likely it is found;
+// [Filter.Recall] is the probability for each age. A key that was never added is reported as
+// present with the probability FPR of [Filter.Stats].
 //
-// The caller supplies an age, the probability of finding a key of that age, and the
-// rate of false positives. [Optimal] finds the smallest array for them. Its memory is
-// in proportion to the age: at 1 % false positives, an age of a million needs
-// 5.2 MB to find 90 % of the keys, and 18.9 MB to find 99 %. Younger keys are more
-// likely to be found, and older ones less likely.
+// The caller supplies an age, the probability of finding a key of that age, and the rate of false
+// positives. [Optimal] finds the smallest array for them. Its memory is in proportion to the age:
+// at 1 % false positives, an age of a million needs 5.2 MB to find 90 % of the keys, and 18.9 MB to
+// find 99 %. Younger keys are more likely to be found, and older ones less likely.
 //
-// If keys must certainly be found, or if their age is measured in time, take package window. A
-// window needs about 2.9 MB for a million keys at 1 %. Its caller must know how many keys there
+// If keys must certainly be found, or if their age is measured in time, use package window. A
+// window needs about 2.9 MB for a million keys at 1 %, but its caller must know how many keys there
 // will be. A [picture] shows how windows and flowers of one size forget.
 //
 // [picture]: https://github.com/seed79a3ff49/bloom/blob/main/docs/memory.svg
@@ -35,18 +33,17 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// Filter remembers recent keys better than old ones. It is safe for use by many
-// goroutines at once, except for decoding, which needs the Filter to itself.
-// It takes no locks.
+// Filter remembers recent keys better than old ones. It is safe for concurrent use by many
+// goroutines, except for decoding, which needs the Filter to itself. It takes no locks.
 //
-// The zero Filter contains nothing and can be decoded into. Adding to it panics. A
-// Filter must not be copied.
+// The zero Filter contains nothing and can be decoded into; adding to it panics. A Filter must not
+// be copied.
 type Filter struct {
 	_ nocopy.Locker
 	filter
 }
 
-// filter holds all of a Filter. String and the methods that encode it have value receivers. So
+// filter holds all of a Filter. String and the methods that encode it have value receivers, so that
 // packages fmt, json and gob call them even if a struct holds a Filter by value.
 type filter struct {
 	info  form.Kept
@@ -66,20 +63,19 @@ type Config struct {
 	// Slots is the number of fingerprints that the filter holds, at least Ways. It is rounded down
 	// to a multiple of Ways: the slots beyond that are not used.
 	Slots uint64
-	// Ways is the number of slots that a key writes, from 1 to 64. With more ways, recent
-	// keys are more likely to be found, and old keys less likely.
+	// Ways is the number of slots that a key writes, from 1 to 64. With more ways, recent keys are
+	// more likely to be found, and old keys less likely.
 	Ways int
-	// Bits is the size of a fingerprint: 8, 16 or 32. Once all slots are
-	// written, a key that was never added is reported as present with
-	// probability 1 - (1 - 1/(2^Bits - 1))^Ways.
+	// Bits is the size of a fingerprint: 8, 16 or 32. Once all slots are written, a key that was
+	// never added is reported as present with probability 1 - (1 - 1/(2^Bits - 1))^Ways.
 	Bits int
 }
 
 const maxWays = 64
 
-// New returns an empty filter of Slots*Bits/8 bytes. It returns an error that names the field if
-// one is out of range. If the machine lacks the memory, the process ends, as with make. The
-// filter's Info has no N. Its P is the rate of false positives when all slots are written.
+// New returns an empty filter of Slots*Bits/8 bytes. If a field is out of range, the error names
+// it. If the machine lacks the memory, the process ends, as with make. The filter's Info has no N.
+// Its P is the rate of false positives when all slots are written.
 func New(c Config) (*Filter, error) {
 	words, err := c.words()
 	if err != nil {
@@ -122,11 +118,11 @@ func newFilter(c Config, words []uint64, info form.Info) filter {
 	}
 }
 
-// Config returns the configuration that f was made or saved with. The zero Filter has the zero
-// Config.
+// Config returns the configuration that f was made or saved with, which is zero for the zero
+// Filter.
 func (f *Filter) Config() Config { return Config{Slots: f.slots, Ways: int(f.ways), Bits: int(f.bits)} }
 
-// String describes f in a few words. It does not list keys.
+// String describes f by its parameters.
 func (f filter) String() string {
 	if f.ways == 0 {
 		return "flower.Filter(zero)"
@@ -134,9 +130,9 @@ func (f filter) String() string {
 	return fmt.Sprintf("flower.Filter(%d slots of %d bits, %d ways)", f.slots, f.bits, f.ways)
 }
 
-// Add adds key. [Filter.Contains] finds it with probability Recall(t) after t other keys were
-// added. Add reports whether key was new: whether Contains did not find it before. Both answers
-// can be wrong, as those of Contains can. If several goroutines add a new key at once, more than
+// Add adds key, which [Filter.Contains] finds with probability Recall(t) after t other keys were
+// added. Add reports whether key was new: whether Contains did not find it before. Both answers can
+// be wrong, as those of Contains can. If several goroutines add a new key concurrently, more than
 // one may get true. Add does not retain key.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
@@ -148,8 +144,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	if f.ways == 0 {
 		panic("flower: Add to a zero Filter: make it with New, or decode into it")
 	}
-	// The reads may miss the cache. Here their cache misses overlap. Between the writes they would
-	// not.
+	// These reads may miss the cache. Here their misses overlap; between the writes they would not.
 	seen := f.ContainsHash(h)
 	x, step := h.Words()
 	for way := range f.ways {
@@ -167,8 +162,8 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	return !seen
 }
 
-// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. If added is nil,
-// the results are discarded. Otherwise AddBatch panics if added is shorter than hs.
+// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if added
+// is shorter than hs. A nil added discards the results.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	if added == nil {
 		bitwords.Discard(hs, f.AddBatch)
@@ -180,9 +175,8 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	}
 }
 
-// Contains reports whether key is found. A key that was added is found with the probability that
-// [Filter.Recall] returns for its age. A key that was never added is found with the probability FPR
-// of [Filter.Stats].
+// Contains reports whether key is found: a key that was added with the probability [Filter.Recall]
+// of its age, and one that was never added with the probability FPR of [Filter.Stats].
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -210,13 +204,12 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	}
 }
 
-// slot returns the slot that x selects in a way: its word, and its shift in that word. It also
-// returns the fingerprint for that slot, which is at least 1. An empty slot has 0.
+// slot returns the slot that x selects in a way (its word, and its shift there) and the fingerprint
+// for it, which is at least 1. An empty slot has 0.
 //
-// Each way has slots of its own. A key has one slot in each way, with a fingerprint of its own. So
-// the slots of a key are overwritten independently of each other, and its fingerprints equal those
-// of another key independently. That makes the formulas of Stats and Recall true even for few
-// slots.
+// A key has one slot in each way, with a fingerprint of its own, so its slots are overwritten
+// independently of each other, and its fingerprints equal those of another key independently. That
+// makes the formulas of Stats and Recall true even for few slots.
 func (f *Filter) slot(way, x uint64) (word *uint64, shift, fingerprint uint64) {
 	i, _ := bits.Mul64(x, f.perWay) // depends on the highest bits of x
 	at := (way*f.perWay + i) * uint64(f.bits)
@@ -224,19 +217,18 @@ func (f *Filter) slot(way, x uint64) (word *uint64, shift, fingerprint uint64) {
 }
 
 // next returns the x that selects the slot of the next way. The rotation makes other bits of x the
-// highest. So two keys with almost the same x in two ways have a different x in a third way. If
-// next only added step, such keys would have almost the same x in all ways. One key would then
-// overwrite all slots of the other too often.
+// highest, so that two keys with almost the same x in two ways have a different x in a third one.
+// If next only added step, such keys would have almost the same x in all ways, and one would too
+// often overwrite all slots of the other.
 func next(x, step uint64) uint64 { return bits.RotateLeft64(x, 21) + step }
 
-// Reset forgets all keys. A key that is added at the same time may be found afterwards.
+// Reset forgets all keys. A key that is added meanwhile may be found afterwards.
 func (f *Filter) Reset() { bitwords.ClearAtomic(f.words) }
 
-// Stats returns the figures of f. It reads the whole filter. M is not the number of bits: a slot
-// counts as one. M is Slots, rounded down to a multiple of Ways, K is Ways, and OnesCount is the
-// number of slots that were written. FillRatio is the share of slots that were written. FPR is 1 -
-// (1 - FillRatio/(2^Bits - 1))^Ways. ApproxCount estimates how many keys were ever added. It stops
-// growing when all slots are written.
+// Stats returns the figures of f. It reads the whole filter. A slot counts as a bit: M is Slots,
+// rounded down to a multiple of Ways, K is Ways, OnesCount is the number of slots that were
+// written, and FillRatio their share. FPR is 1 - (1 - FillRatio/(2^Bits - 1))^Ways. ApproxCount
+// estimates how many keys were ever added, until all slots are written.
 func (f *Filter) Stats() bloom.Stats {
 	if f.ways == 0 {
 		return bloom.Stats{}
@@ -266,9 +258,8 @@ func (f *Filter) Stats() bloom.Stats {
 // LogValue returns what String returns; see [bloom.Filter.LogValue].
 func (f *Filter) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
-// Recall returns the probability that Contains finds a key after t other keys were
-// added. As t grows, it falls to the rate of false positives of a filter whose slots are
-// all written.
+// Recall returns the probability that Contains finds a key after t other keys were added. As t
+// grows, it falls to the rate of false positives when all slots are written.
 func (f *Filter) Recall(t uint64) float64 {
 	if f.ways == 0 {
 		return 0

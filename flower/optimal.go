@@ -8,9 +8,9 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/portable"
 )
 
-// Optimal returns the configuration of the smallest filter that finds a key with
-// probability recall after t other keys were added. The filter reports a key that was never added
-// with a probability of at most fpr, even when all slots are written.
+// Optimal returns the configuration of the smallest filter that finds a key with probability recall
+// after t other keys were added, and that reports a key that was never added with a probability of
+// at most fpr, even when all slots are written.
 //
 // Optimal returns an error unless t >= 1, 0 < recall < 1 and 0 < fpr < 1. It also returns an error
 // if fpr is too small for 32 bits, or if the filter would be larger than a tebibyte.
@@ -63,8 +63,8 @@ func Optimal(t uint64, recall, fpr float64) (Config, error) {
 }
 
 // recall is [Filter.Recall]. In a way of n slots, a key's slot still holds its fingerprint with
-// probability (1-1/n)^t. Otherwise it holds another key's fingerprint, which differs with
-// probability 1 - 1/(2^Bits-1). The key is missed if the fingerprints differ in all ways.
+// probability (1-1/n)^t, and otherwise another key's, which differs with probability 1 -
+// 1/(2^Bits-1). The key is missed if the fingerprints differ in all ways.
 func (c Config) recall(t uint64) float64 {
 	if t == 0 {
 		return 1
@@ -80,8 +80,8 @@ func (c Config) like() float64 { return 1 / (math.Ldexp(1, c.Bits) - 1) }
 // fpr returns the rate of false positives when all slots are written.
 func (c Config) fpr() float64 { return anyOf(c.like(), c.Ways) }
 
-// anyOf returns the probability that any of n independent events happens if each has probability p:
-// 1 - (1-p)^n.
+// anyOf returns the probability that any of n independent events of probability p happens: 1 -
+// (1-p)^n.
 func anyOf(p float64, n int) (sum float64) {
 	for range n {
 		sum += float64(p * (1 - sum))

@@ -31,9 +31,9 @@ type bitsAndBlooms struct {
 	inJSON bool             // WriteTo writes JSON
 }
 
-// NewBitsAndBlooms returns the filter that data holds. data is what WriteTo, MarshalBinary or
-// MarshalJSON of the original wrote. White space may surround JSON. NewBitsAndBlooms finds out from
-// data whether LittleEndian and Base64StdEncoding of package bitset were set.
+// NewBitsAndBlooms returns the filter in data, which is what WriteTo, MarshalBinary or MarshalJSON
+// of the original wrote. White space may surround JSON. Whether LittleEndian and Base64StdEncoding
+// of package bitset were set, NewBitsAndBlooms finds out from data.
 func NewBitsAndBlooms(data []byte) (*BitsAndBlooms, error) {
 	f := new(BitsAndBlooms)
 	decode := f.readBinary
@@ -47,7 +47,7 @@ func NewBitsAndBlooms(data []byte) (*BitsAndBlooms, error) {
 	return f, nil
 }
 
-// UnmarshalJSON replaces f by the filter that data holds, in the original's JSON.
+// UnmarshalJSON replaces f by the filter in data, the original's JSON.
 func (f *BitsAndBlooms) UnmarshalJSON(data []byte) error {
 	if isNull(data) {
 		return nil
@@ -55,7 +55,7 @@ func (f *BitsAndBlooms) UnmarshalJSON(data []byte) error {
 	return f.readJSON(data)
 }
 
-// UnmarshalBinary replaces f by the filter that data holds, in the original's binary form.
+// UnmarshalBinary replaces f by the filter in data, the original's binary form.
 func (f *BitsAndBlooms) UnmarshalBinary(data []byte) error { return f.readBinary(data) }
 
 // GobDecode is UnmarshalBinary.
@@ -114,8 +114,8 @@ func parseBitsJSON(data []byte) (bitsAndBlooms, error) {
 	return f, err
 }
 
-// newBits returns the filter with the given m, k and bit set. A bit set is its length in bits, and
-// its words.
+// newBits returns the filter with the given m, k and bit set, which is its length in bits and its
+// words.
 func newBits(m, k uint64, set []byte) (bitsAndBlooms, error) {
 	if err := checkSizes(m, k); err != nil {
 		return bitsAndBlooms{}, err
@@ -135,8 +135,8 @@ func newBits(m, k uint64, set []byte) (bitsAndBlooms, error) {
 	return bitsAndBlooms{table: t, length: length, order: order}, err
 }
 
-// orderOf returns the order of the bytes in a bit set, and its length in bits. It chooses the order
-// in which the length fits the words that follow.
+// orderOf returns the order of the bytes in a bit set, and its length in bits: the order in which
+// the length fits the words that follow.
 func orderOf(set []byte) (form.Order, uint64, error) {
 	big := binary.BigEndian.Uint64(set)
 	little := binary.LittleEndian.Uint64(set)
@@ -207,7 +207,7 @@ func (f *BitsAndBlooms) Contains(key []byte) bool {
 func (f *BitsAndBlooms) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
 
 // Add adds key. It returns true if the key was certainly new, and false if it was probably added
-// before. The original's TestAndAdd returns the opposite.
+// before, the opposite of the original's TestAndAdd.
 func (f *BitsAndBlooms) Add(key []byte) bool {
 	f.checkMade()
 	isNew := false
@@ -221,7 +221,7 @@ func (f *BitsAndBlooms) Add(key []byte) bool {
 // AddString is Add of key's bytes, without copying them.
 func (f *BitsAndBlooms) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)) }
 
-// WriteTo writes f in the form in which it was read, binary or JSON. It makes JSON in memory. It
+// WriteTo writes f in the form in which it was read, binary or JSON, which it makes in memory. It
 // returns an error if f is zero.
 func (f *BitsAndBlooms) WriteTo(w io.Writer) (int64, error) {
 	if f.k == 0 {

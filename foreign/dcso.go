@@ -34,9 +34,9 @@ const (
 	dcsoMultiplier = 18446744073709550147 // turns a hash into the next one, modulo dcsoPrime
 )
 
-// NewDCSO returns the filter that data holds. Bytes of the user may follow the filter, as DCSO's
-// form allows: WriteTo writes them again. If WriteFilter of the original compressed the bytes by
-// gzip, undo that first.
+// NewDCSO returns the filter in data. Bytes of the user may follow the filter, as DCSO's form
+// allows; WriteTo also writes them. If WriteFilter of the original compressed the bytes by gzip,
+// undo that first.
 func NewDCSO(data []byte) (*DCSO, error) {
 	f, err := parseDCSO(data)
 	if err != nil {
@@ -91,8 +91,7 @@ func (f *DCSO) Contains(key []byte) bool { return f.ContainsHash64(fnv1(key)) }
 // ContainsString is Contains of key's bytes, without copying them.
 func (f *DCSO) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
 
-// ContainsHash64 is Contains by hash. The hash of a key is that of hash/fnv.New64, FNV-1 of 64
-// bits.
+// ContainsHash64 is Contains by hash, which is FNV-1 of 64 bits, as in hash/fnv.New64.
 func (f *DCSO) ContainsHash64(hash uint64) bool {
 	hash %= dcsoPrime
 	for range f.k {

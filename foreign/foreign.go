@@ -1,31 +1,31 @@
-// Package foreign reads, changes and writes the Bloom filters of other libraries, in the bytes of
-// these libraries:
+// Package foreign reads, changes and writes the Bloom filters of other libraries, in their own
+// formats:
 //
 //   - [BitsAndBlooms] is for bits-and-blooms/bloom and willf/bloom.
 //   - [Holiman] is for holiman/bloomfilter/v2.
 //   - [DCSO] is for DCSO/bloom, such as CIRCL's hashlookup file.
 //   - [Spark] is for Apache Spark.
 //
-// A filter answers exactly as the library that wrote it does. Keys can be added, and
-// WriteTo writes bytes that the other library reads. So a program can change its import and keep
-// its files. Programs that exchange filters can change one after the other.
+// A filter answers exactly as the library that wrote it does. Keys can be added, and WriteTo writes
+// bytes that the other library reads. A program can therefore change its import and keep its files,
+// and programs that exchange filters can change one after the other.
 //
-// This package makes no new filters. Make an empty filter with the other library, or from the few
+// This package makes no new filters. Make an empty one with the other library, or from the few
 // bytes that docs/migrate.md gives. If no other program reads a filter, make it with package bloom
-// or blocked. They need less time for a key, and their files have checksums.
+// or blocked, which need less time for a key and have checksums in their files.
 //
 // A constructor copies the bytes that it gets. It refuses bytes that end too early or too late,
 // bytes whose sizes contradict each other, and filters of more than 1,024 hashes or 2^43 bits. Its
 // errors wrap [bloom.ErrFormat]. It allocates at most a small multiple of the bytes. For bytes that
-// gzip compressed, see [NewHoliman]. Only Holiman's form has a checksum. In the other forms, a
-// flipped bit goes unnoticed.
+// gzip compressed, see [NewHoliman]. Only Holiman's form has a checksum; in the others, a flipped
+// bit goes unnoticed.
 //
-// The original of a type is the other library's filter. Each type has the encoding methods of its
-// original, with the original's bytes. If the original has no JSON or text, MarshalJSON and
+// The original of a type is the other library's filter. Each type has its original's encoding
+// methods, with the original's bytes. If the original has no JSON or text, MarshalJSON and
 // MarshalText return an error.
 //
-// Many goroutines may look keys up in a filter at once. Adding, decoding and writing need the
-// filter to themselves. The zero value of each type contains nothing. Adding to it panics.
+// Many goroutines may look keys up in a filter concurrently. Adding, decoding and writing need the
+// filter to themselves. The zero value of each type contains nothing; adding to it panics.
 package foreign
 
 import (
@@ -46,9 +46,9 @@ const (
 	maxK = 1024 // more than a rate of 1e-300 needs
 )
 
-// table has a filter's bits. Each exported type embeds an unexported struct with a table. The
-// methods of this struct that encode have value receivers. So packages fmt, json and gob call them
-// even if a struct holds a filter by value.
+// table has a filter's bits. Each exported type embeds an unexported struct with a table, whose
+// encoding methods have value receivers, so that packages fmt, json and gob call them even if a
+// struct holds a filter by value.
 type table struct {
 	words      []uint64
 	m          uint64 // the number of bits
@@ -57,8 +57,8 @@ type table struct {
 	size       int64  // the length of the binary form in bytes
 }
 
-// newTable returns a table of the first m bits of words. words hold a bit set of the given number
-// of bits. newTable returns an error if any of their other bits is set.
+// newTable returns a table of the first m bits of words, which hold a bit set of the given number
+// of bits. It returns an error if any bit of words beyond these is set.
 func newTable(words []uint64, bits, m, k uint64, size int64) (table, error) {
 	if rest := bits % 64; rest != 0 && words[bits/64]>>rest != 0 {
 		return table{}, fmt.Errorf("bits beyond %d are set", bits)
@@ -105,8 +105,8 @@ func decodeError(err error) error {
 	return form.Errorf("foreign", "%w", err)
 }
 
-// isNull reports whether data is JSON's null. Package json passes null to UnmarshalJSON, too. By
-// convention, UnmarshalJSON then changes nothing.
+// isNull reports whether data is JSON's null, for which UnmarshalJSON by convention changes
+// nothing.
 func isNull(data []byte) bool { return string(data) == "null" }
 
 // locate returns the word that has bit x mod m, and the bit in that word. The reciprocal is at
@@ -147,9 +147,9 @@ func (t *table) M() uint64 { return t.m }
 // K returns the number of bits that a key sets.
 func (t *table) K() int { return t.k }
 
-// Stats counts the set bits and returns the figures of the filter. SizeBytes is the length
-// of the other library's binary form, without JSON and gzip. FPR is the fill ratio to the power of
-// K. A filter of few keys has a higher rate, because its keys have indexes that repeat.
+// Stats counts the set bits and returns the figures of the filter. SizeBytes is the length of the
+// other library's binary form, without JSON and gzip. FPR is the fill ratio to the power of K; a
+// filter of few keys has a higher rate, because its keys have indexes that repeat.
 func (t *table) Stats() bloom.Stats {
 	s := bloom.Stats{M: t.m, K: t.k, SizeBytes: t.size}
 	if t.k > 0 {

@@ -17,8 +17,8 @@ import (
 )
 
 // Holiman is a filter of github.com/holiman/bloomfilter/v2. Its keys are hashes of 64 bits that the
-// caller computes, as in the original. The original has a lock, and a Holiman has none. A Holiman
-// must not be copied.
+// caller computes, as in the original, but unlike that it has no lock. A Holiman must not be
+// copied.
 type Holiman struct {
 	_ nocopy.Locker
 	holiman
@@ -31,20 +31,18 @@ type holiman struct {
 	zipped bool     // WriteTo compresses by gzip
 }
 
-// holimanMagic begins the binary form. The form of the library's predecessor has k in place of the
-// zeros.
+// holimanMagic begins the binary form. The library's predecessor has k in place of the zeros.
 const holimanMagic = "\x00\x00\x00\x00\x00\x00\x00\x00v02\n"
 
 // holimanVersion is the version in the original's JSON.
 const holimanVersion = "v02\n"
 
-// NewHoliman returns the filter that data holds. data is what the original's WriteTo or WriteFile
-// wrote, which is compressed by gzip, or what its MarshalBinary returned, which is not. For JSON
-// use [Holiman.UnmarshalJSON].
+// NewHoliman returns the filter in data, which is what the original's WriteTo or WriteFile wrote,
+// with gzip, or what its MarshalBinary returned, without. For JSON use [Holiman.UnmarshalJSON].
 //
 // As a protection against crafted files, NewHoliman refuses compressed data if the filter has more
-// than 1 MiB and is more than 100 times as long as data. Filters that compress so well are nearly
-// empty. Undo the gzip of such a filter, and then call NewHoliman.
+// than 1 MiB and is more than 100 times as long as data. A filter that compresses so well is nearly
+// empty: undo its gzip, and call NewHoliman with the result.
 func NewHoliman(data []byte) (*Holiman, error) {
 	read, err := parseHoliman(data)
 	if err != nil {
@@ -73,8 +71,8 @@ func parseHoliman(data []byte) (holiman, error) {
 	return f, err
 }
 
-// endsBefore reports whether gzip's bytes end before the end of data, and other bytes follow. Package
-// gzip takes those for a header that is cut.
+// endsBefore reports whether gzip's bytes end before the end of data, and other bytes follow, which
+// package gzip takes for a header that is cut.
 func endsBefore(data []byte, limit uint64) bool {
 	rest := bytes.NewReader(data)
 	in, err := gzip.NewReader(rest)
@@ -93,8 +91,8 @@ func endsBefore(data []byte, limit uint64) bool {
 
 var errBomb = fmt.Errorf("%w: undo the gzip first", form.ErrUnzipped)
 
-// UnmarshalBinary replaces f by the filter that data holds, in the original's binary form, without
-// gzip. WriteTo then writes with gzip, as the original does.
+// UnmarshalBinary replaces f by the filter in data, the original's binary form without gzip.
+// WriteTo then writes with gzip, as the original does.
 func (f *Holiman) UnmarshalBinary(data []byte) error {
 	read, err := readHoliman(bytes.NewReader(data), uint64(len(data)), form.ErrTruncated)
 	return f.replace(read, err)
@@ -103,8 +101,8 @@ func (f *Holiman) UnmarshalBinary(data []byte) error {
 // GobDecode is UnmarshalBinary.
 func (f *Holiman) GobDecode(data []byte) error { return f.UnmarshalBinary(data) }
 
-// UnmarshalJSON replaces f by the filter that data holds, in the original's JSON. WriteTo then
-// writes the binary form with gzip, as the original does.
+// UnmarshalJSON replaces f by the filter in data, the original's JSON. WriteTo then writes the
+// binary form with gzip, as the original does.
 func (f *Holiman) UnmarshalJSON(data []byte) error {
 	if isNull(data) {
 		return nil
@@ -157,8 +155,8 @@ func holimanSize(m, k uint64) int64 {
 	return int64(uint64(len(holimanMagic)) + 8*(3+k+wordsFor(m)) + sha512.Size384)
 }
 
-// readHoliman reads a filter from in, up to its end. It returns tooLong if the filter has more
-// bytes than limit.
+// readHoliman reads a filter from in, up to its end. If the filter has more bytes than limit, it
+// returns tooLong.
 func readHoliman(in io.Reader, limit uint64, tooLong error) (f holiman, err error) {
 	sum := sha512.New384()
 	magic := make([]byte, len(holimanMagic))
@@ -227,8 +225,8 @@ func (f *Holiman) ContainsHash64(hash uint64) bool {
 	return f.k != 0
 }
 
-// AddHash64 adds the key with this hash. It returns true if the key was certainly new, and
-// false if it was probably added before. It is the original's AddHash.
+// AddHash64 adds the key with this hash. It returns true if the key was certainly new, and false if
+// it was probably added before. It is the original's AddHash.
 func (f *Holiman) AddHash64(hash uint64) bool {
 	f.checkMade()
 	isNew := false

@@ -13,17 +13,17 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// Spark is a filter of the class org.apache.spark.util.sketch.BloomFilter of Apache Spark. A
-// DataFrame's stat.bloomFilter makes such filters, too. Spark has two forms: it wrote V1 up to
-// version 4.0, and it writes V2 from 4.1 on. [NewSpark] reads both. A Spark must not be copied.
+// Spark is a filter of the class org.apache.spark.util.sketch.BloomFilter of Apache Spark, which a
+// DataFrame's stat.bloomFilter also makes. Spark wrote the form V1 up to version 4.0, and writes V2
+// from 4.1 on. [NewSpark] reads both. A Spark must not be copied.
 //
-// Spark has three kinds of keys. A long goes to AddInt64 and ContainsInt64. Keys of the types Int,
-// Short and Byte are longs in Spark: convert them to int64. A string goes to AddString and
-// ContainsString, which take its UTF-8 bytes. Binary keys go to Add and Contains; a string and its
-// UTF-8 bytes are one key.
+// Spark has three kinds of keys. A long goes to AddInt64 and ContainsInt64. Ints, Shorts and Bytes
+// are longs in Spark: convert them to int64. A string goes to AddString and ContainsString, which
+// use its UTF-8 bytes. Binary keys go to Add and Contains; a string and its UTF-8 bytes are one
+// key.
 //
-// The hashes of Spark have 32 bits. In a filter of V1 with more than some 1e9 bits, absent keys are
-// found more often than the FPR of its Stats says. V2 mends that.
+// The hashes of Spark have 32 bits. In a filter of V1 with more than about 1e9 bits, absent keys
+// are found more often than the FPR of its Stats says. V2 mends that.
 //
 // The original has no JSON and no text.
 type Spark struct {
@@ -43,7 +43,7 @@ const (
 	sparkV2 = 2
 )
 
-// NewSpark returns the filter that data holds. data is what writeTo of Spark's BloomFilter wrote.
+// NewSpark returns the filter in data, which is what writeTo of Spark's BloomFilter wrote.
 func NewSpark(data []byte) (*Spark, error) {
 	f, err := parseSpark(data)
 	if err != nil {
@@ -92,8 +92,7 @@ func parseSpark(data []byte) (spark, error) {
 	return f, err
 }
 
-// sparkMix mixes a block of a key into h, which is the state of MurmurHash3_x86_32. It returns the
-// new state.
+// sparkMix returns the state of MurmurHash3_x86_32 after h and a block of a key.
 func sparkMix(h, block uint32) uint32 {
 	h ^= bits.RotateLeft32(block*0xcc9e2d51, 15) * 0x1b873593
 	return bits.RotateLeft32(h, 13)*5 + 0xe6546b64
@@ -131,8 +130,8 @@ func sparkSumInt64(key int64, seed uint32) uint32 {
 	return sparkFinish(h, 8)
 }
 
-// sparkIndexes computes numbers that are a key's bits, modulo m. Each number is the one before plus
-// step. If the sum is negative, its complement is used.
+// sparkIndexes computes numbers that are a key's bits, modulo m. They are the sums of at and
+// multiples of step. A negative sum counts as its complement.
 type sparkIndexes struct {
 	at, step int64
 	narrow   bool // the sums have 32 bits, as in V1
