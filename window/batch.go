@@ -10,14 +10,14 @@ import (
 const (
 	// chunk is the number of keys of a batch whose lanes are read ahead.
 	chunk = 64
-	// farLanes is the least number of lanes for which reading ahead pays. A filter with so many
-	// lanes does not fit into the caches near the processor.
+	// farLanes is the least number of lanes for which reading ahead pays: so many do not fit into
+	// the caches near the processor.
 	farLanes = 1 << 19
 )
 
-// ahead reads the lanes of the chunk of keys that begins with the i-th, if one begins there. The
-// lanes are then in the cache when the keys are added or looked up. The processor also reads ahead
-// by itself, but not past a lock, and fewer lanes at once than the memory can deliver.
+// ahead reads the lanes of the chunk of keys that begins with the i-th, if one begins there, into
+// the cache. The processor also reads ahead by itself, but not past a lock, and fewer lanes in
+// parallel than the memory can deliver.
 func (s *state) ahead(hs []bloom.Hash, i int, lookUp bool) {
 	if i%chunk != 0 || len(s.array) < farLanes {
 		return
@@ -44,9 +44,9 @@ func (s *state) touch(h bloom.Hash, k int) {
 }
 
 // AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. If added is nil,
-// the results are discarded. Otherwise AddBatch panics if added is shorter than hs. If the filter
-// is larger than the processor's caches, AddBatch is faster than AddHash one by one. All keys come
-// at the time at which AddBatch begins.
+// the results are discarded; otherwise AddBatch panics if added is shorter than hs. It is faster
+// than AddHash one by one if the filter is larger than the processor's caches. All keys come at
+// the time at which AddBatch begins.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	asked := added != nil
 	if asked {
@@ -68,9 +68,8 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	}
 }
 
-// ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than hs. If
-// the filter is larger than the processor's caches, ContainsBatch is faster than ContainsHash one
-// by one.
+// ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than hs. It
+// is faster than ContainsHash one by one if the filter is larger than the processor's caches.
 func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("window", found, len(hs))
 	if len(hs) == 0 {

@@ -7,19 +7,20 @@ import (
 )
 
 // Do calls handle unless h is remembered, and adds h if handle returns nil. handled reports
-// whether handle was called and returned nil. If h is remembered, Do does not call handle and
-// returns false and nil. Then the event was handled before, or h is a false positive and the event
-// is dropped. With Renew, h is then remembered for a Span from now on, as by Add. If handle fails, Do returns its error, and the next Do of h calls its own handle.
+// whether handle was called and returned nil. If handle fails, Do returns its error, and the next
+// Do of h calls its own handle. If h is remembered, Do returns false and nil: the event was
+// handled before, or is dropped because h is a false positive. With Renew, h is then remembered
+// for another Span, as by Add.
 //
-// Of several calls of Do with the same h at once, one calls handle and the others wait for it. If
-// handle returns nil, they return false and nil. If it fails, one of the others calls its own
-// handle. Calls with different h do not wait for each other.
+// Of several concurrent calls with the same h, one calls handle and the others wait. If handle
+// returns nil, they return false and nil; if it fails, one of them calls its own handle. Calls
+// with different h do not wait for each other.
 //
-// If ctx has ended, Do returns ctx's error and does not call handle. A call that waits returns
-// ctx's error when ctx ends. Do passes ctx to handle. handle must not call Do with the same h.
+// If ctx has ended, or ends while a call waits, Do returns ctx's error and does not call handle.
+// Do passes ctx to handle, which must not call Do with the same h.
 //
-// Do of a zero Filter panics, as Add does. Do knows nothing of other processes. Package bloomredis
-// has windows that several processes share.
+// Do of a zero Filter panics, as Add does. Do knows nothing of other processes; package bloomredis
+// has windows that they share.
 func (f *Filter) Do(
 	ctx context.Context, h bloom.Hash, handle func(context.Context) error,
 ) (handled bool, err error) {
@@ -52,11 +53,11 @@ func (f *Filter) Do(
 }
 
 // claim reports whether h is remembered. If another call of Do handles h now, claim returns false
-// and the channel of that call. If h is not remembered and no call handles it, claim returns false
-// and nil. Then the caller handles h, and other calls wait until ended is closed.
+// and the channel of that call. Otherwise it returns false and nil: the caller handles h, and
+// other calls wait until ended is closed.
 //
 // claim holds the lock during the look-up. Otherwise another call could handle h, add it and
-// release it between the look-up and the lock. Then h would be handled twice.
+// release it between the look-up and the lock, and h would be handled twice.
 func (f *Filter) claim(h bloom.Hash, ended chan struct{}) (seen bool, other chan struct{}) {
 	f.doing.Lock()
 	defer f.doing.Unlock()

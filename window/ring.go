@@ -12,15 +12,15 @@ import (
 
 // ring has the live planes, and the times at which they end and die. See window.go for the words.
 //
-// Planes are numbered in the order in which they begin. Plane i is bit i mod 64 of the lanes. New
-// keys are written into the newest plane. A plane begins with its first key. It ends by count when
+// Planes are numbered in the order in which they begin. Plane i is bit i mod 64 of the lanes. A
+// plane begins with its first key, and is the newest until the next begins. It ends by count when
 // it holds its share, or by time when a part has passed since it began. It dies a Span after its
-// end, and with Renew a part later. The live planes have consecutive numbers, up to that of the
-// newest plane. The method renews tells when a repeat is written again.
+// end, and with Renew a part later. The live planes have consecutive numbers. The method renews
+// tells when a repeat is written again.
 //
-// The time of a plane's end is its stamp. Stamps are nanoseconds since 1970, as the clock reads
-// them. They never decrease from a plane to the next. No stamp of a plane that has ended is later
-// than now.
+// The time of a plane's end is its stamp, in nanoseconds since 1970, as the clock reads them.
+// Stamps never decrease from a plane to the next. No stamp of a plane that has ended is later than
+// now.
 //
 // Fields are stored with the lock, and loaded without it:
 //
@@ -28,8 +28,8 @@ import (
 //     the stamp of just that plane. live is loaded first and stored last. If another plane begins
 //     meanwhile, the stamp that is loaded is still that of the plane that the key goes into.
 //   - The clock is read before from and expires are loaded. Whoever lets planes die, or lowers stamps,
-//     first stores shut in expires, then reads the clock, then stores live, and expires last. So an
-//     add that does not wait for the lock has read its time earlier than the one which decides.
+//     first stores shut in expires, then reads the clock, then stores live, and expires last. An add
+//     that does not wait for the lock has therefore read its time before the one which decides.
 //   - A plane that becomes full is closed before the time of its end is read, for the same reason.
 type ring struct {
 	clock
@@ -47,8 +47,8 @@ type ring struct {
 	sync.Mutex
 	ends [planes]atomic.Int64 // the stamps
 	full uint64               // the columns of the full planes
-	// lost is about keys that were given up before their Span was over. It is the latest time at
-	// which such a key may have been added, or never.
+	// lost is the latest time at which a key may have been added that was given up before its Span
+	// was over, or never.
 	lost      int64
 	prolonged bool // the newest plane lasts for a second part; see prolong
 }
@@ -58,9 +58,9 @@ const (
 	never = math.MinInt64 // the value of lost while no key was given up
 )
 
-// run is a run of planes with consecutive numbers. The low lenBits bits hold the number of planes
-// in the run, which is at most 64. The next bit is set if the newest plane is open: it takes keys
-// until the time of its stamp. The other bits hold the number of the newest plane.
+// run is a run of planes with consecutive numbers. The low lenBits bits hold their number, at most
+// 64. The next bit is set if the newest plane is open: it takes keys until the time of its stamp.
+// The other bits hold the newest plane's number.
 type run uint64
 
 const (
@@ -68,7 +68,7 @@ const (
 	openBit = 1 << lenBits
 )
 
-// newRun returns a run of n planes. None of them is open.
+// newRun returns a run of n planes, none of them open.
 func newRun(newest, n uint64) run { return run(newest<<(lenBits+1) | n) }
 
 func (r run) newest() uint64 { return uint64(r) >> (lenBits + 1) }
@@ -87,16 +87,14 @@ func (r run) withoutOldest() run {
 	return r - 1
 }
 
-// withNext returns r with one more plane, which is the newest, and open.
+// withNext returns r with one more plane, open and the newest.
 func (r run) withNext() run { return newRun(r.newest()+1, r.len()+1).opened() }
 
-// columns returns the bits of n planes in a lane. The oldest of them has the number first. n is at
-// most 64.
+// columns returns the bits of n planes in a lane, from the number first on. n is at most 64.
 func columns(first, n uint64) uint64 {
 	return bits.RotateLeft64(1<<n-1, int(first%planes))
 }
 
-// columns returns the bits of r's planes in a lane.
 func (r run) columns() uint64 { return columns(r.oldest(), r.len()) }
 
 // upTo returns the columns of r's planes whose numbers are at most last.
@@ -108,7 +106,6 @@ func (r run) upTo(last uint64) uint64 {
 // planes returns the live planes.
 func (r *ring) planes() run { return run(r.live.Load()) }
 
-// end returns the variable with the stamp of a plane.
 func (r *ring) end(plane uint64) *atomic.Int64 { return &r.ends[plane%planes] }
 
 // takes reports whether the newest of the live planes takes a key that comes now.
@@ -117,7 +114,7 @@ func (r *ring) takes(live run, now int64) bool {
 }
 
 // start begins a ring that reads the time with now. The caller has set the stamps of the live
-// planes. from is the time at which the last stamp was set.
+// planes, the last one at the time from.
 func (r *ring) start(now func() time.Time, live run, from int64) {
 	r.source = now
 	if now == nil {
@@ -137,7 +134,7 @@ func (r *ring) start(now func() time.Time, live run, from int64) {
 	r.publish(live)
 }
 
-// publish sets the live planes, and lets calls pass without the lock again. The lock is held.
+// publish sets the live planes, and lets calls pass without the lock. The lock is held.
 func (r *ring) publish(live run) {
 	expires := int64(math.MaxInt64)
 	if live.len() > 0 && r.span > 0 {
@@ -156,14 +153,14 @@ func (r *ring) death(plane uint64) int64 { return r.end(plane).Load() + r.life }
 // current reports whether no plane is due to die and the clock has not stepped back.
 func (r *ring) current(now int64) bool { return now >= r.from.Load() && now < r.expires.Load() }
 
-// age reads the time, lets the planes die that are due, and returns the time. The lock is held. If a
-// plane is due, or the clock has stepped back, age makes adds wait and reads the time again. Another
-// reading could be older than a key: the clock may have leapt ahead and come back since.
+// age reads the time, lets the planes die that are due, and returns the time. The lock is held. If
+// a plane is due, or the clock has stepped back, age makes adds wait and reads the time again.
+// Another reading could be older than a key: the clock may have leapt ahead and come back since.
 //
 // If the clock has stepped back, or was ahead when the filter was saved, age lowers the stamps
-// that are later than now. Otherwise their planes would not die until the clock catches up.
-// Earlier stamps do not change. So the age of older keys is right after a clock has leapt ahead and
-// come back.
+// that are later than now; their planes would otherwise not die until the clock catches up.
+// Earlier stamps do not change, so the age of older keys is right after a clock has leapt ahead
+// and come back.
 func (r *ring) age() (now int64) {
 	if r.span == 0 {
 		return 0
@@ -195,7 +192,7 @@ func (r *ring) age() (now int64) {
 }
 
 // begin begins a plane for a key that comes now, unless the newest plane takes it or is prolonged.
-// It returns the live planes; the key goes into the newest of them.
+// It returns the live planes; the key goes into the newest.
 func (r *ring) begin(now int64) run {
 	r.Lock()
 	defer r.Unlock()
@@ -218,15 +215,15 @@ func (r *ring) begin(now int64) run {
 	return live
 }
 
-// prolong decides whether the newest plane continues, although it should have ended by time. If so,
-// prolong sets a new end and returns true. The lock is held.
+// prolong decides whether the newest plane continues although its time is over. If so, it sets a
+// new end and returns true. The lock is held.
 //
-// The ends of partial planes are at least a part apart. So while the clock runs evenly, at most
-// spare partial planes live. After a step back there are more: planes that ended before the step
-// live for up to a Span after it, and new planes begin. Each partial plane takes the place of a
-// plane that could hold a share of N. So if more than spare partial planes live, the newest one
-// lasts for two parts. If more than most live, it lasts as long as necessary. Otherwise a clock
-// that steps to and fro would fill the ring with planes of one key.
+// The ends of partial planes are at least a part apart, so at most spare of them live while the
+// clock runs evenly. After a step back there are more: planes that ended before it live for up to
+// a Span, and new ones begin. Each takes the place of a plane that could hold a share of N. If
+// more than spare partial planes live, the newest one lasts for two parts, and if more than most
+// live, as long as necessary. Otherwise a clock that steps to and fro would fill the ring with
+// planes of one key.
 func (r *ring) prolong(live run, now int64) bool {
 	if !live.isOpen() {
 		return false
@@ -247,8 +244,8 @@ func (r *ring) prolong(live run, now int64) bool {
 	return true
 }
 
-// giveUp returns live without its oldest plane. It also drops the next planes if the newest N keys
-// do not need them, so that a page clears them together. The lock is held.
+// giveUp returns live without its oldest plane, and without the next ones if the newest N keys do
+// not need them, so that a page clears them together. The lock is held.
 func (r *ring) giveUp(live run, now int64) run {
 	for {
 		until := r.end(live.oldest()).Load()
@@ -263,13 +260,12 @@ func (r *ring) giveUp(live run, now int64) run {
 	}
 }
 
-// stamp sets the stamp of the newest plane at the time now. The lock is held.
 func (r *ring) stamp(newest uint64, now, end int64) {
 	r.from.Store(now)
 	r.end(newest).Store(end)
 }
 
-// add counts n more keys of the newest plane. It ends the plane if that holds its share.
+// add counts n more keys of the newest plane, and ends it if it holds its share.
 func (r *ring) add(n uint64) {
 	if r.count.Add(n) < r.share || !r.planes().isOpen() {
 		return
@@ -291,11 +287,10 @@ func (r *ring) add(n uint64) {
 // renews reports whether a repeat is written again, so that its key stays for a Span. seen has the
 // columns of the planes that have the key.
 //
-// A key is not written again if the newest of these planes has not ended. It is also not written
-// again if that plane ended less than a part ago, and at most lean planes follow it. A plane that
-// the next write begins counts as one of these. The plane lives for a Span and a part after its
-// end, so at least a Span is left. It is given up only when fulls full planes follow it. Before
-// that, N more keys have come.
+// A key is not written again if the newest of these planes has not ended, or ended less than a
+// part ago with at most lean planes after it, one that the write would begin included. The plane
+// lives for a Span and a part after its end, so at least a Span is left. It is given up only when
+// fulls full planes follow it, and by then N more keys have come.
 func (r *ring) renews(seen uint64, live run, now int64) bool {
 	newest := live.newest()
 	// The bit of the newest plane becomes the highest.
@@ -324,8 +319,8 @@ func (r *ring) reach() time.Duration {
 	return time.Duration(min(max(0, now-r.lost), r.span))
 }
 
-// reset gives up all planes. The next plane has the same column as the very first one, so that the
-// same keys make the same bytes again.
+// reset gives up all planes. The next plane has the column of the very first one, so that the same
+// keys make the same bytes.
 func (r *ring) reset() {
 	r.Lock()
 	defer r.Unlock()
@@ -334,13 +329,12 @@ func (r *ring) reset() {
 	r.publish(newRun((r.planes().newest()+planes-1)/planes*planes, 0))
 }
 
-// clock reads the time, as nanoseconds since 1970. Time further than 146 years from 1970 does not
-// advance.
+// clock reads the time, as nanoseconds since 1970. It does not advance beyond 146 years from 1970.
 //
-// A coarse clock does not read the time at each call, because that takes longer than a look-up. It
+// A coarse clock does not read the time at each call, because that takes longer than a look-up: it
 // uses its last reading until a timer goes off. If the timer is late, keys may have been written
-// into a plane after its end. Then late moves the plane's end, so that no key is forgotten early.
-// Only the holder of the ring's lock replaces a reading, so that late sees which one was in use.
+// into a plane after its end; late moves that end, so that no key is forgotten early. Only the
+// holder of the ring's lock replaces a reading, so that late sees which one was in use.
 type clock struct {
 	source  func() time.Time
 	wake    func(time.Duration, func()) // nil unless the clock is coarse
@@ -355,8 +349,7 @@ const (
 	coarseFrom      = int64(time.Second) // the shortest part of a Span that a coarse clock serves
 )
 
-// nanoseconds returns t in nanoseconds since 1970. Beyond farthest nanoseconds from 1970, it
-// returns farthest or -farthest.
+// nanoseconds returns t in nanoseconds since 1970, cut to farthest or -farthest.
 func nanoseconds(t time.Time) int64 {
 	switch s := t.Unix(); {
 	case s <= -farthest/int64(time.Second):
@@ -367,8 +360,7 @@ func nanoseconds(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// now returns the time. A coarse clock reads it only if there is no reading, and keeps that for
-// later calls.
+// now returns the time. A coarse clock reads it only if there is no reading, and keeps that.
 func (r *ring) now() int64 {
 	now := r.reading.Load()
 	if now != stale {
@@ -381,7 +373,7 @@ func (r *ring) now() int64 {
 	return now
 }
 
-// exact reads the time. A coarse clock keeps it for later calls. The lock is held.
+// exact reads the time, which a coarse clock keeps. The lock is held.
 func (r *ring) exact() int64 {
 	now := nanoseconds(r.source())
 	if r.wake != nil {
@@ -411,8 +403,8 @@ func (r *ring) tick() {
 	r.late(r.reading.Swap(stale), nanoseconds(r.source()))
 }
 
-// late moves the end of the newest plane if calls still used a reading from before that end, and
-// the plane has ended now. The lock is held.
+// late moves the end of the newest plane if it has ended, and calls used a reading from before
+// that end. The lock is held.
 func (r *ring) late(used, now int64) {
 	live := r.planes()
 	newest := live.newest()

@@ -15,8 +15,8 @@ import (
 
 const errNoForm = form.NoForm("window")
 
-// The parameters of a frame, in the order of docs/format.md. Its words are the lanes. If no plane
-// is live, all parameters from paramLive on are 0.
+// The parameters of a frame, in the order of docs/format.md. If no plane is live, all from
+// paramLive on are 0.
 const (
 	paramN           = iota
 	paramP           // the bits of a float64
@@ -71,14 +71,14 @@ func (s *state) params() (p []uint64, live run) {
 	return p, live
 }
 
-// Info returns what New and SetInfo set, and what the filter's binary form held.
+// Info returns what New, SetInfo or decoding set.
 func (f *Filter) Info() bloom.Info { return door.Info[bloom.Info](f.info.Get()) }
 
-// SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of its range.
+// SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of range.
 func (f *Filter) SetInfo(i bloom.Info) { f.info.Add(door.Fields(i)) }
 
-// SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Filter. f takes
-// hardly more memory.
+// SizeBytes returns the length of the binary form in bytes, or 0 for the zero Filter. In memory f
+// needs little more.
 func (f filter) SizeBytes() int64 {
 	if f.zero() {
 		return 0
@@ -86,9 +86,9 @@ func (f filter) SizeBytes() int64 {
 	return form.Window.Size(len(f.array), f.info.Get())
 }
 
-// AppendBinary appends f's binary form, which carries a checksum, to dst. A key
-// whose Add returned before the call is in it. AppendBinary returns an error for the zero
-// Filter, which has no binary form, and for an Info that cannot be saved.
+// AppendBinary appends f's binary form, which carries a checksum, to dst. The form has every key
+// whose Add returned before the call. AppendBinary returns an error for the zero Filter, which has
+// no binary form, and for an Info that is out of range.
 func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	return form.AppendBinary(dst, f.SizeBytes(), f)
 }
@@ -96,8 +96,8 @@ func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns f's binary form; see [Filter.AppendBinary].
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
-// WriteTo writes f's binary form to w through a small buffer; see
-// [Filter.AppendBinary]. An Add at the same time waits at most while a page is copied.
+// WriteTo writes f's binary form to w through a small buffer; see [Filter.AppendBinary]. A
+// concurrent Add waits at most while a page is copied.
 func (f filter) WriteTo(w io.Writer) (int64, error) {
 	if f.zero() {
 		return 0, errNoForm
@@ -109,8 +109,8 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 			page := uint64(from / n)
 			p := &f.table[page]
 			p.Lock()
-			// Since the head was written, later planes may have taken the columns of the oldest.
-			// The columns of the newest planes may still hold stale bits in this page.
+			// Since the head was written, later planes may have taken the columns of the oldest,
+			// and the columns of the newest planes may still hold stale bits in this page.
 			clean := p.clean.Load()
 			first := max(live.oldest(), clean+1-planes)
 			mask := columns(first, max(first, min(live.newest(), clean)+1)-first)
@@ -124,10 +124,10 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	})
 }
 
-// UnmarshalBinary decodes data into f. data is a binary form, and no byte more. f gets the
-// configuration from data, and keeps its own Now. The keys have aged since data was encoded: their
-// age is computed with Now, or with the system's time if Now is nil. On error, which wraps
-// [bloom.ErrFormat], f is unchanged. UnmarshalBinary does not retain data.
+// UnmarshalBinary decodes data, a binary form and nothing more, into f. f gets the configuration
+// from data, and keeps its own Now. The keys have aged since data was encoded, by Now or, if it is
+// nil, by the system's time. On error, which wraps [bloom.ErrFormat], f is unchanged.
+// UnmarshalBinary does not retain data.
 func (f *Filter) UnmarshalBinary(data []byte) error {
 	params, array, info, err := form.Window.Unmarshal(data, checkParams)
 	if err != nil {
@@ -137,10 +137,9 @@ func (f *Filter) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// ReadFrom decodes the binary form that r yields next into f, as
-// [Filter.UnmarshalBinary] does, and reads no byte more. It allocates as data
-// arrives. On error f is unchanged. The error is r's own, or it wraps
-// [bloom.ErrFormat] if r ends too early or holds anything else.
+// ReadFrom decodes the binary form that r yields next into f, as [Filter.UnmarshalBinary] does,
+// and reads nothing behind it. It allocates as data arrives. On error f is unchanged. The error is
+// r's own, or wraps [bloom.ErrFormat] if r ends too early or holds something other than a window.
 func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
 	params, array, info, n, err := form.Window.Read(r, checkParams)
 	if err != nil {
@@ -150,28 +149,26 @@ func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
 	return n, nil
 }
 
-// MarshalText returns the standard base64 encoding of the binary form. JSON, XML, flags and
-// cookies hold a filter in this way. The zero value is the empty text.
+// MarshalText returns the standard base64 encoding of the binary form, so JSON and XML encode a
+// filter as text. The zero value is the empty text.
 func (f filter) MarshalText() ([]byte, error) { return form.AppendText(nil, f) }
 
-// UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f the zero Filter. f
-// then still keeps its Now for later decoding.
+// UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f the zero Filter,
+// which keeps its Now for later decoding.
 func (f *Filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("window", text, f, func() { f.filter = filter{now: f.now} })
 }
 
-// SaveFile writes f's binary form to a file at path, for [LoadFile] and [LoadOrNew]. After
-// a crash at any moment, path holds what it held before, or all of f. See
-// [bloom.Filter.SaveFile] for permissions, links and temporary files.
+// SaveFile writes f's binary form to a file at path, for [LoadFile] and [LoadOrNew]. See
+// [bloom.Filter.SaveFile] for crashes, permissions and links.
 func (f *Filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Window, path, f.SizeBytes(), f)
 }
 
-// LoadFile reads a filter from a file that SaveFile wrote. It returns an error, which wraps
-// [bloom.ErrFormat], if the file has changed since. The filter has the configuration of the one
-// that was saved, and reads the system's time. [LoadOrNew] checks the configuration, and sets
-// Now. If another program wrote the file, look at its Info's Hash before the first look-up; see
-// [bloom.View].
+// LoadFile reads a filter from a file that SaveFile wrote. It returns an error that wraps
+// [bloom.ErrFormat] if the file has changed since. The filter has the configuration of the saved
+// one, and reads the system's time; [LoadOrNew] checks the configuration, and sets Now. If another
+// program wrote the file, look at its Info's Hash before the first look-up; see [bloom.View].
 func LoadFile(path string) (*Filter, error) { return load(path, nil) }
 
 func load(path string, now func() time.Time) (*Filter, error) {
@@ -181,12 +178,11 @@ func load(path string, now func() time.Time) (*Filter, error) {
 }
 
 // LoadOrNew returns the filter in the file at path, with c's Now, or New(c) if there is no such
-// file. It writes no file. It returns an error immediately if the file's directory does not exist,
-// because SaveFile would fail later.
+// file. It writes no file. If the file's directory does not exist, it returns an error, as
+// SaveFile would later.
 //
-// If the filter in the file has other parameters than New(c), LoadOrNew returns an error that wraps
-// [bloom.ErrMismatch]. The parameters are the fields of its Config, except Now. The Info does not
-// count: if another program may have written the file, look at its Hash before the first look-up.
+// If the Config of the filter in the file differs from New(c)'s in a field other than Now, the
+// error wraps [bloom.ErrMismatch]. The Info is not compared; see [LoadFile] for its Hash.
 func LoadOrNew(path string, c Config) (*Filter, error) {
 	c = c.withDefaults()
 	if _, err := c.layout(); err != nil {
@@ -202,8 +198,8 @@ func LoadOrNew(path string, c Config) (*Filter, error) {
 	})
 }
 
-// checkParams returns the number of words that follow the parameters. It returns an error if New,
-// Add and the clock cannot have made the parameters.
+// checkParams returns the number of words that follow the parameters, or an error if New, Add and
+// the clock cannot have made these.
 func checkParams(p []uint64) (words uint64, err error) {
 	if p[paramGenerations] > maxGenerations || p[paramSpan] > math.MaxInt64 || p[paramRenew] > 1 {
 		return 0, fmt.Errorf("span of %d ns, %d generations, renew = %d",
@@ -238,9 +234,9 @@ func checkLayout(k, pages, lanes uint64) error {
 	return nil
 }
 
-// clockMakes reports whether a clock can have made the times in p. The stamps of the live planes do
-// not decrease. At the time of paramFrom, all planes but the newest had ended. The newest plane was
-// then to end at most a part later.
+// clockMakes reports whether a clock can have made the times in p: the stamps of the live planes
+// do not decrease, and at the time of paramFrom all planes but the newest had ended, which was to
+// end at most a part later.
 func clockMakes(p []uint64, c Config) bool {
 	from := int64(p[paramFrom])
 	if from < -farthest || from > farthest || int64(p[paramLost]) > from {
@@ -276,11 +272,11 @@ func configOf(p []uint64) Config {
 	}
 }
 
-// liveOf returns the live planes in the parameters p. The number of the newest plane leaves room
-// for 64 planes before it.
+// liveOf returns the live planes in the parameters p, numbered so that there is room for 64 planes
+// before the newest.
 func liveOf(p []uint64) run { return newRun(p[paramNewest]+planes, p[paramLive]) }
 
-// restore sets f to the filter of a frame. checkParams has accepted the parameters p. f keeps its
+// restore sets f to the filter of a frame whose parameters checkParams has accepted. f keeps its
 // Now.
 func (f *Filter) restore(p, array []uint64, info form.Info) {
 	f.info = form.Keep(info)
@@ -296,9 +292,9 @@ func (f *Filter) restore(p, array []uint64, info form.Info) {
 	}
 	r.full = p[paramFull]
 	r.lost = int64(p[paramLost])
-	// Keys may have been added to the newest plane while the words were written. paramCount does
-	// not have them, so the keys of the plane are estimated from its bits. The estimate is lowered
-	// by at least three standard deviations, so that it counts no key that is not there.
+	// Keys may have been added to the newest plane while the words were written, and paramCount
+	// lacks them, so they are estimated from the plane's bits. The estimate is lowered by three
+	// standard deviations or more, to count no key that is not there.
 	ones := uint64(0)
 	for _, lane := range array {
 		ones += lane >> p[paramNewest] & 1

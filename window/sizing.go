@@ -19,15 +19,14 @@ const (
 	pageFeed       = 8       // the feed of a page, unless it is the only one
 )
 
-// layout is the layout of a window's bits: lanes, which are divided into pages. See window.go for
-// the words.
+// layout is the layout of a window's lanes in pages. See window.go for the words.
 type layout struct {
 	k     int    // the number of positions of a key, which is even
 	pages uint64 // the number of pages, at least 1
 	lanes uint64 // the number of lanes of a page
 }
 
-// withDefaults returns c with the default number of generations if c has 0.
+// withDefaults returns c with the default Generations if it has 0.
 func (c Config) withDefaults() Config {
 	if c.Generations == 0 {
 		c.Generations = 7
@@ -35,15 +34,14 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// text returns the fields of c that a file has. Two configurations with the same text are equal but
-// for Now.
+// text returns the fields of c that a file has: all but Now.
 func (c Config) text() string {
 	return fmt.Sprintf("N = %d, P = %v, Span = %v, Renew = %v, Generations = %d",
 		c.N, c.P, c.Span, c.Renew, c.Generations)
 }
 
-// check returns an error that names the field if a field of c is out of range. withDefaults has set
-// the default of c.
+// check returns an error that names a field of c that is out of range. withDefaults has set the
+// default of c.
 func (c Config) check() error {
 	if c.N == 0 {
 		return fmt.Errorf("window: N = 0 is not at least 1")
@@ -63,8 +61,7 @@ func (c Config) check() error {
 	return nil
 }
 
-// SizeBytes returns what [Filter.SizeBytes] of New(c) returns, without making the filter. It
-// returns New's errors.
+// SizeBytes returns [Filter.SizeBytes] and the error of New(c), without making the filter.
 func (c Config) SizeBytes() (int64, error) {
 	l, err := c.withDefaults().layout()
 	if err != nil {
@@ -73,8 +70,8 @@ func (c Config) SizeBytes() (int64, error) {
 	return form.Window.Size(int(l.pages*l.lanes), form.Info{}), nil
 }
 
-// part returns Span/Generations in nanoseconds. It is rounded up, so that Generations parts last
-// for a Span at least.
+// part returns Span/Generations in nanoseconds, rounded up so that Generations parts last for a
+// Span.
 func (c Config) part() int64 {
 	if c.Span == 0 { // there is no clock
 		return farthest
@@ -92,12 +89,12 @@ type counts struct {
 
 // counts returns the numbers of planes for c.
 //
-// The ends of partial planes are a part apart. So Generations of them live, and with Renew one
-// more, because planes then live for a part longer. This number is spare. The other planes of the
-// 64 are the newest plane and fulls full ones.
+// The ends of partial planes are a part apart, so Generations of them live, and with Renew, where
+// planes live for a part longer, one more: spare. The other planes of the 64 are the newest plane
+// and fulls full ones.
 //
-// After a step back, partial planes may take half of the places of full ones. The other half has
-// room for N/2 keys.
+// After a step back, partial planes may take half of the places of full ones, which leaves room
+// for N/2 keys.
 //
 // lean planes together hold more than N/(Generations+1) keys. If fewer different keys come, a key
 // is written again only when the plane that has it ended at least a part ago.
@@ -112,13 +109,12 @@ func (c Config) counts() counts {
 
 // share returns the share and the feed of a filter with the given number of pages.
 //
-// N keys must fit into fulls planes. With Renew, up to lean planes may already follow a key's plane
-// when the key comes again and is not written. So only fulls - lean planes count.
+// N keys must fit into fulls planes, or with Renew into fulls - lean, because up to lean planes
+// may already follow a key's plane when the key comes again and is not written.
 //
-// If there are several pages, each collects up to pageFeed-1 keys before it counts them. Keys that
-// are collected when a plane ends count in the next plane. So the planes for N keys may count that
-// many keys of the plane before them, and have room for these, too. An only page counts each key in
-// its plane.
+// If there are several pages, each collects up to pageFeed-1 keys before it counts them, and those
+// that are there when a plane ends count in the next plane. The planes for N keys have room for
+// that many more. An only page counts each key in its plane.
 func (c Config) share(pages uint64) (share, feed uint64) {
 	counts := c.counts()
 	fulls := counts.fulls - int(counts.lean)
@@ -130,34 +126,33 @@ func (c Config) share(pages uint64) (share, feed uint64) {
 	return pageFeed * uint64(math.Ceil(keys/float64(pageFeed*fulls))), pageFeed
 }
 
-// layout returns the layout for c. It returns an error if c is out of range, or if the filter would
-// be too large.
+// layout returns the layout for c, or an error if c is out of range or the filter would be too
+// large.
 func (c Config) layout() (l layout, err error) {
 	if err := c.check(); err != nil {
 		return l, err
 	}
-	// The ideal number of positions needs the least memory. A third fewer positions need 8 % more
-	// memory and a third less time. Choose the fewest positions that need at most 8 % more memory.
-	// Positions come in pairs.
+	// The ideal number of positions needs the least memory. A third fewer need 8 % more memory and
+	// a third less time. Choose the fewest that need at most 8 % more memory. Positions come in
+	// pairs.
 	p := max(c.P/planes, leastRate)
 	ideal := -portable.Log(p) / math.Ln2
 	for l.k = 2; perKey(l.k, p) > 1.08*ideal/math.Ln2; {
 		l.k += 2
 	}
-	// The keys of a plane fall into pages at random, so a page gets more or fewer keys than the
-	// mean. Their number has a Poisson distribution: its variance, divided by the square of the
-	// mean, is one over the mean. If the rate grows as the e-th power of the load, its mean over
-	// all pages is larger by e(e-1)/2 over that mean number, to second order. Pages are so large
-	// that this costs at most 1.6 % more memory.
+	// The keys of a page have a Poisson distribution: the variance of their number, divided by the
+	// square of the mean, is one over the mean. If the rate grows as the e-th power of the load,
+	// its mean over all pages is larger by e(e-1)/2 over that mean number, to second order. Pages
+	// are so large that this costs at most 1.6 % more memory.
 	size := float64(leastPage)
 	load := float64(l.k) / perKey(l.k, p)
 	e := float64(l.k) * load / (portable.Exp(load) - 1)
 	for (e-1)/2*perKey(l.k, p) > 0.016*size {
 		size *= 2
 	}
-	// The share of lanes that a small number of keys sets varies from filter to filter. The mean of
-	// its k-th power is larger than the k-th power of its mean. So a small filter gets
-	// a few lanes more.
+	// The share of lanes that a small number of keys sets varies from filter to filter, and the
+	// mean of its k-th power is larger than the k-th power of its mean. A small filter gets a few
+	// lanes more.
 	const few = 8
 	share, _ := c.share(1)
 	pages, lanes := 1.0, math.Ceil(float64(share)*perKey(l.k, p))+few
@@ -175,8 +170,8 @@ func (c Config) layout() (l layout, err error) {
 	return l, nil
 }
 
-// perKey returns how many bits a Bloom filter of k hashes needs for each key if its rate of false
-// positives is p. It solves (1 - e^(-k/perKey))^k = p.
+// perKey returns how many bits a Bloom filter of k hashes needs for each key at a false-positive
+// rate of p. It solves (1 - e^(-k/perKey))^k = p.
 func perKey(k int, p float64) float64 {
 	return -float64(k) / portable.LogOneMinus(portable.Exp(portable.Log(p)/float64(k)))
 }

@@ -1,29 +1,29 @@
 // Package window provides a filter that remembers a key for a span of time, and then forgets it.
 //
-// A [Filter] answers whether a key was added within the last hour, or day. It reports a key that is
-// not remembered as present with a probability of at most P. That holds for any traffic: a hundred
-// times the plan, a day's keys in a minute, repeats, a clock that leaps.
+// A [Filter] answers whether a key was added within the last hour, or day. It reports a key that
+// is not remembered as present with a probability of at most P, for any traffic: a hundred times
+// the plan, a day's keys in a minute, repeats, a clock that leaps.
 //
 // If at most N new keys come within any Span, however unevenly, each key for which Add returned
-// true is found for at least a Span. While the clock runs evenly, the key is found for at most
-// Span + Span/Generations. If more than N keys come, the newest N are found. [Filter.Reach] then
-// tells how far back all keys are found.
+// true is found for at least a Span, and, while the clock runs evenly, for at most Span +
+// Span/Generations. If more than N keys come, the newest N are found; [Filter.Reach] tells how far
+// back that is.
 //
-// Add of a key that is remembered writes nothing, unless [Config] has Renew. So if Add returns
-// false for a new key by mistake, the key can be absent a moment later. This happens to at most a
-// share of P of the new keys. A program that must find every key needs Renew: it makes all this
-// true for every key that was passed to Add.
+// Add of a key that is remembered writes nothing, unless [Config] has Renew. If Add returns false
+// for a new key by mistake, as it does for at most a share of P, the key can be absent a moment
+// later. A program that must find every key needs Renew, which makes all this true for every key
+// that was passed to Add.
 //
-// A window cannot take a key back. If a program adds an event's id before it handles the event and
-// then fails, the retry is dropped. [Filter.Do] handles first and then adds. The example program
+// A window cannot take a key back. If a program adds an event's id, fails to handle the event and
+// retries, the retry is dropped; [Filter.Do] handles first and then adds. The example program
 // [kafka] does this for a topic of Kafka. [LoadOrNew] loads what [Filter.SaveFile] saved. After a
 // crash, ids that were added since the last save are new again, and Reach does not know of them.
 //
 // The memory is fixed. With N >= 100,000 and 7 Generations a window has 23 bits for each of N keys
-// at 1 %, 28 at 0.1 %, 46 at 1e-6 and 64 at 1e-9. With Renew it has 27, 32.1, 53.3 and 74.6. A
-// [bloom.Filter], which forgets nothing, has 9.6, 14.4, 28.8 and 43.1. Take package flower if
+// at 1 %, 28 at 0.1 %, 46 at 1e-6 and 64 at 1e-9; with Renew 27, 32.1, 53.3 and 74.6. A
+// [bloom.Filter], which forgets nothing, has 9.6, 14.4, 28.8 and 43.1. Use package flower if
 // memory is short and recent keys matter more than a certain answer; a [picture] compares the two.
-// Take a map if every answer must be right.
+// Use a map if every answer must be right.
 //
 // [kafka]: https://github.com/seed79a3ff49/bloom/tree/main/examples/kafka
 // [picture]: https://github.com/seed79a3ff49/bloom/blob/main/docs/memory.svg
@@ -62,27 +62,26 @@ import (
 //	clean       planes up to the number clean have no bits of dead planes in a page
 //	reach       the time, in nanoseconds, within which all keys that were added are found
 
-// Filter remembers keys for a span of time. It is safe for use by many goroutines at once, except
-// for decoding, which needs the Filter to itself. Look-ups take no lock and never
-// wait. Add takes the lock of the key's page, which is one of many pieces of the memory.
+// Filter remembers keys for a span of time. Many goroutines may use it concurrently; only decoding
+// needs the Filter to itself. Look-ups take no lock and never wait. Add takes the lock of the
+// key's page, one of many pieces of the memory.
 //
-// The zero Filter contains nothing and can be decoded into. Adding to it panics. A
-// Filter must not be copied.
+// The zero Filter contains nothing and can be decoded into. Adding to it panics. A Filter must not
+// be copied.
 type Filter struct {
 	_ nocopy.Locker
 	filter
 }
 
-// filter holds all of a Filter. String and the methods that encode it have value receivers. So
-// packages fmt, json and gob call them even if a struct holds a Filter by value. A filter is small,
-// because each of these calls copies it.
+// filter holds all of a Filter. String and the methods that encode it have value receivers, so
+// that packages fmt, json and gob call them even if a struct holds a Filter by value. Each of
+// these calls copies a filter, so it is small.
 type filter struct {
 	*state // nil in the zero Filter
 	info   form.Kept
 	now    func() time.Time // Config.Now
 }
 
-// state is the state of a Filter that is not zero.
 type state struct {
 	layout
 	ring   ring
@@ -100,7 +99,7 @@ func (s *state) zero() bool { return s == nil }
 // page is the state of a page. Code that writes to the page holds its lock.
 //
 // A look-up holds no lock. It loads the live planes first, then clean, then lanes. An add clears
-// lanes before it raises clean, and writes into a plane only when clean covers it. So a look-up
+// lanes before it raises clean, and writes into a plane only when clean covers it, so a look-up
 // sees no bits that a dead plane left behind.
 type page struct {
 	sync.Mutex
@@ -112,63 +111,62 @@ type page struct {
 type Config struct {
 	_ struct{}
 
-	// N is a number of new keys. All keys are remembered for a Span if at most N new ones come
-	// within any Span. They may come unevenly. If more come, the newest N are remembered. With
-	// Renew, some repeats count, too.
+	// N is the largest number of new keys in any Span for which every key is remembered for a
+	// Span. They may come unevenly. If more come, the newest N are remembered. With Renew, some
+	// repeats count as new keys.
 	N uint64
-	// P is the largest probability, between 0 and 1, that a key which is not remembered is reported
-	// as present. It holds for any traffic. A smaller P than 6.4e-17 counts as 6.4e-17.
+	// P is the largest probability, between 0 and 1, that a key which is not remembered is
+	// reported as present, whatever the traffic. A P below 6.4e-17 counts as 6.4e-17.
 	P float64
-	// Span is how long a key is remembered after Add returned true for it. It is at least a
-	// millisecond for each generation, and less than 36 years. If Span is 0, there is no clock: the
-	// newest N keys are remembered.
+	// Span is how long a key is remembered after Add returned true for it: at least a millisecond
+	// for each generation, and less than 36 years. If Span is 0, there is no clock: the newest N
+	// keys are remembered.
 	Span time.Duration
 	// Renew makes each Add remember its key for a Span from then on, even if the key is there. A
-	// key is found for Span + 2 Span/Generations at most. Renew is right for programs that ask with
-	// Contains and must find every key that was added, such as a list of revoked tokens.
+	// key is found for Span + 2 Span/Generations at most. Renew is right for programs that ask
+	// with Contains and must find every key that was added, such as a list of revoked tokens.
 	//
-	// A repeat counts towards N, too. It does not count if at most Span/Generations has passed
-	// since the key last counted, and if at most N/(Generations+1) other keys have counted since. A
-	// key counts at most Generations + 1 times within a Span, however often it comes. So N is large
-	// enough if it is Generations + 1 times the number of different keys of a Span.
+	// A repeat counts towards N unless at most Span/Generations has passed, and at most
+	// N/(Generations+1) other keys have counted, since the key last counted. A key counts at most
+	// Generations + 1 times within a Span, so N is large enough if it is Generations + 1 times the
+	// number of different keys of a Span.
 	//
-	// Without Renew, a key is remembered for a Span from the time at which it was new. A repeat
-	// takes no memory. If an event repeats for ever, Add returns true for it at most once a Span.
+	// Without Renew, a repeat takes no memory, and a key is remembered for a Span from the time at
+	// which it was new. If an event repeats for ever, Add returns true for it at most once a Span.
 	Renew bool
 	// Generations is the number of pieces into which a Span is cut, from 1 to 31. 0 means 7.
-	// Compared with 7, a window takes 7 % less memory with 3 generations, 17 % more with 15, and
-	// 75 % more with 31. With Renew, 7 is near the optimum: 3 generations take 2 % more memory, 15
-	// take 9 % more, and 31 take 60 % more.
+	// Compared with 7, a window needs 7 % less memory with 3 generations, 17 % more with 15, and
+	// 75 % more with 31; with Renew, 2 % more with 3, 9 % more with 15, and 60 % more with 31.
 	Generations int
-	// Now returns the time. It must be safe for concurrent use. If Now is nil, the window reads the
-	// system's time. If Span/Generations is a second or more, it reads the system's time only every
-	// tenth of a second. To deduplicate a log by its own time, let Now return the time of the newest
-	// event. Now may return the zero Time before the first event.
+	// Now returns the time. It must be safe for concurrent use. If Now is nil, the window reads
+	// the system's time, and only every tenth of a second if Span/Generations is a second or more.
+	// To deduplicate a log by its own time, let Now return the time of the newest event; before
+	// the first, it may return the zero Time.
 	//
 	// Each call that adds or looks up, Stats and Reach call Now once, before they look. A batch is
-	// one call, however many keys it has. Do calls Now before handle, and again after it. A call may
-	// call Now again when it lets keys be forgotten, when it has filled a piece of the memory, and
-	// when the clock has stepped back. Decoding may call Now once. Other methods do not call it.
+	// one call; Do calls Now before and after handle. A call may call Now again when it lets keys
+	// be forgotten, when it has filled a piece of the memory, and when the clock has stepped back.
+	// Decoding may call Now once. Other methods do not call it.
 	//
 	// If the clock leaps ahead, the window forgets the keys whose Span is over by then, and no
 	// others.
 	//
-	// If the clock steps back, the window forgets nothing, however large the step is. The same is
-	// true of a file that was saved by a clock that was ahead. A key that is there stays for a Span
-	// from its time or from the step, whichever is earlier. A key that is added afterwards is found
-	// for at least a Span, and for at most Span/Generations longer than without the step. If the
-	// clock steps back several times within a Span, the key is found for at most twice as long. For
-	// a Span after a step back, the planes of both times share the memory: if more than N/2 keys
-	// come in that time, the newest N/2 are found, and Reach tells how far back that is.
+	// If the clock steps back, however far, the window forgets nothing; nor does it after a file
+	// was saved by a clock that was ahead. A key that is there stays for a Span from its time or
+	// from the step, whichever is earlier. A key that is added afterwards is found for at least a
+	// Span, and for at most Span/Generations longer than without the step, or twice as long if the
+	// clock steps back several times within a Span. For a Span after a step back, the planes of
+	// both times share the memory: if more than N/2 keys come in that time, the newest N/2 are
+	// found, and Reach tells how far back that is.
 	//
-	// Time further than 146 years from 1970 does not advance.
+	// Time does not advance beyond 146 years from 1970.
 	Now func() time.Time
 }
 
-// New returns an empty filter. Its Info has N and P. New returns an error that names the field
-// unless N >= 1, 0 < P < 1, Span is 0 or from a millisecond for each generation to 36 years,
-// 0 <= Generations <= 31, and the filter has at most a tebibyte. If the machine lacks that
-// memory, the process ends, as with make.
+// New returns an empty filter, whose Info has N and P. It returns an error that names the field
+// unless N >= 1, 0 < P < 1, Span is 0 or from a millisecond for each generation to 36 years, 0 <=
+// Generations <= 31, and the filter has at most a tebibyte. If the machine lacks that memory, the
+// process ends, as with make.
 func New(c Config) (*Filter, error) {
 	c = c.withDefaults()
 	l, err := c.layout()
@@ -180,7 +178,7 @@ func New(c Config) (*Filter, error) {
 	return &Filter{filter: filter{s, form.Keep(form.Info{N: c.N, P: c.P}), c.Now}}, nil
 }
 
-// newState returns a state. The caller calls its begin first.
+// newState returns a state, of which the caller calls begin first.
 func newState(c Config, l layout, array []uint64) *state {
 	s := &state{layout: l, config: c, table: make([]page, l.pages), array: array}
 	r := &s.ring
@@ -196,8 +194,8 @@ func newState(c Config, l layout, array []uint64) *state {
 	return s
 }
 
-// begin makes s ready for use. live are its live planes. from is the time at which the newest stamp
-// was set. All pages are clean up to the number clean.
+// begin makes s ready for use, with the live planes, the newest of which was stamped at the time
+// from. All pages are clean up to the number clean.
 func (s *state) begin(now func() time.Time, live run, from int64, clean uint64) {
 	s.ring.start(now, live, from)
 	for i := range s.table {
@@ -205,8 +203,8 @@ func (s *state) begin(now func() time.Time, live run, from int64, clean uint64) 
 	}
 }
 
-// Config returns the configuration that f was made or saved with. Generations has the default if
-// it was zero. The zero Filter has the zero Config.
+// Config returns the configuration that f was made or saved with, with the default for zero
+// Generations. The zero Filter has the zero Config.
 func (f *filter) Config() Config {
 	if f.zero() {
 		return Config{}
@@ -216,7 +214,7 @@ func (f *filter) Config() Config {
 	return c
 }
 
-// String describes f in a few words. It does not list keys.
+// String describes f by its configuration and size, without its keys.
 func (f filter) String() string {
 	if f.zero() {
 		return "window.Filter(zero)"
@@ -227,9 +225,9 @@ func (f filter) String() string {
 // multiplier is 2^64 over the golden ratio.
 const multiplier = 0x9e3779b97f4a7c15
 
-// locate returns the page of h, and the x and the step for its positions there. The high bits of
-// H1 choose the page. x is the rest of H1 with a constant mixed in. Without the constant, all
-// positions of the empty key would be the first lane, because its digest is 0, 0.
+// locate returns the page of h, which the high bits of H1 choose, and the x and the step for its
+// positions there. x is the rest of H1 mixed with a constant, without which all positions of the
+// empty key, whose digest is 0, 0, would be the first lane.
 func (l *layout) locate(h bloom.Hash) (page, x, step uint64) {
 	h1, step := h.Words()
 	page, x = bits.Mul64(h1, l.pages)
@@ -238,8 +236,8 @@ func (l *layout) locate(h bloom.Hash) (page, x, step uint64) {
 
 // next returns two of a key's positions in a page of lanes, and x for the next two.
 //
-// Each half of x makes a sequence of positions. Double hashing, which only adds a step, has too few
-// different sequences in a page: keys that share all positions would make false positives.
+// Each half of x makes a sequence of positions. Double hashing, which only adds a step, has too
+// few different sequences in a page: keys that share all positions would make false positives.
 func next(x, step, lanes uint64) (p, q uint32, nextX uint64) {
 	low, high := uint64(uint32(x)), x>>32
 	return uint32(low * lanes >> 32), uint32(high * lanes >> 32), x*multiplier + step
@@ -248,8 +246,8 @@ func next(x, step, lanes uint64) (p, q uint32, nextX uint64) {
 // lanesOf returns the lanes of a page.
 func (s *state) lanesOf(page uint64) []uint64 { return s.array[page*s.lanes:][:s.lanes] }
 
-// clear clears the bits that dead planes left in a locked page. Afterwards the page is clean up to
-// the last plane that can begin before another one dies.
+// clear clears the bits that dead planes left in a locked page. The page is then clean up to the
+// last plane that can begin before another one dies.
 func (s *state) clear(page uint64, live run) {
 	p := &s.table[page]
 	clean := p.clean.Load()
@@ -266,8 +264,8 @@ func (s *state) clear(page uint64, live run) {
 	}
 }
 
-// ready makes a locked page ready for a new key: it begins a plane if the newest one has ended, and
-// clears that plane in the page if necessary. It returns the live planes afterwards.
+// ready makes a locked page ready for a new key, and returns the live planes. It begins a plane if
+// the newest one has ended, and clears that plane in the page if necessary.
 func (s *state) ready(page uint64, live run, now int64) run {
 	p := &s.table[page]
 	if !s.ring.takes(live, now) {
@@ -285,8 +283,8 @@ func (s *state) ready(page uint64, live run, now int64) run {
 	return live
 }
 
-// count sets the number of pending keys of a locked page. If they are a feed, it counts them in the
-// ring.
+// count sets the number of pending keys of a locked page, or counts them in the ring if they are a
+// feed.
 func (s *state) count(p *page, pending uint64) {
 	if pending >= s.feed {
 		s.ring.add(pending)
@@ -295,8 +293,8 @@ func (s *state) count(p *page, pending uint64) {
 	bitwords.Store(&p.pending, pending)
 }
 
-// time returns the time. All planes that are due to die by then have died. A look-up is an
-// exception: it does not wait for another goroutine that lets them die.
+// time returns the time, by which all planes that were due have died, unless a look-up finds
+// another goroutine letting them die.
 func (s *state) time(lookUp bool) int64 {
 	now := s.ring.reading.Load()
 	if !s.ring.current(now) {
@@ -306,7 +304,7 @@ func (s *state) time(lookUp bool) int64 {
 }
 
 // tend reads the time and lets the planes die that are due. A look-up does not wait for the lock,
-// because the holder of the lock does the same.
+// because its holder does the same.
 func (s *state) tend(lookUp bool) int64 {
 	r := &s.ring
 	now := r.now()
@@ -319,9 +317,9 @@ func (s *state) tend(lookUp bool) int64 {
 		return now
 	}
 	defer r.Unlock()
-	// Another goroutine may have let the planes die meanwhile. Then nothing is left to do, unless
-	// that goroutine has read a later time. A second reading, under the lock, is earlier only if
-	// the clock has stepped back.
+	// If another goroutine has let the planes die meanwhile, nothing is left to do, unless it has
+	// read a later time. A second reading, under the lock, is earlier only if the clock has
+	// stepped back.
 	if !r.current(now) {
 		now = r.age()
 	}
@@ -330,8 +328,8 @@ func (s *state) tend(lookUp bool) int64 {
 
 // Add adds key unless it is remembered, and reports whether it was new. True means that it was
 // certainly not added within Reach. False means that it is probably remembered; with Renew it is
-// remembered from now on. Of several goroutines that add a new key at once, at most one gets true.
-// Add does not retain key.
+// remembered from now on. Of several goroutines that add a new key concurrently, at most one gets
+// true. Add does not retain key.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
 // AddString is Add of key's bytes, without copying them.
@@ -358,7 +356,7 @@ func (s *state) add(h bloom.Hash, now int64) bool {
 	k, width, x := s.k, uint64(len(lanes)), start
 	p.Lock()
 	live := s.ring.planes()
-	// Planes with numbers above clean hold no keys in the page. The loop has no early exit, because
+	// Planes numbered above clean hold no keys in the page. The loop has no early exit, because
 	// its misprediction would cost more than the remaining positions.
 	seen := live.upTo(p.clean.Load())
 	for i := k; i > 0; i -= 2 {
@@ -387,7 +385,7 @@ func (s *state) add(h bloom.Hash, now int64) bool {
 	return seen == 0
 }
 
-// Contains reports whether key is remembered. Contains does not renew key.
+// Contains reports whether key is remembered, and does not renew it.
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -409,8 +407,8 @@ func (s *state) contains(h bloom.Hash) bool {
 	seen := live.upTo(s.table[page].clean.Load())
 	lanes, width := s.lanesOf(page), s.lanes
 	for i := s.k; i > 0; i -= 2 {
-		// After half of the positions, most absent keys are known to be absent. A test after each
-		// pair would keep the processor from reading ahead.
+		// Half of the positions tell most absent keys. A test after each pair would keep the
+		// processor from reading ahead.
 		if 2*i <= s.k && seen == 0 {
 			return false
 		}
@@ -422,11 +420,10 @@ func (s *state) contains(h bloom.Hash) bool {
 }
 
 // Reach returns how far back all keys that were added are remembered now. It is Span unless more
-// than N keys came and keys were given up before their Span was over. Then Reach is the time since
-// the newest of these keys was added, or up to Span/Generations less. With Renew it can be still
-// less, because Reach does not know which of these keys were written again. After a crash, Reach
-// does not know of keys that were added after the last save. It is 0 if Span is 0, and for the zero
-// Filter.
+// than N keys came and some were given up before their Span was over. Then it is the time since
+// the newest of these was added, or up to Span/Generations less. With Renew it can be still less,
+// because Reach does not know which of these keys were written again. Reach does not know of keys
+// that a crash lost after the last save. It is 0 if Span is 0, and for the zero Filter.
 func (f *Filter) Reach() time.Duration {
 	if f.zero() {
 		return 0
@@ -434,18 +431,18 @@ func (f *Filter) Reach() time.Duration {
 	return f.ring.reach()
 }
 
-// Reset forgets all keys. A key that is being added at the same time may be remembered afterwards.
+// Reset forgets all keys. A key that is added concurrently may be remembered afterwards.
 func (f *Filter) Reset() {
 	if !f.zero() {
 		f.ring.reset()
 	}
 }
 
-// Stats returns the figures of f. A window consists of 64 Bloom filters of K hashes each, for keys
-// of different times. M, OnesCount and FillRatio cover all of them. FPR is the probability that a
-// key which is not remembered is reported as present now. ApproxCount estimates how many keys are
-// remembered. With Renew a key counts once for each time that Add wrote it. If N is 190,000 or
-// more, Stats may read a sample and estimate the rest, so that its time does not grow with N.
+// Stats returns the figures of f: 64 Bloom filters of K hashes each, for keys of different times.
+// M, OnesCount and FillRatio cover all of them. FPR is the probability that a key which is not
+// remembered is reported as present now. ApproxCount estimates how many keys are remembered; with
+// Renew a key counts once for each time that Add wrote it. If N is 190,000 or more, Stats may read
+// a sample and estimate the rest, so that its time does not grow with N.
 func (f *Filter) Stats() bloom.Stats {
 	if f.zero() {
 		return bloom.Stats{}
