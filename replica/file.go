@@ -10,10 +10,10 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// FileSource loads the whole file at Path whenever it has been replaced. bloom.Filter.SaveFile
-// replaces files atomically. A version is made of the file's time, size and last bytes, which
-// contain a checksum if SaveFile wrote the file. If the context ends during a load, the load
-// continues. Many goroutines may use a FileSource at once.
+// FileSource loads the whole file at Path whenever it has been replaced, as bloom.Filter.SaveFile
+// does atomically. A version is the file's time, size and last bytes, which contain a checksum if
+// SaveFile wrote the file. A load continues if the context ends. Many goroutines may use a
+// FileSource concurrently.
 type FileSource struct {
 	_ struct{}
 
@@ -30,8 +30,8 @@ func (s *FileSource) Fetch(ctx context.Context, have string) (Update, error) {
 
 // fetch is Fetch with load in place of bloom.LoadFile. In a test, load also replaces the file.
 func (s *FileSource) fetch(have string, load func(string) (*bloom.Filter, error)) (Update, error) {
-	// Read the version before the file. If the file is replaced in between, the version is too old,
-	// and the next fetch loads the file again.
+	// The version is read before the file: if the file is replaced in between, the version is too
+	// old, and the next fetch loads the file again.
 	version, err := s.version()
 	if err != nil {
 		return Update{}, fmt.Errorf("replica: %w", err)

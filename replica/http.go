@@ -24,21 +24,21 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/publish"
 )
 
-// HTTPSource gets a filter from URL. The server is a [Publisher], or any server of a file in
-// Guava's binary form. The file may end with the trailer that bloom.Filter.SaveFile adds.
+// HTTPSource gets a filter from URL, from a [Publisher] or any server of a file in Guava's binary
+// form, with or without the trailer of bloom.Filter.SaveFile.
 //
-// A Publisher sends a patch. Any other server sends the whole filter whenever its ETag has changed.
-// The source's versions are the ETags without their quotes, and without what a proxy appends that
-// compresses, such as "-gzip". If the server sends no ETag, or one longer than 1,024 bytes, every
-// refresh loads the whole filter, and Version is "". A CDN keeps a copy for some time: a replica
-// behind a CDN is late by that time, too, and may be led back to an older version; see [Status].
+// A Publisher sends a patch, any other server the whole filter whenever its ETag has changed. The
+// source's versions are the ETags without their quotes, and without what a compressing proxy
+// appends, such as "-gzip". If the server sends no ETag, or one longer than 1,024 bytes, every
+// refresh loads the whole filter, and Version is "". A replica behind a CDN is late by the time
+// for which it keeps a copy, and may be led back to an older version; see [Status].
 //
 // The request that follows a failed transfer, or three failed requests, asks for the whole filter,
-// without compression. A transfer also fails if a filter of more than a megabyte is more than a
-// hundred times as long as its gzip. Nearly empty filters are.
+// without compression. A filter of more than a megabyte that is more than a hundred times as long
+// as its gzip, because it is nearly empty, is a failed transfer.
 //
-// Set the fields before the first use. Many goroutines may use an HTTPSource at once. An HTTPSource
-// must not be copied.
+// Set the fields before the first use. Many goroutines may use an HTTPSource concurrently. An
+// HTTPSource must not be copied.
 type HTTPSource struct {
 	_ nocopy.Locker
 
@@ -46,8 +46,8 @@ type HTTPSource struct {
 	URL string
 	// Client makes the requests. Its Transport may add headers that the server needs, such as
 	// Authorization; see the example, which keeps them from servers that a redirect names. If
-	// Client is nil, a request may take five minutes. Otherwise give Client a Timeout, or the
-	// context of each refresh a deadline. Without both, a server that stops answering stops the
+	// Client is nil, requests time out after five minutes. Otherwise give Client a Timeout, or the
+	// context of each refresh a deadline: without both, a server that stops answering stops the
 	// replica.
 	Client *http.Client
 	// Limit is the size in bytes of the largest filter that the source accepts. 0 means 1 GiB,
@@ -61,9 +61,9 @@ type HTTPSource struct {
 
 var defaultClient = &http.Client{Timeout: 5 * time.Minute}
 
-// After plainAfter failed requests in a row, the next request asks for the whole filter without
-// compression, and so does every second request after that. A transfer that began and failed counts
-// as plainAfter failed requests: if a cache has damaged bytes, the same request would fail again.
+// After plainAfter failed requests in a row, the next request, and every second one after that,
+// asks for the whole filter without compression. A transfer that began and failed counts as
+// plainAfter failed requests: if a cache has damaged bytes, the same request would fail again.
 const plainAfter = 3
 
 // known is the last version that was fetched, its ETag, and the length of its filter.
@@ -72,8 +72,7 @@ type known struct {
 	size          int64
 }
 
-// tags returns the value of If-None-Match for the version. A server may not know the tag that a
-// proxy made of its own.
+// tags returns the value of If-None-Match for the version, with and without what a proxy appended.
 func (k known) tags() string {
 	if httphead.Opaque(k.etag) == k.version {
 		return k.etag
@@ -185,8 +184,7 @@ func versionOf(etag string) string { return httphead.Bare(httphead.Opaque(etag))
 // its head and its Info.
 const maxPatch = 64 << 10
 
-// codings returns an error unless resp has one of the content codings that are wanted. "" stands
-// for none.
+// codings returns an error unless resp has one of the wanted content codings; "" stands for none.
 func codings(resp *http.Response, wanted ...string) (coding string, err error) {
 	lines := resp.Header.Values("Content-Encoding")
 	coding = strings.Join(httphead.Codings(lines), ", ")
@@ -196,8 +194,8 @@ func codings(resp *http.Response, wanted ...string) (coding string, err error) {
 	return coding, nil
 }
 
-// readPatch reads what the server says is a patch. It returns an error if the body has a content
-// coding, since a Publisher packs no patches, or is longer than limit bytes.
+// readPatch reads a patch. It returns an error if the body has a content coding, since a Publisher
+// packs no patches, or more than limit bytes.
 func readPatch(resp *http.Response, limit int64) ([]byte, error) {
 	if _, err := codings(resp, ""); err != nil {
 		return nil, err
@@ -227,7 +225,7 @@ func readFilter(resp *http.Response, limit int64) (*bloom.Filter, error) {
 	if coding == "" {
 		return decode(resp.Body, limit, limit, false)
 	}
-	// What is packed is read first, so that what a filter may take is known before it takes memory.
+	// The packed bytes are read first, so that their number bounds the filter's memory.
 	packed, err := readAll(resp.Body, limit+maxPatch)
 	if err != nil {
 		return nil, err
@@ -239,8 +237,8 @@ func readFilter(resp *http.Response, limit int64) (*bloom.Filter, error) {
 	return decode(body, limit, form.MaxUnzipped(len(packed)), true)
 }
 
-// decode reads a filter of at most limit bytes from body. If packed, it has at most room bytes, and
-// memory for all of them is taken at once. Otherwise the memory grows as bytes arrive.
+// decode reads a filter of at most limit bytes from body. If packed, it has at most room bytes,
+// and all memory is allocated in one piece. Otherwise the memory grows as bytes arrive.
 func decode(body io.Reader, limit, room int64, packed bool) (*bloom.Filter, error) {
 	if packed {
 		body = &form.FileReader{File: body, Left: math.MaxInt64}

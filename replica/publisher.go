@@ -13,28 +13,25 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/publish"
 )
 
-// Publisher serves versions of a filter. It is a [Source] for replicas in the same process. For
-// other replicas it is an http.Handler, from which an [HTTPSource] fetches. A Publisher has no keys
-// of its own. Each [Publisher.Publish] takes a snapshot of the filter to which the program adds.
-// Many goroutines may use a Publisher concurrently. Make it with [NewPublisher]: the zero Publisher
-// panics.
+// Publisher serves versions of a filter: to replicas in the same process as a [Source], and to the
+// [HTTPSource] of others as an http.Handler. It has no keys of its own; each [Publisher.Publish]
+// takes a snapshot of the filter to which the program adds. Many goroutines may use a Publisher
+// concurrently. Make it with [NewPublisher]: the zero Publisher panics.
 //
-// A Publisher keeps patches for up to 16 past versions; see [bloom.Diff]. If a replica has one of
-// these versions, it gets the bits that changed since then. Other replicas get the whole filter.
-// The patch for a version is made when the first replica asks for it, and all replicas share it. If
-// the patches need more memory than a filter, or a replica is so far behind that making its patch
-// costs more than sending the whole filter, it gets the whole filter.
+// A Publisher keeps patches for up to 16 past versions; see [bloom.Diff]. A replica with one of
+// these versions gets the bits that changed since then. The patch for a version is made when the
+// first replica asks for it, and all share it. Other replicas get the whole filter, as does one
+// for which patches would need more memory than a filter, or cost more time.
 //
-// As a handler, a Publisher answers GET and HEAD of any path. docs/format.md describes the
-// protocol. A slow client keeps no old version in memory. Each client takes up to 64 KiB while it
-// is served; larger patches that are being sent take together at most the memory of a filter.
+// As a handler, a Publisher answers GET and HEAD of any path, by the protocol of docs/format.md. A
+// slow client keeps no old version in memory. Each client needs up to 64 KiB while it is served;
+// larger patches that are being sent need together at most the memory of a filter.
 //
-// A new Publisher gives its versions new names. So after a restart every replica loads the whole
-// filter once. To survive a crash, add, save, and then publish; see the example. If you publish
-// first, a crash can make replicas lose keys.
+// A new Publisher gives its versions new names, so after a restart every replica loads the whole
+// filter once. To lose no key in a crash, add, save, and then publish; see the example.
 //
-// A Publisher keeps a copy of the filter, and the patches. While Publish runs, it also needs memory
-// for a snapshot and for a copy of that.
+// A Publisher keeps a copy of the filter, and the patches. While Publish runs, it also needs
+// memory for a snapshot and for a copy of that.
 type Publisher struct {
 	_        nocopy.Locker
 	snapshot func() *bloom.Filter
@@ -43,13 +40,13 @@ type Publisher struct {
 	versions *publish.Publisher
 }
 
-// NewPublisher returns a Publisher and publishes a first version. snapshot returns the filter to
-// publish. It can be the method Snapshot of a [bloom.SyncFilter], of a counting.Filter, or of a
-// [Replica] that has loaded. Publish calls snapshot from one goroutine at a time. The Publisher
-// does not retain or change the filter.
+// NewPublisher returns a Publisher that has published a first version. snapshot returns the filter
+// to publish, for example the method Snapshot of a [bloom.SyncFilter] or of a [Replica] that has
+// loaded, or Bloom of a counting.Filter. Publish calls snapshot from one goroutine at a time. The
+// Publisher does not retain or change the filter.
 //
 // NewPublisher and Publish panic if snapshot returns nil or the zero Filter, or one with an Info
-// that no file can have.
+// that is out of range.
 func NewPublisher(snapshot func() *bloom.Filter) *Publisher {
 	if snapshot == nil {
 		panic("replica: NewPublisher without a snapshot")
@@ -61,7 +58,7 @@ func NewPublisher(snapshot func() *bloom.Filter) *Publisher {
 
 // Publish takes a snapshot and returns the name of its version. The name is new if the snapshot
 // differs from the last version in its bits, its size or its Info. The version has every key whose
-// Add had returned before the call. Publish reads the whole filter. It does not block clients.
+// Add had returned before the call. Publish reads the whole filter, and does not block clients.
 func (p *Publisher) Publish() (version string) {
 	p.made()
 	p.mu.Lock()

@@ -1,42 +1,37 @@
 // Package replica keeps copies of one Bloom filter on many machines.
 //
 // A [Replica] answers from its own machine's memory, without locks, and polls a [Source] for what
-// is new. It contains every key of the version that it has, and trails the source by up to the
-// polling interval. Only while a patch is applied, a key that the patch removes may be absent
-// already. While the source fails, a Replica keeps its last copy. [Replica.Status] tells how old
-// the copy is. Before the first load, a Replica reports every key as present, so that no key is
-// turned away in error.
+// is new. It contains every key of its version, and trails the source by up to the polling
+// interval; only while a patch is applied, a key that the patch removes may be absent already.
+// While the source fails, a Replica keeps its last copy; [Replica.Status] tells how old that is.
+// Before the first load, a Replica reports every key as present, so that no key is turned away in
+// error.
 //
-// The caller supplies the source and the interval. Some sources send only what
-// is new. Others send the whole filter whenever it has changed:
+// The caller supplies the source and the interval. These are the sources:
 //
-//   - A [Publisher] sends the bits that changed since the replica's version. Replicas in
-//     its own process fetch from it directly, and other replicas through [HTTPSource]. A
-//     replica that is far behind gets the whole filter.
-//   - A filter in Redis is a source, too: see Source in package bloomredis. It
-//     sends the keys that were added.
-//   - A [FileSource], and an [HTTPSource] of a file server, a CDN or an object store,
-//     send the whole filter.
+//   - A [Publisher] sends the bits that changed since the replica's version, or the whole filter to
+//     a replica that is far behind. Replicas in its own process fetch from it directly, and others
+//     through [HTTPSource].
+//   - A filter in Redis sends the keys that were added; see Source in package bloomredis.
+//   - A [FileSource], and an [HTTPSource] of a file server, a CDN or an object store, send the whole
+//     filter whenever it has changed.
 //
-// The price is memory and traffic. Every machine holds the filter, which takes 1.2 MB for a
-// million keys at 1 %. While a new filter arrives, it holds two. Over HTTP the memory grows as
-// bytes arrive, so the machine can hold up to three for a moment. A refresh without news is one
-// request. A patch takes about two bytes for each bit that changed: a hundred
-// new keys take less than 2 KB for that filter.
+// The price is memory and traffic. Every machine holds the filter, which is 1.2 MB for a million
+// keys at 1 %, two while a new filter arrives, and for a moment up to three over HTTP, where
+// memory grows as bytes arrive. A refresh without news is one request. A patch has about two bytes
+// for each bit that changed: for a hundred new keys of that filter, less than 2 KB.
 //
-// On the publishing machine the program adds to a [bloom.SyncFilter], or to a
-// counting.Filter if keys are also removed, and passes its Bloom to [NewPublisher]. For keys
-// that must survive a crash, such as revoked tokens, the order is: add, save, publish.
+// On the publishing machine the program adds to a [bloom.SyncFilter], or to a counting.Filter if
+// keys are also removed, and passes its Bloom to [NewPublisher]. For keys that must survive a
+// crash, such as revoked tokens, the order is: add, save, publish.
 //
 // A filter does not grow. If it gets more keys than it was made for, make a new filter from the
-// store of all keys, and let the snapshot function return that. Replicas then load the whole new
-// filter, whatever its size. While the new filter is made, the program may still get keys. Put such
-// a key into the store, and then add it to both filters: the list of the store's keys may lack it.
-// Package guard does all this for the filter of one process. A Guard has Rebuild, because it reads
-// all keys of a store. A Replica has [Replica.Refresh], because it copies what a source has.
+// store of all keys, and let the snapshot function return that; replicas load it whole, whatever
+// its size. Meanwhile put each new key into the store and then into both filters, because the list
+// of the store's keys may lack it. Package guard does all this for the filter of one process.
 //
-// If every answer must include the newest keys, take a bloomredis.Filter, which asks Redis
-// each time. Processes of one machine can share the memory of one file; see bloom.OpenFile.
+// If every answer must include the newest keys, use a bloomredis.Filter, which asks Redis each
+// time. Processes of one machine can share the memory of one file; see bloom.OpenFile.
 package replica
 
 import (
@@ -59,23 +54,21 @@ import (
 
 // Source provides the filter of a Replica.
 type Source interface {
-	// Fetch returns what is new since version have, which an earlier Fetch
-	// returned. If have is "", the caller needs a full filter. If the source does not know
-	// that version, or does not know what is new since then, it returns a full
-	// filter, too. After an error that wraps bloom.ErrMismatch, and after a patch that
-	// cannot be applied, a Replica asks for a full filter at once. After any other error, it
-	// asks with the same have again. If fetching a patch failed and would fail again, the
-	// next Fetch must return a full filter.
+	// Fetch returns what is new since version have, which an earlier Fetch returned. It returns a
+	// full filter if have is "", or if the source does not know that version or what is new since
+	// then. After an error that wraps bloom.ErrMismatch, and after a patch that cannot be applied,
+	// a Replica immediately asks for a full filter. After any other error, it asks with the same
+	// have again: if fetching a patch would fail again, the next Fetch must return a full filter.
 	Fetch(ctx context.Context, have string) (Update, error)
 }
 
-// Update is the answer of a Source. It has one of Full, Added and Patch, or none of them if
-// nothing is new.
+// Update is the answer of a Source. It has one of Full, Added and Patch, or none if nothing is
+// new.
 type Update struct {
 	_ struct{}
 
-	// Version names the version that the caller has after the update. Only the source knows what
-	// the name means. It is "" if the source has no names for versions.
+	// Version names the version that the caller has after the update, in the source's own terms.
+	// It is "" if the source does not name versions.
 	Version string
 	// Full replaces the caller's filter. The caller may keep it and write to it.
 	Full *bloom.Filter
@@ -88,38 +81,34 @@ type Update struct {
 	_ struct{}
 }
 
-// Config configures a Replica. Its zero value is usable. Its Interval is not like Every of package
-// guard. Interval is the time between two requests, which cost little. Every is the time between
-// two readings of a whole store, and 0 there means one reading.
+// Config configures a Replica. Its zero value is usable.
 type Config struct {
 	_ struct{}
 
-	// Interval is the mean time from the end of one refresh in Run to the start
-	// of the next. Each wait is up to a tenth longer or shorter, so that many
-	// replicas spread out. 0 and less mean 10 seconds.
+	// Interval is the mean time from the end of one refresh in Run to the start of the next. Each
+	// wait is up to a tenth longer or shorter, so that many replicas spread out. 0 and less mean
+	// 10 seconds.
 	Interval time.Duration
-	// FullEvery is the largest age of the last full filter. After that time a
-	// refresh asks for another full filter and not for what is new. This picks up a
-	// source that was rebuilt without its old keys, and it repairs a copy that
+	// FullEvery is the largest age of the last full filter, after which a refresh asks for another
+	// one. This picks up a source that was rebuilt without its old keys, and repairs a copy that
 	// went wrong. 0 means never.
 	FullEvery time.Duration
 	// OnError, if not nil, is called with every error of Refresh, whether Run or other code called
-	// Refresh. A patch that does not fit is such an error, even if a full filter replaces it at
-	// once. OnError is also told of a refresh that succeeded, and led back to an older version or
-	// loaded the same filter for the third time in a row; see Back and Again of [Status]. Errors do
-	// not count if the context of the refresh has ended. OnError may call the Replica's methods.
-	// Calls of OnError do not overlap: an error that occurs during a call is only returned by
-	// Refresh.
+	// it, unless the refresh's context has ended. A patch that does not fit is such an error, even
+	// if a full filter replaces it immediately. OnError is also told of a refresh that succeeded
+	// but led back to an older version, or loaded the same filter for the third time in a row; see
+	// Back and Again of [Status]. OnError may call the Replica's methods. Its calls do not
+	// overlap: an error that occurs during a call is only returned by Refresh.
 	//
-	// If OnError is nil, the first error of a Replica that has loaded nothing yet goes
-	// to the default logger of package slog: such a Replica reports every key as present.
+	// If OnError is nil, the first error of a Replica that has loaded nothing yet goes to the
+	// default logger of package slog: such a Replica reports every key as present.
 	OnError func(error)
 
 	_ struct{}
 }
 
-// Replica is a copy of a Source's filter. Make it with New. Many goroutines may use a Replica at
-// once. Look-ups take no lock and allocate nothing.
+// Replica is a copy of a Source's filter. Make it with New. Many goroutines may use a Replica
+// concurrently. Look-ups take no lock and allocate nothing.
 type Replica struct {
 	src  Source
 	cfg  Config
@@ -141,22 +130,19 @@ type Replica struct {
 // hadVersions is the number of past versions that a Replica remembers by name.
 const hadVersions = 64
 
-// state is a filter and its version. A patch changes the filter, and the result is a new state
-// with the same filter.
+// state is a filter and its version. A patch makes a new state with the same filter.
 type state struct {
 	filter  *bloom.SyncFilter
 	size    int64 // bytes of the binary form
 	version string
 }
 
-// nothing is what state returns before the first load. Look-ups and Snapshot do not use it: they
-// look at Replica.copy.
+// nothing is the state before the first load. Look-ups and Snapshot look at Replica.copy instead.
 var nothing = &state{filter: new(bloom.SyncFilter)}
 
 func (r *Replica) state() *state { return cmp.Or(r.copy.Load(), nothing) }
 
-// New returns a Replica of src that has not loaded anything yet; see Run. It panics if
-// src is nil.
+// New returns a Replica of src that has loaded nothing; see Run. It panics if src is nil.
 func New(src Source, c Config) *Replica {
 	if src == nil {
 		panic("replica: New without a Source")
@@ -167,8 +153,8 @@ func New(src Source, c Config) *Replica {
 	return &Replica{src: src, cfg: c, busy: make(chan struct{}, 1)}
 }
 
-// Run refreshes at once and then at every Interval, until ctx ends. It returns ctx's error. Errors
-// of refreshes go to OnError.
+// Run refreshes immediately and then at every Interval, until ctx ends, and returns ctx's error.
+// Errors of refreshes go to OnError.
 func (r *Replica) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -183,8 +169,8 @@ func (r *Replica) Run(ctx context.Context) error {
 	}
 }
 
-// Refresh fetches what is new and applies it. On error the replica does not change. Refreshes run
-// one at a time: a second one waits until the first has ended, or until ctx ends.
+// Refresh fetches what is new and applies it. On error the copy does not change. Refreshes run one
+// at a time: a second one waits until the first has ended, or until ctx ends.
 func (r *Replica) Refresh(ctx context.Context) error {
 	if r.src == nil {
 		panic("replica: Refresh of a zero Replica: make it with New")
@@ -204,8 +190,8 @@ func (r *Replica) Refresh(ctx context.Context) error {
 	return err
 }
 
-// refresh is Refresh for a caller that has put the token into busy. It takes the token out. told
-// has what OnError is to be told besides err.
+// refresh is Refresh for a caller that has put the token into busy, which it takes out. told is
+// for OnError, besides err.
 func (r *Replica) refresh(ctx context.Context) (told []error, err error) {
 	defer func() { <-r.busy }()
 	started := time.Now()
@@ -228,8 +214,8 @@ func (r *Replica) refresh(ctx context.Context) (told []error, err error) {
 	return told, err
 }
 
-// report calls OnError unless a call of OnError is running. Otherwise an OnError that refreshes
-// would call itself for as long as the source is down.
+// report calls OnError unless a call of it is running: an OnError that refreshes would otherwise
+// call itself for as long as the source is down.
 func (r *Replica) report(err error) {
 	switch {
 	case r.cfg.OnError == nil:
@@ -245,8 +231,8 @@ func (r *Replica) report(err error) {
 	}
 }
 
-// fetch fetches what is new since have, and applies it. It appends to told what OnError is to be
-// told of a success.
+// fetch fetches what is new since have, and applies it. It appends to told what OnError is told of
+// a success.
 func (r *Replica) fetch(ctx context.Context, have string, told *[]error) error {
 	started := time.Now()
 	u, err := r.src.Fetch(ctx, have)
@@ -286,8 +272,8 @@ func (r *Replica) fetch(ctx context.Context, have string, told *[]error) error {
 	return nil
 }
 
-// countAgain counts full if it is the filter of cur, which the Replica has not asked for. It
-// returns an error if this is the third such filter in a row.
+// countAgain counts full if it is the filter of cur and was not asked for. It returns an error if
+// this is the third such filter in a row.
 func (r *Replica) countAgain(cur *state, full *bloom.Filter, asked bool) error {
 	same := cur != nil && !asked && cur.holds(full)
 	if !same {
@@ -340,10 +326,10 @@ type unfitError struct{ error }
 
 func (e unfitError) Unwrap() error { return e.error }
 
-// Contains reports whether key may be in the filter. False is certain for the source's filter as of
-// Version, or, while a patch is applied, as of the next version. Before the first load, Contains
-// returns true for every key. It is for keys that were hashed with [bloom.Sum]: look at the Hash of
-// [Replica.Info] first.
+// Contains reports whether key may be in the filter. False is certain for the source's filter as
+// of Version, or, while a patch is applied, as of the next version. Before the first load,
+// Contains returns true for every key. It is for keys that were hashed with [bloom.Sum]: look at
+// the Hash of [Replica.Info] first.
 func (r *Replica) Contains(key []byte) bool { return r.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -368,15 +354,15 @@ func (r *Replica) ContainsBatch(found []bool, hs []bloom.Hash) {
 	}
 }
 
-// Version returns the version of the source that the replica has. It is ""
-// until the first load, and if the source cannot name its versions.
+// Version returns the replica's version of the source. It is "" until the first load, and if the
+// source does not name versions.
 func (r *Replica) Version() string { return r.state().version }
 
-// Info returns the Info of the source's filter. It tells, for example, how keys are hashed. It is
-// zero until the first load, and if the source sends none.
+// Info returns the Info of the source's filter. It is zero until the first load, and if the source
+// sends none.
 func (r *Replica) Info() bloom.Info { return r.state().filter.Info() }
 
-// String describes r by the version that it has, without its keys.
+// String describes r by its version, without its keys.
 func (r *Replica) String() string {
 	if cur := r.copy.Load(); cur != nil {
 		return fmt.Sprintf("replica.Replica(version %q, %d bytes)", cur.version, cur.size)
@@ -387,8 +373,7 @@ func (r *Replica) String() string {
 // LogValue returns what String returns; see [bloom.Filter.LogValue].
 func (r *Replica) LogValue() slog.Value { return slog.StringValue(r.String()) }
 
-// Status describes the copy of a Replica, and the last refresh. A guard.Guard has Loaded instead,
-// because it has no versions.
+// Status describes the copy of a Replica, and the last refresh.
 type Status struct {
 	_ struct{}
 
@@ -397,14 +382,14 @@ type Status struct {
 	// SizeBytes is the length of the filter's binary form, and 0 until the first
 	// load.
 	SizeBytes int64
-	// Refreshed is the time at which the last successful refresh began. The copy has all keys that
-	// the source had then, so time.Since(Refreshed) is the copy's age. It is the zero
-	// Time until the first load.
+	// Refreshed is the time at which the last successful refresh began, or the zero Time until the
+	// first load. The copy has all keys that the source had then, so time.Since(Refreshed) is its
+	// age.
 	Refreshed time.Time
 	// Err is the error of the last refresh, and nil if it succeeded.
 	Err error
-	// Again counts the refreshes that loaded the whole filter, which the Replica had already and
-	// had not asked for. If it grows at each refresh, the server sends no ETag, or something on the
+	// Again counts the refreshes that loaded the whole filter although the Replica had it and had
+	// not asked for it. If it grows at each refresh, the server sends no ETag, or something on the
 	// way changes it.
 	Again uint64
 	// Back counts the refreshes that led back to one of the last 64 versions, as an old copy in a
@@ -414,7 +399,7 @@ type Status struct {
 	_ struct{}
 }
 
-// Status returns the status of the replica. It does not wait for a refresh that is running.
+// Status returns the status of the replica. It does not wait for a refresh.
 func (r *Replica) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// split calls yield with each element of a list, without the spaces around it. Commas in quotes
-// separate nothing. Empty elements are left out.
+// split calls yield with each element of a list that is not empty, without the spaces around it.
+// Commas in quotes separate nothing.
 func split(lines []string, yield func(element string)) {
 	for _, line := range lines {
 		quoted := false
@@ -33,8 +33,8 @@ func split(lines []string, yield func(element string)) {
 
 func trim(s string) string { return strings.Trim(s, " \t") }
 
-// coding returns the name of a content coding in lower case. The names x-gzip and x-compress are
-// gzip's and compress's old ones (section 8.4.1).
+// coding returns the name of a content coding in lower case, and gzip and compress for their old
+// names x-gzip and x-compress (section 8.4.1).
 func coding(name string) string {
 	name = strings.ToLower(name)
 	if name == "x-gzip" || name == "x-compress" {
@@ -44,7 +44,7 @@ func coding(name string) string {
 }
 
 // Codings returns the content codings of a body, in the order in which they were applied, from
-// Content-Encoding. It leaves out identity.
+// Content-Encoding, without identity.
 func Codings(lines []string) (codings []string) {
 	split(lines, func(element string) {
 		if name := coding(element); name != "identity" {
@@ -54,8 +54,8 @@ func Codings(lines []string) (codings []string) {
 	return codings
 }
 
-// Prefers reports whether a body with the content coding of that name is acceptable, and as welcome
-// as one without a coding, by Accept-Encoding.
+// Prefers reports whether Accept-Encoding accepts the content coding name, with no less weight than
+// no coding.
 func Prefers(lines []string, name string) bool {
 	all := weights(lines)
 	others, hasOthers := all["*"]
@@ -67,12 +67,12 @@ func Prefers(lines []string, name string) bool {
 	return weight > 0 && (!named || weight >= plain)
 }
 
-// Lists reports whether a list with weights, such as A-IM, has name with a weight above 0. Letters
-// in names have no case.
+// Lists reports whether a list with weights, such as A-IM, has name, in lower case, with a weight
+// above 0. The list may have capitals.
 func Lists(lines []string, name string) bool { return weights(lines)[name] > 0 }
 
-// weights returns the weight of each coding in a list, in thousandths (section 12.4.2). If a coding
-// is named twice, the least weight counts.
+// weights returns the weight of each coding in a list, in thousandths (section 12.4.2), or the
+// least one if a coding is named twice.
 func weights(lines []string) map[string]int {
 	all := map[string]int{}
 	split(lines, func(element string) {
@@ -87,9 +87,8 @@ func weights(lines []string) map[string]int {
 	return all
 }
 
-// weight returns the weight among the parameters of an element. It is 1,000 if there is none, and 0
-// if there is one that is no number of section 12.4.2: a coding that is sent against the client's
-// will is worse than none.
+// weight returns the weight among the parameters of an element: 1,000 if there is none, and 0 if
+// it is not one of section 12.4.2, because a coding against the client's will is worse than none.
 func weight(params string) int {
 	for param := range strings.SplitSeq(params, ";") {
 		name, value, _ := strings.Cut(param, "=")
@@ -117,8 +116,7 @@ func isWeight(s string) bool {
 	return false
 }
 
-// Opaque returns the opaque part of an entity tag, without W/ and quotes (section 8.8.3). A tag
-// without quotes is its own opaque part.
+// Opaque returns the opaque part of an entity tag, without W/ and quotes (section 8.8.3).
 func Opaque(tag string) string {
 	tag = strings.TrimPrefix(trim(tag), "W/")
 	if len(tag) >= 2 && tag[0] == '"' && tag[len(tag)-1] == '"' {
@@ -145,8 +143,8 @@ func ParseTags(lines []string) (t Tags) {
 	return t
 }
 
-// Match reports whether the field names a version whose tag has this opaque part. The comparison is
-// the weak one (section 8.8.3.2).
+// Match reports whether the field names a version whose tag has this opaque part, by weak
+// comparison (section 8.8.3.2).
 func (t Tags) Match(opaque string) bool { return t.Any || t.Find(opaque) }
 
 // Find is Match without *.
@@ -156,8 +154,8 @@ func (t Tags) Find(opaque string) bool {
 	})
 }
 
-// Bare returns the opaque part of a tag without what proxies and servers append when they compress:
-// "-gzip" (Apache), "--gzip" (Jetty) or ";gzip", and the same of other codings.
+// Bare returns the opaque part of a tag without what proxies and servers append when they
+// compress: "-gzip" (Apache), "--gzip" (Jetty) or ";gzip", or the same of another coding.
 func Bare(opaque string) string {
 	for _, name := range []string{"gzip", "gz", "br", "zstd", "deflate"} {
 		if cut, ok := strings.CutSuffix(opaque, name); ok {

@@ -20,15 +20,15 @@ const (
 	pieceWords = 8192
 )
 
-// body is the file form of a version. It is made in pieces while it is sent. Each piece is made
-// from the release that is current at that moment, so that a slow client keeps no older release in
-// memory: with one client at each publication, they would keep as many filters as are published
-// during the slowest download. The bits that have changed since the version are changed back.
+// body is the file form of a version, made in pieces while it is sent. Each piece is made from the
+// release that is current at that moment, and the bits that have changed since the version are
+// changed back. If slow clients kept old releases in memory, there could be as many filters as are
+// published during the slowest download.
 //
 // If the current release no longer has the patches since the version, the body of an exact
-// Publisher breaks off. Otherwise pieces have the bits of the current release. The client then gets
-// a mixture of two versions. The mixture still has every key that is in all versions since then. No
-// patch fits it, so its replica loads the whole filter again.
+// Publisher breaks off. Otherwise pieces have the bits of the current release, and the client gets
+// a mixture of two versions, which has every key that is in all versions since then. No patch fits
+// it, so its replica loads the whole filter again.
 type body struct {
 	publisher *Publisher
 	version   string
@@ -52,8 +52,8 @@ func (p *Publisher) bodyOf(r *release) *body {
 // errReplaced is the error of send if the version can no longer be sent.
 var errReplaced = errors.New("the filter was replaced by one that differs too much")
 
-// send writes the body. If gzipped, the header, each piece and the trailer are gzip members of
-// their own (RFC 1952, 2.2).
+// send writes the body. If gzipped, the header, each piece and the trailer are gzip members (RFC
+// 1952, 2.2).
 func (b *body) send(w io.Writer, gzipped bool) error {
 	header := b.header.Append(nil)
 	var sum form.Sum
@@ -79,8 +79,7 @@ func (b *body) send(w io.Writer, gzipped bool) error {
 	return err
 }
 
-// piece returns piece number i, which it writes to buf. If gzipped, it also returns the piece as a
-// gzip member.
+// piece returns piece number i, which it writes to buf, and if gzipped also as a gzip member.
 func (b *body) piece(buf []byte, i int, gzipped bool) (piece, packed []byte, err error) {
 	r := b.publisher.current.Load()
 	if r.header != b.header {
@@ -132,7 +131,6 @@ func (r *release) backTo(version string) *form.Merged {
 	return form.Merge(parse(r.past[i:]))
 }
 
-// packedIf returns data as a gzip member if gzipped, and as it is otherwise.
 func packedIf(gzipped bool, data []byte) []byte {
 	if gzipped {
 		return pack(data)
@@ -154,8 +152,8 @@ var packers = sync.Pool{New: func() any {
 	return bloom.Must(gzip.NewWriterLevel(nil, gzip.BestSpeed))
 }}
 
-// pack returns data as a gzip member. The member has at least a 90th of data's length, zeros in its
-// header if need be: clients refuse gzip that promises more than a hundred times what arrives.
+// pack returns data as a gzip member of at least a 90th of data's length, with zeros in its header
+// if need be: clients refuse gzip that promises more than a hundred times what arrives.
 func pack(data []byte) []byte {
 	w := packers.Get().(*gzip.Writer)
 	defer packers.Put(w)

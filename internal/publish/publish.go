@@ -1,5 +1,5 @@
-// Package publish serves the versions of a filter, and the patches between them. replica.Publisher
-// and the server of the bloom command are made of it.
+// Package publish serves the versions of a filter, and the patches between them, for
+// replica.Publisher and the server of the bloom command.
 package publish
 
 import (
@@ -19,20 +19,19 @@ import (
 )
 
 // A version is a filter with a name. A release is a version while it is the present one, or while
-// an answer that began then is made. A step is a patch from one version to the next. A past version
-// is as many steps behind as lead to the present one.
+// an answer that began then is made. A step is a patch from one version to the next. A past
+// version is as many steps behind as lead to the present one.
 
 const (
 	// History is the largest number of past versions for which there are patches.
 	History = 16
 
 	// smallPatch is the number of bytes that patches may have beyond half the size of the filter,
-	// so that a small filter has patches, too.
+	// for the sake of small filters.
 	smallPatch = 4096
 
-	// To make a patch of several steps takes some 20 ns for each bit, and to send the whole filter
-	// takes a nanosecond for some 50 bits. So a patch is cheap if it has at most one of cheapPart
-	// bits of the filter, or cheapBits.
+	// A patch of several steps costs about a thousand times as much for a bit as the whole filter.
+	// It is cheap if it has at most one of cheapPart bits of the filter, or cheapBits.
 	cheapPart = 2048
 	cheapBits = 1 << 16
 	// Publish makes patches that are not cheap if clients wanted them before, of at most one of
@@ -41,7 +40,7 @@ const (
 )
 
 // Publisher has the present version of a filter, and patches from past ones. Many goroutines may
-// use it concurrently. New makes one, which must Publish before anything else.
+// use it concurrently. The first call is Publish.
 type Publisher struct {
 	name  func(r *release, seq uint64) string // returns the name of a version
 	exact bool                                // no answer has other bits than its version
@@ -74,8 +73,8 @@ type step struct {
 	patch   *patch
 	stream  int    // length of the patch without its head and trailer
 	changed uint64 // number of bits that the patch changes
-	// since returns the patch that turns the version into the release. Its first call may make it.
-	// since is nil if that would take too much memory or time; see follow.
+	// since returns the patch that turns the version into the release, which the first call may
+	// make. It is nil if that would cost too much memory or time; see follow.
 	since func() *patch
 }
 
@@ -85,7 +84,8 @@ type patch struct {
 	clients int // if data is large, how many clients are being sent it
 }
 
-// New returns a Publisher without a version. No other Publisher has versions of the same names.
+// New returns a Publisher without a version, whose versions get names that no other Publisher
+// uses.
 func New() *Publisher {
 	random := rand.Text()
 	return &Publisher{name: func(_ *release, seq uint64) string {
@@ -93,9 +93,9 @@ func New() *Publisher {
 	}}
 }
 
-// NewExact returns a Publisher without a version, whose versions are named by their contents. So
-// several Publishers of one file, and one after a restart, have the same versions. Clients may rely
-// on the name: an answer of the whole filter that can no longer have its version's bits breaks off.
+// NewExact returns a Publisher without a version, whose versions are named by their contents:
+// several Publishers of one file, and one after a restart, have the same versions. An answer of
+// the whole filter that can no longer have its version's bits breaks off.
 func NewExact() *Publisher {
 	return &Publisher{exact: true, name: func(r *release, _ uint64) string { return r.digest() }}
 }
@@ -110,8 +110,8 @@ func (r *release) digest() string {
 }
 
 // Publish publishes f, and returns the name of its version. The name is new if f differs from the
-// present version in its bits, its size or its Info. If own, nobody may change f afterwards:
-// Publish keeps it. Otherwise Publish copies it.
+// present version in its bits, its size or its Info. If own, Publish keeps f, which nobody may
+// change afterwards. Otherwise it copies f.
 func (p *Publisher) Publish(f *bloom.Filter, own bool) (version string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,9 +138,9 @@ func (p *Publisher) Publish(f *bloom.Filter, own bool) (version string) {
 
 // follow gives r its past. last is the release before r, or nil.
 //
-// The steps that are kept have together at most about half as many bytes as the filter, and so have
-// the patches of several steps. Of these the cheap ones are made when the first client asks. Others
-// are made here, if clients were as far behind when last was the present version.
+// The steps that are kept have together at most about half as many bytes as the filter, and so
+// have the patches of several steps. The cheap ones of these are made when the first client asks,
+// others here, if clients were as far behind when last was the present version.
 func (r *release) follow(last *release) {
 	if last == nil || last.header != r.header {
 		return
@@ -219,8 +219,8 @@ func parse(steps []step) (patches []*form.Patch) {
 	return patches
 }
 
-// find returns a patch from one of the versions to r, and that version. It prefers the newest one.
-// The patch is nil if there is none.
+// find returns a patch from one of the versions to r, preferably the newest, and that version. The
+// patch is nil if there is none.
 func (r *release) find(versions httphead.Tags) (version string, d *patch) {
 	for i, s := range slices.Backward(r.past) {
 		if versions.Find(s.version) {
@@ -234,9 +234,8 @@ func (r *release) find(versions httphead.Tags) (version string, d *patch) {
 	return "", nil
 }
 
-// Since returns the present version. If have is the present one, patch and full are nil. If there
-// is a patch that turns have into it, Since returns that, which nobody may change. Otherwise it
-// returns a copy of the filter.
+// Since returns the present version. If have is that version, patch and full are nil. Otherwise it
+// returns a patch from have, which nobody may change, or if there is none a copy of the filter.
 func (p *Publisher) Since(have string) (version string, patch []byte, full *bloom.Filter) {
 	r := p.current.Load()
 	if have == r.version {
@@ -259,10 +258,9 @@ func (r *release) size() int64 {
 	return r.header.Size() + int64(form.TrailerSize(door.Fields(r.filter.Info())))
 }
 
-// hold reports whether another client may be sent d. The caller calls drop in the end if so.
-// Clients may keep small patches for as long as they like. Of the large ones, those that are being
-// sent have together at most as many bytes as the filter of r: other clients are sent the whole
-// filter, of which each takes a piece.
+// hold reports whether another client may be sent d. If so, the caller calls drop in the end.
+// Clients may keep small patches for as long as they like. Large ones that are being sent have
+// together at most as many bytes as the filter of r; other clients are sent the whole filter.
 func (p *Publisher) hold(r *release, d *patch) bool {
 	if len(d.data) <= pieceSize {
 		return true

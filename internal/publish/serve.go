@@ -11,8 +11,8 @@ import (
 const (
 	// DeltaIM is the instance manipulation (RFC 3229) of a patch; see docs/format.md.
 	DeltaIM = "bloom-delta1"
-	// Below the fill ratio sparse, gzip makes a whole filter shorter by a quarter or more: at 0.2,
-	// a bit carries 0.72 bits of information.
+	// Below the fill ratio sparse, gzip saves a quarter of a whole filter or more: at 0.2, a bit
+	// has 0.72 bits of information.
 	sparse = 0.2
 )
 
