@@ -81,7 +81,6 @@ func sumChunk(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int {
 	return sumKeys(dst, keys, count, size)
 }
 
-// tell tells the race detector what sumChunk reads and writes.
 func tell(dst *Hash, keys unsafe.Pointer, count int, size uintptr) {
 	bitwords.RaceWrite(unsafe.Pointer(dst), count*int(unsafe.Sizeof(*dst)))
 	bitwords.RaceRead(keys, count*int(size))

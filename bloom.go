@@ -322,7 +322,6 @@ func (f *Filter) Equal(g *Filter) bool {
 		slices.Equal(f.bits.words, g.bits.words)
 }
 
-// m returns the number of bits.
 func (f *filter) m() uint64 { return uint64(len(f.bits.words)) * 64 }
 
 // M returns the number of bits, a multiple of 64.

@@ -59,7 +59,6 @@ func (f *filter) SaveFile(path string) error {
 // length agree.
 func LoadFile(path string) (*Filter, error) { return storage.Load("bloom", path, load) }
 
-// load reads a whole file.
 func load(r *form.FileReader) (*Filter, error) {
 	h, array, info, err := guavaForm.ReadFile(r)
 	if err != nil {

@@ -74,12 +74,10 @@ type Info struct {
 	Meta string
 }
 
-// infoOf returns i as a public Info.
 func infoOf(i form.Info) Info {
 	return Info{N: i.N, P: i.P, Hash: i.Hash, Comment: i.Comment, Meta: i.Meta}
 }
 
-// fields returns i as a form.Info.
 func (i Info) fields() form.Info {
 	return form.Info{N: i.N, P: i.P, Hash: i.Hash, Comment: i.Comment, Meta: i.Meta}
 }
@@ -97,7 +95,6 @@ func (f *filter) Info() Info {
 // goroutines, also while others use the filter.
 func (f *filter) SetInfo(i Info) { f.info.Add(i.fields()) }
 
-// describe returns the text of String for the type with the given name.
 func describe(name string, m uint64, k int, s Strategy) string {
 	if m == 0 {
 		return name + "(zero)"

@@ -159,7 +159,6 @@ func (s *SyncFilter) ContainsHash(h Hash) bool {
 	return s.contains(h)
 }
 
-// contains implements ContainsHash in Go.
 func (s *SyncFilter) contains(h Hash) bool {
 	if s.strategy == Mitz32 {
 		return s.contains32(h)

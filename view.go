@@ -51,10 +51,8 @@ func layoutOf(h form.Header, info form.Info) layout {
 	return layout{uint64(h.Words), guava.Reciprocal(h.Words), h.K, Strategy(h.Strategy), info}
 }
 
-// m returns the number of bits.
 func (l *layout) m() uint64 { return 64 * l.words }
 
-// describe returns the String of the type with the given name.
 func (l *layout) describe(name string) string { return describe(name, l.m(), l.k, l.strategy) }
 
 // locate returns the place of the bit that x selects: the offset of its byte from the first word,

@@ -44,7 +44,6 @@ func (f *filter) UnmarshalBinary(data []byte) error {
 // early or yields no filter.
 func (f *filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, f, read) }
 
-// read reads what WriteTo writes.
 func read(r io.Reader) (filter, int64, error) {
 	b, info, n, err := splitblock.Read(r)
 	return filter{b, form.Keep(info)}, n, err

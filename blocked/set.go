@@ -47,7 +47,6 @@ func (f *filter) compatible(g *Filter) error {
 	return f.info.Join("blocked", g.info.Get())
 }
 
-// fits returns an error unless f has m bits and the given number of lines.
 func (f *filter) fits(m uint64, lines int) error {
 	switch {
 	case f.m() != m:
@@ -109,7 +108,6 @@ func (f *Filter) Equal(g *Filter) bool {
 	return f.b.Lines == g.b.Lines && slices.Equal(f.b.Words, g.b.Words)
 }
 
-// m returns the number of bits.
 func (f *filter) m() uint64 { return uint64(len(f.b.Words)) * 64 }
 
 // M returns the number of bits, a multiple of 256.

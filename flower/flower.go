@@ -100,7 +100,6 @@ func (c Config) words() (uint64, error) {
 	return (c.Slots + perWord - 1) / perWord, nil
 }
 
-// text names the fields of c.
 func (c Config) text() string {
 	return fmt.Sprintf("Slots = %d, Ways = %d, Bits = %d", c.Slots, c.Ways, c.Bits)
 }

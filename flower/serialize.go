@@ -59,7 +59,6 @@ func (f *Filter) UnmarshalBinary(data []byte) error {
 // early or yields no filter.
 func (f *Filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, &f.filter, read) }
 
-// read reads what WriteTo writes.
 func read(r io.Reader) (f filter, n int64, err error) {
 	params, words, info, n, err := form.Flower.Read(r, checkParams)
 	if err != nil {

@@ -238,7 +238,6 @@ func (f *BitsAndBlooms) WriteTo(w io.Writer) (int64, error) {
 	return form.WriteWords(w, f.head(), f.words, f.order)
 }
 
-// head returns the part of the binary form before the words.
 func (f *bitsAndBlooms) head() []byte {
 	head := form.AppendWords(nil, []uint64{f.m, uint64(f.k)}, form.BigEndian)
 	return f.appendLength(head)

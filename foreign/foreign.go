@@ -66,7 +66,6 @@ func newTable(words []uint64, bits, m, k uint64, size int64) (table, error) {
 	return table{words: words, m: m, reciprocal: math.MaxUint64 / m, k: int(k), size: size}, nil
 }
 
-// checkSizes returns an error unless a filter may have m bits, and k of them for a key.
 func checkSizes(m, k uint64) error {
 	switch {
 	case m < 1 || m > maxM:
@@ -77,10 +76,8 @@ func checkSizes(m, k uint64) error {
 	return nil
 }
 
-// wordsFor returns the number of words that hold the given number of bits.
 func wordsFor(bits uint64) uint64 { return bits/64 + (bits%64+63)/64 }
 
-// checkLength returns an error unless data has the given number of bytes.
 func checkLength(data []byte, want uint64) error {
 	have := uint64(len(data))
 	switch {
@@ -92,7 +89,6 @@ func checkLength(data []byte, want uint64) error {
 	return nil
 }
 
-// isZipped reports whether data begins like the output of gzip.
 func isZipped(data []byte) bool { return bytes.HasPrefix(data, []byte{0x1f, 0x8b}) }
 
 var errZipped = errors.New("it is compressed by gzip: undo that first")
@@ -162,7 +158,6 @@ func (t *table) Stats() bloom.Stats {
 	return s
 }
 
-// describe returns the text of String for the type with the given name.
 func (t *table) describe(name string) string {
 	if t.k == 0 {
 		return name + "(zero)"

@@ -34,7 +34,6 @@ type holiman struct {
 // holimanMagic begins the binary form. The library's predecessor has k in place of the zeros.
 const holimanMagic = "\x00\x00\x00\x00\x00\x00\x00\x00v02\n"
 
-// holimanVersion is the version in the original's JSON.
 const holimanVersion = "v02\n"
 
 // NewHoliman returns the filter in data, which is what the original's WriteTo or WriteFile wrote,
@@ -111,7 +110,6 @@ func (f *Holiman) UnmarshalJSON(data []byte) error {
 	return f.replace(read, err)
 }
 
-// replace sets f to read, unless there was an error.
 func (f *Holiman) replace(read holiman, err error) error {
 	if err != nil {
 		return decodeError(err)
@@ -150,7 +148,6 @@ func parseHolimanJSON(data []byte) (holiman, error) {
 	return holiman{table: t, keys: object.Keys, n: object.N}, err
 }
 
-// holimanSize returns the length of the binary form.
 func holimanSize(m, k uint64) int64 {
 	return int64(uint64(len(holimanMagic)) + 8*(3+k+wordsFor(m)) + sha512.Size384)
 }
@@ -294,7 +291,6 @@ func (f holiman) String() string { return f.describe("foreign.Holiman") }
 // LogValue returns what String returns; see [bloom.Filter.LogValue].
 func (f holiman) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
-// counter writes to w and counts the bytes.
 type counter struct {
 	w io.Writer
 	n int64

@@ -137,7 +137,6 @@ type sparkIndexes struct {
 	narrow   bool // the sums have 32 bits, as in V1
 }
 
-// indexes returns the sparkIndexes of the key with the hashes h1 and h2.
 func (f *spark) indexes(h1, h2 uint32) sparkIndexes {
 	if f.version == sparkV1 {
 		return sparkIndexes{at: int64(int32(h1)), step: int64(int32(h2)), narrow: true}
@@ -145,7 +144,6 @@ func (f *spark) indexes(h1, h2 uint32) sparkIndexes {
 	return sparkIndexes{at: int64(int32(h1)) * math.MaxInt32, step: int64(int32(h2))}
 }
 
-// next returns the next number.
 func (x *sparkIndexes) next() uint64 {
 	x.at += x.step
 	if x.narrow {

@@ -58,7 +58,6 @@ type state struct {
 	shards [shards]shard
 }
 
-// newState returns a state whose shards have no layers yet.
 func newState(n uint64, p float64) *state {
 	s := &state{rates: rates{n: n, p: p}}
 	for i := range s.shards {

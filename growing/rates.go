@@ -108,7 +108,6 @@ func newSizing(rate float64) sizing {
 	return sizing{lines, float64(m) / keys}
 }
 
-// sizing returns the sizing of layer i.
 func (r *rates) sizing(i int) sizing {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -30,12 +30,10 @@ func (s *state) head() (params, counts []uint64, layers []*layer) {
 	return []uint64{s.rates.n, math.Float64bits(s.rates.p), shards}, counts, layers
 }
 
-// stateOf returns a state without layers for the parameters that head returned.
 func stateOf(params []uint64) *state {
 	return newState(params[0], math.Float64frombits(params[1]))
 }
 
-// checkParams is the form.Check of the first frame.
 func checkParams(params []uint64) (uint64, error) {
 	if err := stateOf(params).rates.check(); err != nil {
 		return 0, err
@@ -107,7 +105,6 @@ func (f *filter) UnmarshalBinary(data []byte) error {
 // early or yields no filter.
 func (f *filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, f, read) }
 
-// read reads what WriteTo writes.
 func read(r io.Reader) (f filter, total int64, err error) {
 	params, counts, info, total, err := form.Growing.Read(r, checkParams)
 	if err != nil {

@@ -56,13 +56,10 @@ func layerOf(r *rates, i int, b splitblock.Blocks) *layer {
 	return l
 }
 
-// bits returns the size of a layer in bits.
 func (l *layer) bits() uint64 { return uint64(len(l.blocks.Words)) * 64 }
 
-// list returns the layers, oldest first.
 func (s *shard) list() []*layer { return *s.layers.Load() }
 
-// set replaces the layers by list.
 func (s *shard) set(list ...*layer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +67,6 @@ func (s *shard) set(list ...*layer) {
 	s.next = nil
 }
 
-// contains reports whether a layer of list contains h.
 func contains(list []*layer, h bloom.Hash) bool {
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i].blocks.ContainsShared(h) {

@@ -64,7 +64,6 @@ func Name(data []byte) string {
 	return ""
 }
 
-// name returns the name of the type.
 func (k *Kind) name() string {
 	switch k.letter {
 	case 'K':
@@ -196,7 +195,6 @@ func (k *Kind) readHead(r io.Reader, check Check) (h head, err error) {
 	return h, nil
 }
 
-// checkStart checks the bytes before the parameters.
 func (k *Kind) checkStart(b []byte) error {
 	fail := func(f string, args ...any) error { return Errorf(k.Package, f, args...) }
 	switch trailer := binary.LittleEndian.Uint16(b[6:]); {
@@ -316,7 +314,6 @@ func ReadAt(pkg string, r io.ReaderAt, from, n int64) ([]byte, error) {
 	return data, nil
 }
 
-// checkSize returns an error unless a frame with the head h has size bytes.
 func (k *Kind) checkSize(h head, size int64) error {
 	want := int64(len(h.bytes)) + 8*int64(h.words) + int64(h.trailer)
 	switch {

@@ -153,7 +153,6 @@ func (pkg Guava) Read(r io.Reader) (h Header, words []uint64, total int64, err e
 	return h, words, total, nil
 }
 
-// readHeader reads the header that r yields next. It also returns the bytes that it read.
 func (pkg Guava) readHeader(r io.Reader) (h Header, head []byte, err error) {
 	head = make([]byte, HeaderSize)
 	n, err := readStart(r, head)

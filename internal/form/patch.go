@@ -97,7 +97,6 @@ func bestRice(m, changed uint64) (best uint, least uint64) {
 	return best, least
 }
 
-// gapWriter writes a stream.
 type gapWriter struct {
 	words []uint64
 	used  uint64 // number of bits written
@@ -105,7 +104,6 @@ type gapWriter struct {
 	rice  uint
 }
 
-// newGapWriter returns a writer of the stream of a patch that changes changed of m bits.
 func newGapWriter(m, changed uint64) *gapWriter {
 	rice, bound := bestRice(m, changed)
 	return &gapWriter{rice: rice, words: make([]uint64, 0, (bound+63)/64)}
@@ -173,7 +171,6 @@ func ParsePatch(data []byte) (*Patch, error) {
 	}, nil
 }
 
-// checkPatch is the Check of patches.
 func checkPatch(params []uint64) (words uint64, err error) {
 	switch strategy, k, n := params[0], params[1], params[2]; {
 	case strategy > 1:

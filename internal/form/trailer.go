@@ -66,7 +66,6 @@ func TrailerSize(i Info) int {
 	return MinTrailer + padded(texts)
 }
 
-// padded returns n, rounded up to a multiple of 8.
 func padded(n int) int { return (n + 7) / 8 * 8 }
 
 // IsTrailerSize reports whether a trailer can have n bytes.
@@ -192,14 +191,12 @@ func ParseTrailer(pkg string, head, trailer []byte) (i Info, err error) {
 	return i, nil
 }
 
-// texts are the texts of a trailer.
 type texts struct {
 	rest  []byte
 	taken int  // the number of bytes before rest
 	cut   bool // more was taken than there was
 }
 
-// next takes a text of n bytes.
 func (t *texts) next(n int) string {
 	if n > len(t.rest) {
 		t.cut = true
