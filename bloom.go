@@ -33,8 +33,8 @@ func (s Strategy) String() string {
 
 // Set is a set of keys in memory, as package sieve needs it. Its keys cannot be listed. It is
 // implemented by [Filter], [SyncFilter], the Filters of packages blocked, counting, flower, growing
-// and window, and blocked's SyncFilter; not by package cuckoo's filters, which refuse keys when
-// they are full, nor by a Bank, which has many members.
+// and window, and blocked's SyncFilter. Package cuckoo's filters do not implement it, because they
+// refuse keys when they are full, nor does a Bank, which has many members.
 type Set interface {
 	// AddHash adds the key with the digest and reports whether the key was new. Each type's comment
 	// says what false means, and how long an added key is found.

@@ -78,9 +78,9 @@ func fewest(n uint64, p float64, lines int) uint64 {
 func rate(n, blocks uint64, lines int) float64 {
 	mean := float64(n) * float64(lines) / float64(blocks)
 	e, q := blockRates(mean, lines), 1/float64(blocks)
-	// found returns the probability that the bits of the left last lines of a key are set. The
-	// lines before them lie in the given number of other blocks. The first of the last lines lies
-	// in a new block, which t lines in all share.
+	// found returns the probability that the bits of the last lines of a key are set. left is their
+	// number; the lines before them lie in others blocks. The first of the last lines lies in a new
+	// block, and t of them, with the first, share that block.
 	var found func(left, others int) float64
 	found = func(left, others int) (sum float64) {
 		if left == 0 {

@@ -32,8 +32,8 @@ type bitsAndBlooms struct {
 }
 
 // NewBitsAndBlooms returns the filter in data, which is what WriteTo, MarshalBinary or MarshalJSON
-// of the original wrote. White space may surround JSON. Whether LittleEndian and Base64StdEncoding
-// of package bitset were set, NewBitsAndBlooms finds out from data.
+// of the original wrote. White space may surround JSON. NewBitsAndBlooms detects whether
+// LittleEndian and Base64StdEncoding of package bitset were set.
 func NewBitsAndBlooms(data []byte) (*BitsAndBlooms, error) {
 	f := new(BitsAndBlooms)
 	decode := f.readBinary

@@ -91,7 +91,7 @@ func (r *rates) next(i int, list []*layer) uint64 {
 // their layers one after the other, evenly spread over the time in which the filter doubles.
 func stagger(i int) float64 { return portable.Exp(float64(i) / shards * math.Ln2) }
 
-// sizing is what a layer of some rate has for each key.
+// sizing is the number of lines, and of bits in memory, for each key of a layer.
 type sizing struct {
 	lines int
 	bits  float64

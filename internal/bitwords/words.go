@@ -14,8 +14,8 @@ import (
 	"sync"
 )
 
-// Make returns n zero words. For a large array it asks the kernel for huge pages, which may refuse.
-// If there is no memory, Make panics or exits as make does.
+// Make returns n zero words. For a large array it asks the kernel for huge pages; if the kernel
+// refuses, the array has ordinary pages. If there is no memory, Make panics or exits as make does.
 func Make(n int) []uint64 {
 	words := make([]uint64, n)
 	if n >= hugeBytes/8 {

@@ -127,7 +127,7 @@ func tryLock(name string) (*os.File, error) {
 func openLock(name string) (file *os.File, created bool, err error) {
 	file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err == nil {
-		file.Chmod(0o666) // regardless of the umask, so that other users can lock the file, too
+		file.Chmod(0o666) // regardless of the umask, so that other users can also lock it
 		return file, true, nil
 	}
 	if !errors.Is(err, fs.ErrExist) {

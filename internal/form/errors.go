@@ -15,7 +15,7 @@ import (
 var ErrFormat = errors.New("bloom: invalid format")
 
 // Errorf returns an error that wraps ErrFormat, and what %w in format wraps. Its message begins
-// with pkg, the name of the decoding package, once.
+// with pkg, the name of the decoding package, and has that name only there.
 func Errorf(pkg, format string, args ...any) error {
 	return &formatError{pkg, fmt.Errorf(format, args...), nil}
 }

@@ -96,7 +96,7 @@ func (b *Blocks) AddBesideReaders(h bloom.Hash) bool {
 
 // AddShared is Add while other goroutines write.
 func (b *Blocks) AddShared(h bloom.Hash) bool {
-	// Without assembly, a look-up before add gains nothing, because add looks, too.
+	// Without assembly, a look-up before add gains nothing, because add also looks.
 	return !(assembly && containsHash(b, h)) && b.add(h, Writers)
 }
 
