@@ -385,9 +385,9 @@ func (b *Bank) UnmarshalBinary(data []byte) error {
 	return b.decode(l, array, info)
 }
 
-// ReadFrom decodes the binary form that r yields next into b, and reads nothing behind it. It
-// allocates as data arrives. On error b is unchanged. The error is r's own, or wraps
-// [bloom.ErrFormat] if r ends too early or holds something other than a Bank.
+// ReadFrom decodes the binary form that r yields next, and reads no byte more. It allocates as data
+// arrives. On error b is unchanged. The error wraps r's own, or [bloom.ErrFormat] if r ends too
+// early or yields no Bank.
 func (b *Bank) ReadFrom(r io.Reader) (int64, error) {
 	var l layout
 	_, array, info, n, err := form.Bank.Read(r, l.parse)

@@ -101,9 +101,9 @@ func (f *filter) UnmarshalBinary(data []byte) error {
 	return form.Unmarshal("cuckoo", data, f, read)
 }
 
-// ReadFrom decodes the binary form that r yields next into f, and reads no byte more. It allocates
-// as data arrives. On error f is unchanged. The error is r's own, or wraps [bloom.ErrFormat] if r
-// ends too early or yields something else.
+// ReadFrom decodes the binary form that r yields next, and reads no byte more. It allocates as data
+// arrives. On error f is unchanged. The error wraps r's own, or [bloom.ErrFormat] if r ends too
+// early or yields no filter.
 func (f *filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, f, read) }
 
 // read reads what WriteTo writes.

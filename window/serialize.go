@@ -137,9 +137,9 @@ func (f *Filter) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// ReadFrom decodes the binary form that r yields next into f, as [Filter.UnmarshalBinary] does,
-// and reads nothing behind it. It allocates as data arrives. On error f is unchanged. The error is
-// r's own, or wraps [bloom.ErrFormat] if r ends too early or holds something other than a window.
+// ReadFrom decodes the binary form that r yields next, as [Filter.UnmarshalBinary] does, and reads
+// no byte more. It allocates as data arrives. On error f is unchanged. The error wraps r's own, or
+// [bloom.ErrFormat] if r ends too early or yields no filter.
 func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
 	params, array, info, n, err := form.Window.Read(r, checkParams)
 	if err != nil {
