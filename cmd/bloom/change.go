@@ -32,7 +32,10 @@ func removeCommand() *cobra.Command {
 }
 
 func removeLines(ctx context.Context, cfg *lines.Config, f *loaded) error {
-	set, ok := f.filter.(interface{ RemoveHash(bloom.Hash) bool })
+	set, ok := f.filter.(interface {
+		hashFilter
+		RemoveHash(bloom.Hash) bool
+	})
 	if !ok {
 		return fmt.Errorf("%s is a %s: "+
 			"lines can be removed from a %s only", f.path, f.kind.name, namesOf(removable, "or a"))
@@ -47,6 +50,7 @@ func removeLines(ctx context.Context, cfg *lines.Config, f *loaded) error {
 		absent += uint64(len(b.Hashes) - removed)
 		return removed, nil
 	})
+	recordBlankRemoved(set)
 	if err == nil && absent > 0 {
 		warn("%s did not occur in %s", counted(absent, "line"), f.path)
 	}

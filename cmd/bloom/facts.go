@@ -16,7 +16,8 @@ const (
 	fieldFact = "field" // the number of the field of lines that keys are; 0 is the whole line
 	sepFact   = "sep"   // the byte between fields, if -sep named it
 	shardFact = "shard" // the shard whose lines the filter has, such as 3/8
-	blankFact = "blank" // 1 if the filter has the empty line; its bits in Guava's form do not say so
+	// 1 if the filter has the empty line, which its bits in Guava's form do not say; 0 if it was removed
+	blankFact = "blank"
 
 	// The record of OUT; see outRecord.
 	outSizeFact   = "out.size"
@@ -26,8 +27,10 @@ const (
 
 var outFacts = []string{outSizeFact, outDelimFact, outDigestFact}
 
-// severalFields is the field of a filter whose keys are not all one field.
-const severalFields = "several"
+// several is the value of fieldFact if the keys are not all one field, and of outSizeFact if the
+// filter is a union of states with different OUTs. SetInfo cannot leave a Meta empty that was not, so
+// a fact that no longer holds is replaced, and not only deleted.
+const several = "several"
 
 // informed is a filter or a bank, which may be read only.
 type informed interface{ Info() bloom.Info }
@@ -80,6 +83,15 @@ func recordBlank(f infoHolder) {
 	setFacts(f, facts)
 }
 
+// recordBlankRemoved records that f no longer has the empty line, if it certainly has not.
+func recordBlankRemoved(f hashFilter) {
+	if recordsBlank(f) && !f.ContainsHash(bloom.SumString("")) {
+		facts := factsOf(f)
+		facts.Set(blankFact, "0")
+		setFacts(f, facts)
+	}
+}
+
 func recordsBlank(f informed) bool { return factsOf(f).Get(blankFact) == "1" }
 
 // joinFacts returns the facts of the union of two filters, or an error if their keys do not mix.
@@ -107,16 +119,20 @@ func joinFacts(a, b informed) (url.Values, error) {
 		}
 	}
 	if len(all[fieldFact]) > 1 {
-		all.Set(fieldFact, severalFields)
+		all.Set(fieldFact, several)
+	}
+	if recordsBlank(a) || recordsBlank(b) {
+		all.Set(blankFact, "1")
 	}
 	if len(all[sepFact]) > 1 || knownA && knownB && x.Get(sepFact) != y.Get(sepFact) {
 		all.Del(sepFact) // a later run says -sep, or takes a tab or a comma
 	}
-	several := func(name string) bool { return len(all[name]) > 1 }
-	if slices.ContainsFunc(outFacts, several) { // the union goes on with neither OUT
+	differs := func(name string) bool { return len(all[name]) > 1 }
+	if slices.ContainsFunc(outFacts, differs) { // the union goes on with neither OUT
 		for _, name := range outFacts {
 			all.Del(name)
 		}
+		all.Set(outSizeFact, several)
 	}
 	return all, nil
 }

@@ -197,7 +197,49 @@ func TestMergeJoinsFacts(t *testing.T) {
 	good(t, "r\n", "dedupe -state all -o out")
 	require.Equal(t, "q\nr\n", read(t, "out"))
 	good(t, "", "merge -o three all y")
-	require.Equal(t, "from=x&from=y&of=both", metaOf(t, "three"), "they went on with two states of OUT")
+	require.Equal(t, "from=x&from=y&of=both&out.size=several", metaOf(t, "three"), "they have two states of OUT")
+
+	// So does a union that has no other facts. Whatever is merged into it, it goes on with no OUT.
+	for _, name := range []string{"a", "b", "c"} {
+		good(t, name+"\n", "build"+size+name)
+		good(t, name+"1\n", "dedupe -state "+name+" -o out."+name)
+	}
+	good(t, "", "merge -o ab a b")
+	good(t, "", "merge -o abc ab c")
+	good(t, "", "merge -o cab c ab")
+	for _, name := range []string{"ab", "abc", "cab"} {
+		require.Equal(t, "out.size=several", metaOf(t, name))
+		for _, out := range []string{"out.a", "out.c"} {
+			saying(t, 1, out, "new\n", "dedupe -state "+name+" -o "+out)
+		}
+	}
+	good(t, "new\n", "dedupe -state ab -o out.ab")
+	require.Equal(t, "new\n", read(t, "out.ab"))
+	good(t, "newer\n", "dedupe -state ab -o out.ab")
+}
+
+// TestRemovedBlankLineIsNew: a filter whose blank line was removed does not record it, and dedupe
+// writes the next one.
+func TestRemovedBlankLineIsNew(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, "a\n\n", "build -type counting -n 1000 -blank -o list")
+	good(t, "\n", "add -blank list")
+	good(t, "\n", "remove -blank list")
+	require.Equal(t, "blank=1", metaOf(t, "list"), "it was added twice")
+	good(t, "a\n", "remove list")
+	require.Equal(t, "blank=1", metaOf(t, "list"))
+	good(t, "\n", "remove -blank list")
+	require.Equal(t, "blank=0", metaOf(t, "list"))
+
+	good(t, "\n", "build -type counting -n 1000 -blank -o blank")
+	for _, names := range []string{"list blank", "blank list"} {
+		good(t, "", "merge -o both "+names)
+		require.Equal(t, "blank=1", metaOf(t, "both"), names)
+		require.NoError(t, os.Remove("both"))
+	}
+	require.Equal(t, "\n", good(t, "\n\n", "dedupe -state list"))
+	require.Empty(t, good(t, "\n", "dedupe -state list"))
+	require.Equal(t, "blank=1", metaOf(t, "list"))
 }
 
 // TestBlankLineOnce: with -o or without, the blank line comes once, however often a run sees it.

@@ -56,7 +56,7 @@ func (k keyRule) mergeInfo(f infoHolder) {
 	}
 	if field, known := fieldOf(f); known && field != k.Field {
 		facts := factsOf(f)
-		facts.Set(fieldFact, severalFields)
+		facts.Set(fieldFact, several)
 		facts.Del(sepFact)
 		info.Meta = facts.Encode()
 	}
