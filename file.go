@@ -12,23 +12,22 @@ import (
 )
 
 // SaveFile atomically replaces or creates the file at path, for [LoadFile], [OpenFile] and Java's
-// BloomFilter.readFrom. After a crash at any moment, path holds what it held before, or all of f.
+// BloomFilter.readFrom: after a crash at any moment, path holds what it held before, or all of f.
 // Once SaveFile has returned nil, f is on disk, except on Windows, Plan 9 and WebAssembly, which
 // cannot sync a directory. The file holds the binary form, which is all that Java reads, and a
-// trailer with the Info and a CRC-32C of everything; see docs/format.md. If the Info cannot be
-// saved, the error names the field; see [Info].
+// trailer with the Info and a CRC-32C of everything (see docs/format.md); if the [Info] cannot be
+// saved, the error names the field.
 //
-// SaveFile writes a new file in the same directory, named .NAME.bloom-tmp-*, syncs it and renames
-// it to path, so the directory must be readable and have room for both files. A new file left by a
-// failure is removed, and one left by a killed process is removed by the next SaveFile to path. Of
-// several concurrent SaveFiles, the last one's file stays. On Windows SaveFile fails while the file
-// is open, for example by [OpenFile].
+// SaveFile writes a new file in the same directory, named .NAME.bloom-tmp-*, and renames it to
+// path, so the directory must be readable and have room for both files. It removes the new file if
+// it fails, and those that killed processes left. Of several concurrent SaveFiles, the last one's
+// file stays; on Windows SaveFile fails while the file is open, for example by [OpenFile].
 //
-// The new file has the permissions of the old one, and its owner and group if the system permits
-// that, but no access-control lists and other attributes; without an old file, it has those of
-// os.Create. It is private to its owner until it is complete. A symbolic link at path is itself
-// replaced, by a file with the permissions of the link's target, which stays as it is. Anything
-// else that is not a regular file is refused.
+// If there is an old file, the new one is private to its owner while it is written, and then gets
+// the old permissions, and the old owner and group if the system permits that, but no
+// access-control lists and other attributes; otherwise it has the permissions of os.Create. A
+// symbolic link at path is itself replaced, by a file with the permissions of the link's target,
+// which stays as it is; anything else that is not a regular file is refused.
 func (f *filter) SaveFile(path string) error {
 	if f.k == 0 {
 		return errNoForm
@@ -137,7 +136,7 @@ func WriteFile(path string, w io.WriterTo) error {
 // call Lock, such as the command bloom. SaveFile and LoadFile need no lock to keep a file whole.
 //
 // If the file is locked, Lock waits until ctx is done, and then returns an error that wraps ctx's.
-// It tries at least once, even if ctx is done before. Unlocking twice is unlocking once.
+// It tries at least once, even if ctx is done before. Calling unlock again does nothing.
 //
 // The lock is a lock of the system on an empty file in the same directory, named .NAME.bloom-lock,
 // which Lock creates and unlock removes. A killed process leaves the empty file, which the next

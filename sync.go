@@ -231,9 +231,9 @@ func (s *SyncFilter) Merge(g *Filter) error {
 // before it changes a bit, and changes only the bits that differ, so a key in both filters of the
 // [Diff] is found throughout. For any other key, a look-up during Patch may return true or false.
 //
-// A new key that was added before the check, which reads each word once, has read its words makes
-// Patch return an error that wraps [ErrMismatch] and change nothing. A bit that Add sets later
-// stays set unless the patch clears it. Patches of one SyncFilter wait for each other.
+// The check reads each word once. If a new key was added before its words were read, Patch returns
+// an error that wraps [ErrMismatch] and changes nothing. A bit that Add sets later stays set unless
+// the patch clears it. Patches of one SyncFilter wait for each other.
 func (s *SyncFilter) Patch(data []byte) error {
 	p, err := form.ParsePatch(data)
 	if err != nil {

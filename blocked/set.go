@@ -61,9 +61,9 @@ func (f *filter) fits(m uint64, lines int) error {
 // Lines, after the same additions. Its false-positive rate is higher; see [Filter.Stats]. Its Info
 // has no N and P. f is unchanged.
 //
-// Fold returns an error unless d divides M()/256, the number of blocks. It also does if f has more
-// than 2^30 blocks and the new filter would not: more than that pick a block by more bits of a
-// digest.
+// Fold returns an error unless d divides M()/256, the number of blocks. It also returns one if f
+// has more than 2^30 blocks and the new filter would not, because more blocks than that are picked
+// by more bits of a digest.
 func (f *Filter) Fold(d int) (*Filter, error) {
 	n := int(f.M() / splitblock.Bits)
 	if d < 1 || d > n || n%d != 0 {

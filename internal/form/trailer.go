@@ -102,7 +102,7 @@ func infoSum(head, info []byte) (sum Sum) {
 	return sum
 }
 
-// end appends the checksum of what was written to s, and of b, to b.
+// end appends to b the checksum of what was written to s, followed by b.
 func (s Sum) end(b []byte) []byte {
 	s.Write(b)
 	return binary.BigEndian.AppendUint32(b, uint32(s))

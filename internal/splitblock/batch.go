@@ -80,7 +80,8 @@ func (b *Blocks) ContainsBatch(others Others, found []bool, hs []bloom.Hash) {
 
 // touch reads a word of the block of line l of each digest, or of each found digest if found is not
 // nil. Nothing waits for the reads, so their cache misses overlap, more than in a loop with more
-// arithmetic. Inlined, the reads would be removed by the compiler, because their sum is not used.
+// arithmetic. If touch were inlined, the compiler would remove the reads, because their sum is not
+// used.
 //
 //go:noinline
 func (b *Blocks) touch(found []bool, hs []bloom.Hash, l int, others Others) (sum uint64) {

@@ -178,8 +178,8 @@ func line(h1, h2 uint64, i int) uint64 {
 func narrow(value uint64, blocks int) int { return int(value >> 32 * uint64(blocks) >> 32) }
 
 // Block returns the number of the block of a key's line. For more than Narrow blocks, half a value
-// is too coarse; there it is a fraction of 2^64, of which the low half is the high half of the
-// value of line i^1.
+// is too coarse. There the fraction is one of 2^64: the high half of the value, followed by the
+// high half of the value of line i^1.
 func Block(h bloom.Hash, i, blocks int) int {
 	h1, h2 := h.Words()
 	if blocks <= Narrow {

@@ -8,8 +8,8 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// Stats returns the figures of b, which blocked.Filter explains, while other goroutines may write
-// to b. size is the length of the binary form in bytes.
+// Stats returns the figures of b, which blocked.Filter explains. size is the length of the binary
+// form in bytes. Other goroutines may write to b meanwhile.
 func (b *Blocks) Stats(size int64) bloom.Stats {
 	var c Census
 	c.Add(b.Words)
