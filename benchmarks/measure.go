@@ -62,7 +62,7 @@ const (
 	// absentKeys is the number of keys that were never added. False positives are counted over
 	// all of them.
 	absentKeys = 1_000_000
-	// leastChunk is the least number of keys that a turn adds, where there are as many.
+	// leastChunk is the least number of keys that a turn adds, if there are that many.
 	leastChunk = 100_000
 )
 

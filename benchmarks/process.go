@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// A process is a program that has a filter, in another language, or a build of this program without
+// A process is a program with a filter: one in another language, or this program built without
 // assembly. It is started with
 //
 //	file width n p

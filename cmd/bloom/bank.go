@@ -260,8 +260,8 @@ func filesWith(args []string, file *os.File, all bool) (names []string, err erro
 	return names, nil
 }
 
-// hashLines hashes the lines of args as bank build did for a bank whose Info has the Hash hash. If
-// no command writes that Hash, the lines are hashed as they are.
+// hashLines hashes the lines of args in the way that hash, from a bank's Info, names. If no command
+// writes that Hash, the lines are hashed as they are.
 func hashLines(hash string, args []string) (hs []bloom.Hash, err error) {
 	key, _, known := keyOf(hash)
 	key.KeepCR = key.KeepCR || !known

@@ -158,9 +158,9 @@ func setWriteTime(w http.ResponseWriter, size int64) {
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience(size)))
 }
 
-// readBody returns the body of a request, which may have most bytes, without a byte order mark of
-// UTF-8. A body takes places for pieces as they arrive: a silent client takes none. The caller
-// calls release once it no longer needs the body, and also after an error.
+// readBody returns the body of a request, of up to most bytes, without a byte order mark of UTF-8.
+// It takes a place for each piece as that arrives: a silent client takes none. The caller calls
+// release once it no longer needs the body, and also after an error.
 func (s *server) readBody(w http.ResponseWriter, r *http.Request, most int64) (
 	body []byte, release func(), err error,
 ) {

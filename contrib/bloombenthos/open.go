@@ -86,8 +86,7 @@ func match(patterns []string) (files []string) {
 	return files
 }
 
-// labelsIn returns the labels of this package's caches in a configuration. Other text has no
-// labels.
+// labelsIn returns the labels of this package's caches in a configuration, and none for other text.
 func labelsIn(text []byte) (labels []string) {
 	var conf struct {
 		Caches []map[string]any `yaml:"cache_resources"`

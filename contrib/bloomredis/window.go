@@ -409,8 +409,8 @@ func (w *Window) Reset(ctx context.Context) error {
 	return w.each(ctx, windowResetScript, func(state, int64) {})
 }
 
-// Delete deletes the window, for all processes. Others that have used it notice a loss. Later calls
-// of this Window begin a new one. A concurrent call acts before Delete or after it.
+// Delete deletes the window, for all processes. Other processes that have used it notice a loss.
+// Later calls of this Window begin a new one. A concurrent call acts before Delete or after it.
 func (w *Window) Delete(ctx context.Context) error {
 	forget := func(deleting int) {
 		w.mu.Lock()

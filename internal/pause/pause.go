@@ -1,4 +1,4 @@
-// Package pause has the pauses between things that many processes repeat.
+// Package pause has the pauses in work that many processes repeat.
 package pause
 
 import (

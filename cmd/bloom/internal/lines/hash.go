@@ -49,7 +49,8 @@ func (b *Batch) hash(keys [][]byte, scratch []byte) []byte {
 	return scratch
 }
 
-// IsBlank reports whether h is the digest of the empty key. Another key has it only by design.
+// IsBlank reports whether h is the digest of the empty key. Another key has it only if somebody
+// constructed it.
 func IsBlank(h bloom.Hash) bool { return h == bloom.Hash{} }
 
 // pick counts blank lines, and removes the digests of lines that are not wanted.
