@@ -113,7 +113,7 @@ func keepEachOthersBits[F batches, S interface {
 		t.Run(name, func(t *testing.T) {
 			// A round counts if each writer saw the other move during a quarter of its chunks.
 			atOnce, begun := 0, time.Now()
-			for atOnce < 5 && time.Since(begun) < 2*time.Second {
+			for atOnce < 2 && time.Since(begun) < time.Second {
 				s := sync(make())
 				var done, seen [2]atomic.Int64 // numbers of chunks
 				filtertest.AtOnce(2, func(i int) {

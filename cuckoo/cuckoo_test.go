@@ -37,7 +37,7 @@ func operations(t *testing.T, ordinary int) int {
 		return int(n)
 	}
 	if testing.Short() {
-		ordinary /= 10
+		ordinary /= 5
 	}
 	if filtertest.Race {
 		ordinary /= 10
@@ -109,7 +109,7 @@ func TestModel(t *testing.T) {
 	for n, bits := range []int{7, 10, 16, 17, 23, 32, 33} {
 		t.Run(fmt.Sprint("bits=", bits), func(t *testing.T) {
 			t.Parallel()
-			for round, left := 0, operations(t, 5_000_000)/7; left > 0; round++ {
+			for round, left := 0, operations(t, 2_000_000)/7; left > 0; round++ {
 				rnd := rand.New(rand.NewPCG(uint64(n), uint64(round)))
 				m := newModel(sizes[round%len(sizes)], bits, rnd)
 				repeated := 1 + rnd.IntN(20)
@@ -244,7 +244,7 @@ func TestRoomForN(t *testing.T) {
 				if filtertest.Race && n > 1000 {
 					t.Skip("takes long")
 				}
-				for round := range min(200, 1+operations(t, 200_000)/n) {
+				for round := range min(200, 1+operations(t, 50_000)/n) {
 					f.Reset()
 					hs := filtertest.Digests(uint64(round), 2*n)
 					for i, h := range hs[:n] {
@@ -821,7 +821,7 @@ func TestLookUpsMeanwhile(t *testing.T) {
 	}
 	for _, n := range []uint64{200, 3000} {
 		for _, bits := range []int{7, 10, 17, 33} { // a tag lies in one word or in two
-			lookUpsMeanwhile(t, n, bits, operations(t, 40_000_000)/8)
+			lookUpsMeanwhile(t, n, bits, operations(t, 16_000_000)/8)
 		}
 	}
 }

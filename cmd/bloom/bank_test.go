@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 func TestBank(t *testing.T) {
@@ -100,7 +102,10 @@ func TestBankOfManyFiles(t *testing.T) {
 		require.NoError(t, err, "%s", out)
 		return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}
-	require.Less(t, took("bank build -p 1e-9 -o b"), 10*took("dedupe"))
+	built, deduped := took("bank build -p 1e-9 -o b"), took("dedupe")
+	if !filtertest.Race { // it takes more time for some memory than for other
+		require.Less(t, built, 10*deduped)
+	}
 	require.Equal(t, files[1321]+"\n", good(t, "", "bank which b", "line 1321"))
 	require.Equal(t, 1980, strings.Count(good(t, "", "bank which b", "both"), "\n"))
 }

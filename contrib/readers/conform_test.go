@@ -27,15 +27,15 @@ func TestConform(t *testing.T) {
 			t.Logf("without %s: %v", command[0], err)
 			continue
 		}
-		for _, only := range []string{"guava-1", "bank-3", "refused-info"} {
+		for _, only := range []string{"guava-1.bloom", "bank-3.bloom", "refused-info-zeros"} {
 			out, err := run(append([]string{"-only", only, "--"}, command...)...)
 			require.NoError(t, err, "%s", out)
 		}
 	}
 	if _, err := exec.LookPath("python3"); err == nil {
-		out, err := run("-patches", "-only", "patch-rice", "--", "python3", "bloom.py")
+		out, err := run("-patches", "-only", "patch-rice-a", "--", "python3", "bloom.py")
 		require.NoError(t, err, "%s", out)
-		require.Contains(t, out, "8 files asked") // a patch is no filter
+		require.Contains(t, out, "2 files asked") // a patch is no filter
 	}
 	for says, script := range map[string]string{
 		`is "true\n", not "false\n"`:     "while read -r line; do echo true; done",
@@ -48,7 +48,7 @@ func TestConform(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700))
 		only := "guava-1.bloom"
 		if strings.Contains(says, "refused") {
-			only = "refused-info"
+			only = "refused-info-zeros"
 		}
 		out, err := run("-only", only, "--", path)
 		require.Error(t, err, says)

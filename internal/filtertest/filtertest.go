@@ -44,6 +44,9 @@ func Equal[T comparable](t testing.TB, want, got T, about ...any) {
 	}
 }
 
+// Long reports whether tests may take minutes: BLOOM_LONG is set.
+func Long() bool { return os.Getenv("BLOOM_LONG") != "" }
+
 // Names returns the names of all files in dir, including temporary ones.
 func Names(t testing.TB, dir string) (names []string) {
 	t.Helper()
