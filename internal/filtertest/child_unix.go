@@ -19,8 +19,8 @@ var (
 	emulated bool
 )
 
-// Child returns a command that runs one test of this binary in a process of its own. variable, such
-// as NAME=value, is added to the environment of the process.
+// Child returns a command that runs one test of this binary in a process of its own, with
+// variable, such as NAME=value, in its environment.
 func Child(t testing.TB, test, variable string) *exec.Cmd {
 	t.Helper()
 	exe, err := os.Executable()

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Clock is a clock that its user moves. The zero Clock is at one billion seconds
-// after 1970.
+// Clock is a clock that its user moves. The zero Clock is a billion seconds after 1970.
 type Clock struct{ ns atomic.Int64 }
 
 // Now returns the clock's time.

@@ -35,8 +35,7 @@ func Count(answers []bool) (n int) {
 	return n
 }
 
-// Equal is require.Equal for loops of a million rounds. In such a loop, require.Equal would take
-// most of the time, even if nothing fails.
+// Equal is require.Equal, but fast if nothing fails, for loops of a million rounds.
 func Equal[T comparable](t testing.TB, want, got T, about ...any) {
 	if want != got {
 		t.Helper()
@@ -67,9 +66,9 @@ func Allocated(do func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// Damage tests that decode accepts good, and returns errors that wrap ErrFormat for damaged copies
-// of it. A copy has a flipped bit, an additional byte, or a missing end. Damage does not test
-// copies whose lengths are in cuts.
+// Damage tests that decode accepts good, and returns errors that wrap ErrFormat for copies with a
+// flipped bit, an additional byte, or a missing end. It does not test copies whose lengths are in
+// cuts.
 func Damage(t *testing.T, good []byte, decode func([]byte) error, cuts ...int) {
 	t.Helper()
 	require.NoError(t, decode(good))
@@ -90,8 +89,8 @@ func Damage(t *testing.T, good []byte, decode func([]byte) error, cuts ...int) {
 	require.ErrorIs(t, decode(append(bytes.Clone(good), 0)), form.ErrFormat, "a byte more")
 }
 
-// Sealed returns a copy of data with the right checksums of a frame, so that a fuzzer gets past the
-// checksums. If data is too short for a frame, Sealed returns data.
+// Sealed returns a copy of data with the right checksums of a frame, so that a fuzzer gets past
+// them, or data itself if it is too short.
 func Sealed(data []byte) []byte {
 	if len(data) < 8+form.MinTrailer {
 		return data
@@ -146,8 +145,8 @@ func Words(n int) []uint64 {
 	return array
 }
 
-// RateBound returns a number of hits in n trials of probability p. Chance exceeds it about once in
-// a million times (4.75 standard deviations).
+// RateBound returns a number of hits in n trials of probability p that chance exceeds about once
+// in a million times (4.75 standard deviations).
 func RateBound(n int, p float64) float64 {
 	return float64(n)*p + 4.75*math.Sqrt(float64(n)*p*(1-p))
 }

@@ -1,7 +1,6 @@
-// Package filtertest tests the promises that all filters of the module make. Each package calls
-// [Test] with its types. filtertest also has the functions that tests of several packages share. It
-// imports package bloom. So tests of bloom, and of the packages that bloom imports, are external
-// ones.
+// Package filtertest tests what all filters of the module promise: each package calls [Test] with
+// its types. It also has the functions that tests of several packages share. Because it imports
+// package bloom, tests of bloom, and of what bloom imports, are external.
 package filtertest
 
 import (
@@ -49,8 +48,7 @@ type View interface {
 	io.Closer
 }
 
-// Filter has the methods of every type that stores keys: figures, Info, forms and files. Type says
-// how keys are added and looked up.
+// Filter has the methods of every type that stores keys, but those that add or look up; see Type.
 type Filter interface {
 	answers
 	Reset()
@@ -92,8 +90,7 @@ type Adds struct {
 	AddBatch  func(added []bool, hs []bloom.Hash)
 }
 
-// Asks are the methods of a filter or View that look keys up. All but ContainsHash are nil if there
-// are none.
+// Asks are the methods of a filter or View that look keys up. All but ContainsHash may be nil.
 type Asks struct {
 	Contains       func(key []byte) bool
 	ContainsString func(key string) bool
@@ -109,21 +106,21 @@ type Type struct {
 	Make func() Filter
 	// Zero returns a zero value.
 	Zero func() Filter
-	// Adds returns the methods of a filter that add. If it is nil, the filter is a Set.
+	// Adds returns the methods of a filter that add. If nil, the filter is a Set.
 	Adds func(Filter) Adds
-	// Asks returns the methods of a Filter or a View that look up. If it is nil, they have their
-	// usual names.
+	// Asks returns the methods of a Filter or a View that look up. If nil, they have their usual
+	// names.
 	Asks func(any) Asks
 	Load func(path string) (Filter, error)
 	// Open opens a file, or is nil.
 	Open func(path string) (View, error)
-	// LoadOrNew is the package's function, with the parameters of Make if p is 0.01. It is nil
-	// if the package's function makes another type.
+	// LoadOrNew is the package's function, with the parameters of Make if p is 0.01, or nil if
+	// that function makes another type.
 	LoadOrNew func(path string, p float64) (Filter, error)
 	// Others call LoadOrNew, each with another value of one parameter.
 	Others map[string]func(path string) (Filter, error)
 	// Snapshot calls the method Snapshot of a filter that Make returned. It is nil if there is
-	// no such method.
+	// none.
 	Snapshot func(Filter) Filter
 
 	// The fields below are exceptions.
@@ -153,8 +150,8 @@ func (typ Type) of(f Filter) *filter {
 	return &filter{f, Adds{own.Add, own.AddString, own.AddHash, own.AddBatch}, typ.asks(f)}
 }
 
-// asks returns the methods of a Filter or a View that look up. What is nil in a Type's Asks is made
-// of ContainsHash, except ContainsBatch.
+// asks returns the methods of a Filter or a View that look up. Those that are nil in a Type's
+// Asks, except ContainsBatch, call ContainsHash.
 func (typ Type) asks(x any) Asks {
 	if typ.Asks == nil {
 		own := x.(asker)
@@ -259,8 +256,8 @@ func (typ Type) saved(t *testing.T) (f *filter, path string, data []byte) {
 	return f, path, bloom.Must(os.ReadFile(path))
 }
 
-// failed requires that err begins with the package's name, and that it wraps the error is, unless
-// that is nil.
+// failed requires that err begins with the package's name, and wraps the error is unless that is
+// nil.
 func (typ Type) failed(t *testing.T, err, is error, about ...any) {
 	t.Helper()
 	require.Error(t, err, about...)
@@ -284,8 +281,7 @@ func same(t *testing.T, want, got Filter, about ...any) {
 	require.True(t, bytes.Equal(wanted, bloom.Must(got.MarshalBinary())), about...)
 }
 
-// kept requires that f has not changed since filled returned it, and that its binary form has the
-// given size.
+// kept requires that f is as filled returned it, and that its binary form has the given size.
 func kept(t *testing.T, f *filter, size int64, about ...any) {
 	t.Helper()
 	require.Equal(t, info, f.Info(), about...)
@@ -331,8 +327,8 @@ func testKeys(t *testing.T, typ Type) {
 	require.Less(t, Count(byHash.found(others)), 40, "absent keys of 1000")
 }
 
-// testEmptyKey: the empty key is a key like any other. It is absent until it is added. It is a
-// false positive no more often than other keys, except with Guava's arithmetic.
+// testEmptyKey: the empty key is absent until it is added, and a false positive no more often than
+// other keys, except with Guava's arithmetic.
 func testEmptyKey(t *testing.T, typ Type) {
 	f := typ.makeOne()
 	require.Equal(t, bloom.Hash{}, bloom.Sum(nil))
@@ -358,8 +354,8 @@ func testEmptyKey(t *testing.T, typ Type) {
 	require.LessOrEqual(t, float64(found), RateBound(filters, rate), "of %d filters", filters)
 }
 
-// testBatches: a batch returns the answers that calls for single keys return, one after the other.
-// It does not change elements behind its answers. It panics if there is no room for the answers.
+// testBatches: a batch returns the answers of calls for single keys in turn, and does not change
+// elements behind them. It panics if there is no room for the answers.
 func testBatches(t *testing.T, typ Type) {
 	one, batch := typ.makeOne(), typ.makeOne()
 	if batch.AddBatch == nil {
@@ -430,8 +426,8 @@ func testAllocations(t *testing.T, typ Type) {
 	}
 }
 
-// testZero: a zero value contains nothing. Adding to it panics, with a message that begins with the
-// package's name. It has no binary form, its text is empty, and it can be decoded into.
+// testZero: a zero value contains nothing, has no binary form and the empty text, and can be
+// decoded into. Adding to it panics, with a message that begins with the package's name.
 func testZero(t *testing.T, typ Type) {
 	z, f := typ.zero(), typ.filled()
 	require.Equal(t, `""`, string(bloom.Must(json.Marshal(z))), "a field that was never set")
@@ -524,8 +520,7 @@ func testStats(t *testing.T, typ Type) {
 	require.Equal(t, s, got)
 }
 
-// agrees requires that methods of x return the fields of s with the same names. x need not have all
-// of these methods.
+// agrees requires that those methods of x that are named like fields of s return these.
 func agrees(t *testing.T, x any, s bloom.Stats) {
 	t.Helper()
 	if x, ok := x.(interface{ M() uint64 }); ok {
@@ -632,8 +627,8 @@ func cuts(n int) (at []int) {
 }
 
 // testReaders: ReadFrom reads portions of any size, and returns how many bytes it read. It returns
-// the reader's own error. If the reader ends early, the error is one of damage. On error it does
-// not change the filter.
+// the reader's own error, or one of damage if the reader ends early, and then does not change the
+// filter.
 func testReaders(t *testing.T, typ Type) {
 	f := typ.filled()
 	data, size := bloom.Must(f.MarshalBinary()), f.Stats().SizeBytes
@@ -691,9 +686,9 @@ var decoders = []func(f Filter, data []byte) error{
 	func(f Filter, data []byte) error { return errOf(f.ReadFrom(bytes.NewReader(data))) },
 }
 
-// refused requires that the first of decoders, as many as ways says, refuse data. They must also
-// refuse a file of data, which refused writes to path. All errors must wrap ErrFormat and the error
-// is. f is a filter that filled returned, and must not change.
+// refused requires that the first of decoders, as many as ways, refuse data, as do Load and Open
+// of a file of data, which refused makes at path. All errors must wrap ErrFormat and the error is.
+// f is a filter that filled returned, and must not change.
 func (typ Type) refused(
 	t *testing.T, f *filter, path string, data []byte, is error, ways int, about string,
 ) {
@@ -722,7 +717,7 @@ func (typ Type) refused(
 	kept(t, f, size, about)
 }
 
-// testDamage: decoders notice damage to any byte that SaveFile wrote, in every form. They do not
+// testDamage: decoders notice damage to any byte that SaveFile wrote, in every form, and do not
 // change the filter.
 func testDamage(t *testing.T, typ Type) {
 	f, path, data := typ.saved(t)
@@ -769,8 +764,8 @@ func testNewer(t *testing.T, typ Type) {
 	typ.refused(t, f, path, longer, bloom.ErrVersion, 2, "trailer of any length")
 }
 
-// testInfo: every form and every file holds the Info, except Guava's form without a trailer.
-// Decoding replaces the keys and the Info of a filter.
+// testInfo: every form and file holds the Info, except Guava's form without a trailer. Decoding
+// replaces a filter's keys and Info.
 func testInfo(t *testing.T, typ Type) {
 	f, path, _ := typ.saved(t)
 	require.Equal(t, info, f.Info())
@@ -946,8 +941,8 @@ func testClosed(t *testing.T, typ Type, v View) {
 	}
 }
 
-// testLoadOrNew: LoadOrNew loads a file with its keys and Info, unless the file is for other
-// parameters. If there is no file, it returns a new filter and writes no file.
+// testLoadOrNew: LoadOrNew loads a file with its keys and Info, unless it is for other parameters.
+// If there is no file, it returns a new filter and writes none.
 func testLoadOrNew(t *testing.T, typ Type) {
 	if typ.LoadOrNew == nil {
 		t.Skip("LoadOrNew makes no such filter")
@@ -997,8 +992,8 @@ func WithoutTrailer(data []byte) []byte {
 
 // Fuzz decodes bytes as they are, and after Sealed has given them right checksums. If bytes are
 // refused, the error wraps ErrFormat, and the zero value stays zero. Otherwise the filter is
-// encoded to the same bytes again, finds keys that are added, and can be encoded and decoded with
-// these. Then Fuzz calls more with the filter. It uses only Zero, Adds, Asks and Multiset of typ.
+// encoded to the same bytes, finds keys that are added, and can be encoded and decoded with these.
+// Fuzz then calls more with the filter. It uses only Zero, Adds, Asks and Multiset of typ.
 func Fuzz[F Filter](f *testing.F, typ Type, more func(t *testing.T, g F), seeds ...[]byte) {
 	for _, data := range seeds {
 		f.Add(data)

@@ -6,7 +6,7 @@ import (
 )
 
 // Store is an io.ReaderAt that reads from Data and records the length of each request. If Fails is
-// not 0, request number Fails and all later ones return Err. Asked starts the numbers again at 1.
+// not 0, request number Fails and all later ones return Err. Asked restarts the numbers at 1.
 type Store struct {
 	Data  []byte
 	Err   error

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Together runs all functions at once. They begin at the same time.
+// Together runs all functions concurrently, and lets them begin together.
 func Together(functions ...func()) { AtOnce(len(functions), func(i int) { functions[i]() }) }
 
-// AtOnce runs do n times at once, with the numbers from 0 on. The calls begin at the same time.
+// AtOnce runs do n times concurrently, with the numbers from 0 on. The calls begin together.
 func AtOnce(n int, do func(i int)) {
 	var ready atomic.Int32
 	var done sync.WaitGroup
@@ -27,8 +27,8 @@ func AtOnce(n int, do func(i int)) {
 	done.Wait()
 }
 
-// Waits reports whether do waits while lock is held. If should is true, do is expected to wait, and
-// gets 25 ms to end. Otherwise it gets 20 seconds.
+// Waits reports whether do waits while lock is held. If should, do is expected to wait, and gets
+// 25 ms to end, otherwise 20 seconds.
 func Waits(lock sync.Locker, should bool, do func()) (waited bool) {
 	patience := 20 * time.Second
 	if should {

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Without runs tests once more in a process of its own, without a feature of the amd64 processor,
-// such as avx2. tests is a regular expression of their names. So every go test covers all forms of
-// a function that has several, also the forms for other processors than this one.
+// Without runs the tests whose names match the regular expression tests once more, in a process
+// without a feature of the amd64 processor, such as avx2. Every go test thus covers all forms of a
+// function that has several.
 func Without(t *testing.T, feature, tests string) {
 	t.Helper()
 	if runtime.GOARCH != "amd64" || Race {

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// The types and functions of sync/atomic that the library uses. Each call is a point, and then the
+// The types and functions of sync/atomic that the library uses. Each call is a point before the
 // real call.
 
 // Int32 is [atomic.Int32].

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Setup makes the state of a case. It returns the functions to run in parallel, and a check to call
-// when all of them have ended.
+// Setup makes the state of a case. It returns the functions to run in parallel, and a check to
+// call afterwards.
 type Setup func() (check func() error, threads []func())
 
 // Result is what [Explore] found.
@@ -20,8 +20,8 @@ type Result struct {
 // choice is one of several threads that could go on at a step.
 type choice struct{ of, taken int }
 
-// Explore runs a case in each order with at most bound preemptions, depth first, until one fails or
-// the time limit is over.
+// Explore runs a case in each order with at most bound preemptions, depth first, until one fails
+// or limit has passed.
 func Explore(bound int, limit time.Duration, setup Setup) (r Result) {
 	start := time.Now()
 	var path []choice

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// now is the order that runs. It is nil while none does: then locks, atomics and the rest are those
-// of the standard library.
+// now is the order that runs, or nil: then locks, atomics and the rest are those of the standard
+// library.
 var now *order
 
 // order is one run of a case.
@@ -39,7 +39,6 @@ func (t *thread) ready() bool { return !t.done && (t.until == nil || t.until()) 
 
 const mostSteps = 200_000 // of an order that ends
 
-// start adds a thread, which waits until it is chosen.
 func (s *order) start(f func()) {
 	t := &thread{resume: make(chan struct{})}
 	s.threads = append(s.threads, t)

@@ -17,8 +17,8 @@ func Quiet[T any](f func() T) T {
 	return f()
 }
 
-// Go is a go statement. A setup's goroutine runs to its end before Go returns, because it must not
-// run on into the orders.
+// Go is a go statement. A setup's goroutine ends before Go returns, because it must not run on
+// into the orders.
 func Go(f func()) {
 	if s := now; s != nil {
 		s.start(f)
@@ -28,7 +28,8 @@ func Go(f func()) {
 	}
 }
 
-// wait is a point, and then waits until the condition is true. While no order runs, it does nothing.
+// wait is a point, and then waits until the condition is true. It does nothing while no order
+// runs.
 func wait(until func() bool) {
 	if s := now; s != nil {
 		s.step(false)
@@ -57,8 +58,8 @@ func Either(c, d <-chan struct{}) {
 	}
 }
 
-// Acquire puts a token into c, and reports true, unless done is closed first. If both are possible,
-// it puts the token, where a select chooses at random.
+// Acquire puts a token into c and reports true, unless done is closed first. It prefers the token,
+// where a select chooses at random.
 func Acquire(c chan struct{}, done <-chan struct{}) bool {
 	wait(func() bool { return len(c) < cap(c) || isClosed(done) })
 	if now != nil && len(c) < cap(c) {

@@ -5,9 +5,9 @@
 //	go run ./internal/orders/overlay DIR SEED     the same with the bug SEED in the library
 //	go run ./internal/orders/overlay              lists the seeds: a name, and the cases that find it
 //
-// It runs in the root of the module. Some lines must change besides the imports: they have points
-// that are neither locks nor atomics, or sizes that are too large to explore. See substitutions.go.
-// Each line must be found exactly once; otherwise overlay stops.
+// It runs in the root of the module. Besides the imports it changes lines that have other points
+// than locks and atomics, or sizes that are too large to explore; see substitutions.go. It stops
+// unless each line is found exactly once.
 package main
 
 import (
@@ -23,8 +23,8 @@ import (
 
 const standIn = `"github.com/seed79a3ff49/bloom/internal/orders"`
 
-// packages are the packages whose locks and atomics become points. A package of several kinds of
-// state that its cases do not reach, such as files, is not among them.
+// packages are the packages whose locks and atomics become points. Packages with state that cases
+// do not reach, such as files, are not among them.
 var packages = []string{
 	".", "bank", "blocked", "counting", "cuckoo", "growing", "guard", "replica", "window",
 	"internal/bitwords", "internal/form", "internal/publish", "internal/splitblock",
