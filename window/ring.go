@@ -12,15 +12,14 @@ import (
 
 // ring has the live planes, and the times at which they end and die. See window.go for the words.
 //
-// Planes are numbered in the order in which they begin. Plane i is bit i mod 64 of the lanes. A
+// Planes are numbered in the order in which they begin; plane i is bit i mod 64 of the lanes. A
 // plane begins with its first key, and is the newest until the next begins. It ends by count when
-// it holds its share, or by time when a part has passed since it began. It dies a Span after its
-// end, and with Renew a part later. The live planes have consecutive numbers. The method renews
-// tells when a repeat is written again.
+// it holds its share, or by time a part after it began. It dies a Span after its end, and with
+// Renew a part later. The live planes have consecutive numbers. The method renews tells when a
+// repeat is written again.
 //
-// The time of a plane's end is its stamp, in nanoseconds since 1970, as the clock reads them.
-// Stamps never decrease from a plane to the next. No stamp of a plane that has ended is later than
-// now.
+// The time of a plane's end is its stamp, in nanoseconds since 1970. Stamps never decrease from a
+// plane to the next. No stamp of a plane that has ended is later than now.
 //
 // Fields are stored with the lock, and loaded without it:
 //
@@ -154,13 +153,12 @@ func (r *ring) death(plane uint64) int64 { return r.end(plane).Load() + r.life }
 func (r *ring) current(now int64) bool { return now >= r.from.Load() && now < r.expires.Load() }
 
 // age reads the time, lets the planes die that are due, and returns the time. The lock is held. If
-// a plane is due, or the clock has stepped back, age makes adds wait and reads the time again.
-// Another reading could be older than a key: the clock may have leapt ahead and come back since.
+// a plane is due, or the clock has stepped back, age makes adds wait and reads the time again: the
+// first reading could be older than a key, if the clock has leapt ahead and come back since.
 //
 // If the clock has stepped back, or was ahead when the filter was saved, age lowers the stamps
-// that are later than now; their planes would otherwise not die until the clock catches up.
-// Earlier stamps do not change, so the age of older keys is right after a clock has leapt ahead
-// and come back.
+// that are later than now, so that their planes die before the clock catches up. Earlier stamps do
+// not change, so the age of older keys is right after a clock has leapt ahead and come back.
 func (r *ring) age() (now int64) {
 	if r.span == 0 {
 		return 0
@@ -219,11 +217,11 @@ func (r *ring) begin(now int64) run {
 // new end and returns true. The lock is held.
 //
 // The ends of partial planes are at least a part apart, so at most spare of them live while the
-// clock runs evenly. After a step back there are more: planes that ended before it live for up to
-// a Span, and new ones begin. Each takes the place of a plane that could hold a share of N. If
-// more than spare partial planes live, the newest one lasts for two parts, and if more than most
-// live, as long as necessary. Otherwise a clock that steps to and fro would fill the ring with
-// planes of one key.
+// clock runs evenly. After a step back there are more, because those that ended before it live for
+// up to a Span, and each takes the place of a plane that could hold a share of N. If more than
+// spare partial planes live, the newest one lasts for two parts, and if more than most live, as
+// long as necessary. Otherwise a clock that steps to and fro would fill the ring with planes of
+// one key.
 func (r *ring) prolong(live run, now int64) bool {
 	if !live.isOpen() {
 		return false
@@ -284,13 +282,13 @@ func (r *ring) add(n uint64) {
 	r.publish(r.planes())
 }
 
-// renews reports whether a repeat is written again, so that its key stays for a Span. seen has the
-// columns of the planes that have the key.
+// renews reports whether a repeat is written again, so that its key is kept for a Span. seen has
+// the columns of the planes that have the key.
 //
 // A key is not written again if the newest of these planes has not ended, or ended less than a
-// part ago with at most lean planes after it, one that the write would begin included. The plane
+// part ago with at most lean planes after it, including one that the write would begin. That plane
 // lives for a Span and a part after its end, so at least a Span is left. It is given up only when
-// fulls full planes follow it, and by then N more keys have come.
+// fulls full planes follow it; by then N more keys have come.
 func (r *ring) renews(seen uint64, live run, now int64) bool {
 	newest := live.newest()
 	// The bit of the newest plane becomes the highest.
@@ -334,7 +332,7 @@ func (r *ring) reset() {
 // A coarse clock does not read the time at each call, because that takes longer than a look-up: it
 // uses its last reading until a timer goes off. If the timer is late, keys may have been written
 // into a plane after its end; late moves that end, so that no key is forgotten early. Only the
-// holder of the ring's lock replaces a reading, so that late sees which one was in use.
+// holder of the ring's lock replaces a reading, so late sees which one was in use.
 type clock struct {
 	source  func() time.Time
 	wake    func(time.Duration, func()) // nil unless the clock is coarse

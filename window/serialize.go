@@ -235,8 +235,8 @@ func checkLayout(k, pages, lanes uint64) error {
 }
 
 // clockMakes reports whether a clock can have made the times in p: the stamps of the live planes
-// do not decrease, and at the time of paramFrom all planes but the newest had ended, which was to
-// end at most a part later.
+// do not decrease, and at the time of paramFrom all planes but the newest had ended, and that was
+// to end at most a part later.
 func clockMakes(p []uint64, c Config) bool {
 	from := int64(p[paramFrom])
 	if from < -farthest || from > farthest || int64(p[paramLost]) > from {
@@ -292,9 +292,9 @@ func (f *Filter) restore(p, array []uint64, info form.Info) {
 	}
 	r.full = p[paramFull]
 	r.lost = int64(p[paramLost])
-	// Keys may have been added to the newest plane while the words were written, and paramCount
-	// lacks them, so they are estimated from the plane's bits. The estimate is lowered by three
-	// standard deviations or more, to count no key that is not there.
+	// Keys may have been added to the newest plane while the words were written. paramCount lacks
+	// them, so they are estimated from the plane's bits, lowered by at least three standard
+	// deviations to count no key that is not there.
 	ones := uint64(0)
 	for _, lane := range array {
 		ones += lane >> p[paramNewest] & 1

@@ -6,18 +6,17 @@
 //
 // If at most N new keys come within any Span, however unevenly, each key for which Add returned
 // true is found for at least a Span, and, while the clock runs evenly, for at most Span +
-// Span/Generations. If more than N keys come, the newest N are found; [Filter.Reach] tells how far
-// back that is.
+// Span/Generations. If more come, the newest N are found; [Filter.Reach] tells how far back that
+// is.
 //
-// Add of a key that is remembered writes nothing, unless [Config] has Renew. If Add returns false
-// for a new key by mistake, as it does for at most a share of P, the key can be absent a moment
-// later. A program that must find every key needs Renew, which makes all this true for every key
-// that was passed to Add.
+// Unless [Config] has Renew, Add of a key that is remembered writes nothing. A new key for which
+// Add returns false by mistake, at most a share of P, can then be absent a moment later. A program
+// that must find every key that it added needs Renew.
 //
-// A window cannot take a key back. If a program adds an event's id, fails to handle the event and
-// retries, the retry is dropped; [Filter.Do] handles first and then adds. The example program
-// [kafka] does this for a topic of Kafka. [LoadOrNew] loads what [Filter.SaveFile] saved. After a
-// crash, ids that were added since the last save are new again, and Reach does not know of them.
+// A window cannot take a key back: if a program adds an event's id and then fails to handle the
+// event, the retry is dropped. [Filter.Do] handles first and then adds, as the example program
+// [kafka] does for a topic of Kafka. [LoadOrNew] loads what [Filter.SaveFile] saved. After a
+// crash, ids that were added since the last save are new again.
 //
 // The memory is fixed. With N >= 100,000 and 7 Generations a window has 23 bits for each of N keys
 // at 1 %, 28 at 0.1 %, 46 at 1e-6 and 64 at 1e-9; with Renew 27, 32.1, 53.3 and 74.6. A
@@ -63,8 +62,8 @@ import (
 //	reach       the time, in nanoseconds, within which all keys that were added are found
 
 // Filter remembers keys for a span of time. Many goroutines may use it concurrently; only decoding
-// needs the Filter to itself. Look-ups take no lock and never wait. Add takes the lock of the
-// key's page, one of many pieces of the memory.
+// needs it alone. Look-ups take no lock and never wait. Add locks the page of the key, one of many
+// pieces of the memory.
 //
 // The zero Filter contains nothing and can be decoded into. Adding to it panics. A Filter must not
 // be copied.
@@ -74,8 +73,8 @@ type Filter struct {
 }
 
 // filter holds all of a Filter. String and the methods that encode it have value receivers, so
-// that packages fmt, json and gob call them even if a struct holds a Filter by value. Each of
-// these calls copies a filter, so it is small.
+// that packages fmt, json and gob call them even if a struct holds a Filter by value. It is small
+// because each of these calls copies it.
 type filter struct {
 	*state // nil in the zero Filter
 	info   form.Kept
@@ -111,9 +110,9 @@ type page struct {
 type Config struct {
 	_ struct{}
 
-	// N is the largest number of new keys in any Span for which every key is remembered for a
-	// Span. They may come unevenly. If more come, the newest N are remembered. With Renew, some
-	// repeats count as new keys.
+	// N is the largest number of new keys in any Span, however unevenly they come, for which every
+	// key is remembered for a Span. If more come, the newest N are remembered. With Renew, some
+	// repeats count as new.
 	N uint64
 	// P is the largest probability, between 0 and 1, that a key which is not remembered is
 	// reported as present, whatever the traffic. A P below 6.4e-17 counts as 6.4e-17.
@@ -122,14 +121,14 @@ type Config struct {
 	// for each generation, and less than 36 years. If Span is 0, there is no clock: the newest N
 	// keys are remembered.
 	Span time.Duration
-	// Renew makes each Add remember its key for a Span from then on, even if the key is there. A
-	// key is found for Span + 2 Span/Generations at most. Renew is right for programs that ask
-	// with Contains and must find every key that was added, such as a list of revoked tokens.
+	// Renew makes each Add remember its key for a Span from then on, even if the key is there; it
+	// is found for at most Span + 2 Span/Generations. Use Renew if a program asks with Contains
+	// and must find every key that was added, such as a list of revoked tokens.
 	//
 	// A repeat counts towards N unless at most Span/Generations has passed, and at most
-	// N/(Generations+1) other keys have counted, since the key last counted. A key counts at most
-	// Generations + 1 times within a Span, so N is large enough if it is Generations + 1 times the
-	// number of different keys of a Span.
+	// N/(Generations+1) other keys have counted, since the key last counted. Because a key counts
+	// at most Generations + 1 times within a Span, that many times the number of different keys of
+	// a Span is enough as N.
 	//
 	// Without Renew, a repeat takes no memory, and a key is remembered for a Span from the time at
 	// which it was new. If an event repeats for ever, Add returns true for it at most once a Span.
@@ -143,21 +142,20 @@ type Config struct {
 	// To deduplicate a log by its own time, let Now return the time of the newest event; before
 	// the first, it may return the zero Time.
 	//
-	// Each call that adds or looks up, Stats and Reach call Now once, before they look. A batch is
-	// one call; Do calls Now before and after handle. A call may call Now again when it lets keys
-	// be forgotten, when it has filled a piece of the memory, and when the clock has stepped back.
-	// Decoding may call Now once. Other methods do not call it.
+	// Each call that adds or looks up, Stats and Reach call Now once, before they look; a batch is
+	// one call, and Do calls Now before and after handle. A call may call Now again when it lets
+	// keys be forgotten, when it has filled a piece of the memory, and when the clock has stepped
+	// back. Decoding may call Now once. Other methods do not call it.
 	//
-	// If the clock leaps ahead, the window forgets the keys whose Span is over by then, and no
-	// others.
+	// If the clock leaps ahead, the window forgets only the keys whose Span is over by then.
 	//
-	// If the clock steps back, however far, the window forgets nothing; nor does it after a file
-	// was saved by a clock that was ahead. A key that is there stays for a Span from its time or
-	// from the step, whichever is earlier. A key that is added afterwards is found for at least a
-	// Span, and for at most Span/Generations longer than without the step, or twice as long if the
-	// clock steps back several times within a Span. For a Span after a step back, the planes of
-	// both times share the memory: if more than N/2 keys come in that time, the newest N/2 are
-	// found, and Reach tells how far back that is.
+	// If the clock steps back, however far, or was ahead when a file was saved, the window forgets
+	// nothing. A key that is there is kept for a Span from its time or from the step, whichever is
+	// earlier. A key that is added afterwards is found for at least a Span, and for at most
+	// Span/Generations longer than without the step, or twice as long if the clock steps back
+	// several times within a Span. For a Span after a step, the planes of both times share the
+	// memory: if more than N/2 keys come in that time, the newest N/2 are found, and Reach tells
+	// how far back that is.
 	//
 	// Time does not advance beyond 146 years from 1970.
 	Now func() time.Time
@@ -178,7 +176,7 @@ func New(c Config) (*Filter, error) {
 	return &Filter{filter: filter{s, form.Keep(form.Info{N: c.N, P: c.P}), c.Now}}, nil
 }
 
-// newState returns a state, of which the caller calls begin first.
+// newState returns a state. The caller calls its begin first.
 func newState(c Config, l layout, array []uint64) *state {
 	s := &state{layout: l, config: c, table: make([]page, l.pages), array: array}
 	r := &s.ring
@@ -194,7 +192,7 @@ func newState(c Config, l layout, array []uint64) *state {
 	return s
 }
 
-// begin makes s ready for use, with the live planes, the newest of which was stamped at the time
+// begin makes s ready for use with the live planes, of which the newest was stamped at the time
 // from. All pages are clean up to the number clean.
 func (s *state) begin(now func() time.Time, live run, from int64, clean uint64) {
 	s.ring.start(now, live, from)
@@ -225,9 +223,9 @@ func (f filter) String() string {
 // multiplier is 2^64 over the golden ratio.
 const multiplier = 0x9e3779b97f4a7c15
 
-// locate returns the page of h, which the high bits of H1 choose, and the x and the step for its
-// positions there. x is the rest of H1 mixed with a constant, without which all positions of the
-// empty key, whose digest is 0, 0, would be the first lane.
+// locate returns the page of h, by the high bits of H1, and the x and the step of its positions
+// there. x is the rest of H1, mixed with a constant so that the positions of the empty key, whose
+// digest is 0, 0, are not all the first lane.
 func (l *layout) locate(h bloom.Hash) (page, x, step uint64) {
 	h1, step := h.Words()
 	page, x = bits.Mul64(h1, l.pages)
@@ -293,8 +291,8 @@ func (s *state) count(p *page, pending uint64) {
 	bitwords.Store(&p.pending, pending)
 }
 
-// time returns the time, by which all planes that were due have died, unless a look-up finds
-// another goroutine letting them die.
+// time returns the time. By then all due planes have died, or, in a look-up, another goroutine is
+// letting them die.
 func (s *state) time(lookUp bool) int64 {
 	now := s.ring.reading.Load()
 	if !s.ring.current(now) {
@@ -318,8 +316,8 @@ func (s *state) tend(lookUp bool) int64 {
 	}
 	defer r.Unlock()
 	// If another goroutine has let the planes die meanwhile, nothing is left to do, unless it has
-	// read a later time. A second reading, under the lock, is earlier only if the clock has
-	// stepped back.
+	// read a later time. Under the lock, a second reading is earlier only if the clock has stepped
+	// back.
 	if !r.current(now) {
 		now = r.age()
 	}
@@ -407,8 +405,8 @@ func (s *state) contains(h bloom.Hash) bool {
 	seen := live.upTo(s.table[page].clean.Load())
 	lanes, width := s.lanesOf(page), s.lanes
 	for i := s.k; i > 0; i -= 2 {
-		// Half of the positions tell most absent keys. A test after each pair would keep the
-		// processor from reading ahead.
+		// Most absent keys are known to be absent after half of the positions. A test after each
+		// pair would keep the processor from reading ahead.
 		if 2*i <= s.k && seen == 0 {
 			return false
 		}
@@ -420,10 +418,10 @@ func (s *state) contains(h bloom.Hash) bool {
 }
 
 // Reach returns how far back all keys that were added are remembered now. It is Span unless more
-// than N keys came and some were given up before their Span was over. Then it is the time since
+// than N keys came and some were given up before their Span was over: then it is the time since
 // the newest of these was added, or up to Span/Generations less. With Renew it can be still less,
-// because Reach does not know which of these keys were written again. Reach does not know of keys
-// that a crash lost after the last save. It is 0 if Span is 0, and for the zero Filter.
+// because Reach does not know which of these were written again. Nor does it know of keys that a
+// crash lost after the last save. It is 0 if Span is 0, and for the zero Filter.
 func (f *Filter) Reach() time.Duration {
 	if f.zero() {
 		return 0
@@ -441,8 +439,8 @@ func (f *Filter) Reset() {
 // Stats returns the figures of f: 64 Bloom filters of K hashes each, for keys of different times.
 // M, OnesCount and FillRatio cover all of them. FPR is the probability that a key which is not
 // remembered is reported as present now. ApproxCount estimates how many keys are remembered; with
-// Renew a key counts once for each time that Add wrote it. If N is 190,000 or more, Stats may read
-// a sample and estimate the rest, so that its time does not grow with N.
+// Renew a key counts once for each time that Add wrote it. If N is 190,000 or more, Stats may
+// estimate from a sample, so that its time does not grow with N.
 func (f *Filter) Stats() bloom.Stats {
 	if f.zero() {
 		return bloom.Stats{}
