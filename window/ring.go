@@ -67,7 +67,6 @@ const (
 	openBit = 1 << lenBits
 )
 
-// newRun returns a run of n planes, none of them open.
 func newRun(newest, n uint64) run { return run(newest<<(lenBits+1) | n) }
 
 func (r run) newest() uint64 { return uint64(r) >> (lenBits + 1) }
@@ -86,7 +85,6 @@ func (r run) withoutOldest() run {
 	return r - 1
 }
 
-// withNext returns r with one more plane, open and the newest.
 func (r run) withNext() run { return newRun(r.newest()+1, r.len()+1).opened() }
 
 // columns returns the bits of n planes in a lane, from the number first on. n is at most 64.
@@ -96,7 +94,6 @@ func columns(first, n uint64) uint64 {
 
 func (r run) columns() uint64 { return columns(r.oldest(), r.len()) }
 
-// upTo returns the columns of r's planes whose numbers are at most last.
 func (r run) upTo(last uint64) uint64 {
 	first := r.oldest()
 	return columns(first, max(min(last, r.newest())+1, first)-first)
@@ -327,12 +324,12 @@ func (r *ring) reset() {
 	r.publish(newRun((r.planes().newest()+planes-1)/planes*planes, 0))
 }
 
-// clock reads the time, as nanoseconds since 1970. It does not advance beyond 146 years from 1970.
+// clock reads the time, as nanoseconds since 1970.
 //
-// A coarse clock does not read the time at each call, because that takes longer than a look-up: it
-// uses its last reading until a timer goes off. If the timer is late, keys may have been written
-// into a plane after its end; late moves that end, so that no key is forgotten early. Only the
-// holder of the ring's lock replaces a reading, so late sees which one was in use.
+// A coarse clock does not read it at each call, because that takes longer than a look-up: it uses
+// its last reading until a timer goes off. If the timer is late, keys may have been written into a
+// plane after its end; late moves that end, so that no key is forgotten early. Only the holder of
+// the ring's lock replaces a reading, so late sees which one was in use.
 type clock struct {
 	source  func() time.Time
 	wake    func(time.Duration, func()) // nil unless the clock is coarse

@@ -35,7 +35,6 @@ const (
 	paramEnds        // the first of 64 stamps, one for each column
 )
 
-// params returns the parameters of the frame, and the live planes.
 func (s *state) params() (p []uint64, live run) {
 	p = make([]uint64, paramEnds+planes)
 	c, r := s.config, &s.ring
@@ -221,7 +220,6 @@ func checkParams(p []uint64) (words uint64, err error) {
 	return p[paramPages] * p[paramLanes], nil
 }
 
-// checkLayout returns an error unless a window can have this layout.
 func checkLayout(k, pages, lanes uint64) error {
 	if k < 2 || k > maxK || k%2 != 0 {
 		return fmt.Errorf("k = %d", k)

@@ -475,7 +475,6 @@ func (f *Filter) Stats() bloom.Stats {
 // LogValue returns what String returns; see [bloom.Filter.LogValue].
 func (f *Filter) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
-// ones returns how many bits of each live plane are set in a page.
 func (s *state) ones(page uint64) (ones [planes]uint64) {
 	live := s.ring.planes()
 	columns := live.upTo(s.table[page].clean.Load())
