@@ -36,13 +36,6 @@ func explain(c *cobra.Command) {
 	c.Example = strings.TrimRight(example, "\n")
 }
 
-// wantedBy says which value a flag needs. Its keys are texts in the errors of the flags' parsers.
-var wantedBy = map[string]string{
-	": strconv.ParseInt":  "a whole number",
-	": strconv.ParseBool": "true or false",
-	": time:":             "a time, such as 90s, 10m or 24h",
-}
-
 func newRoot() *cobra.Command {
 	version := "(devel)"
 	// Go install sets the version of the main module.
@@ -61,14 +54,8 @@ func newRoot() *cobra.Command {
 	root.SetOut(&stdoutWriter{})
 	group(root, "no command; see bloom help")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		text := err.Error()
-		for parser, wanted := range wantedBy {
-			if what, _, ok := strings.Cut(text, parser); ok {
-				text = what + ": it is not " + wanted
-			}
-		}
 		help := strings.Replace(c.CommandPath(), "bloom", "bloom help", 1)
-		return usageError{fmt.Errorf("%s; see %s", text, help)}
+		return usageError{fmt.Errorf("%w; see %s", err, help)}
 	})
 	root.AddCommand(dedupeCommand(), buildCommand(), checkCommand(), addCommand(), removeCommand(),
 		mergeCommand(), diffCommand(), patchCommand(), infoCommand(), planCommand(), serveCommand(),
@@ -164,7 +151,6 @@ func strict(root *cobra.Command) {
 	}
 }
 
-// usageError is an error of the command line.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -252,7 +238,6 @@ func say(format string, args ...any) {
 	message(fmt.Sprintf("bloom: %s\n", escaped(text)))
 }
 
-// warn is say for a warning.
 func warn(format string, args ...any) { say("warning: "+format, args...) }
 
 // escaped returns text with escapes in place of control characters, which a file name may have, and
