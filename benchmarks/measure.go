@@ -32,7 +32,6 @@ type filter struct {
 	static bool           // the filter is filled when it is made, and keys are not added
 }
 
-// row is a library in the tables.
 type row struct {
 	name, note string
 	make       func(n int, p float64) filter
@@ -276,7 +275,6 @@ func quartiles(values []float64) (q [3]float64) {
 	return q
 }
 
-// median returns the median time of an operation, or NaN.
 func (r *result) median(op int) float64 { return quartiles(r.times[op])[1] }
 
 // ratio returns the median of the times of an operation, each divided by that of other in the same

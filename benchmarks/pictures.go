@@ -62,7 +62,6 @@ type picture struct {
 	xs          []float64
 }
 
-// short writes large round numbers as 1e5.
 func short(n int) string {
 	if n >= 1e5 {
 		return strings.Replace(strconv.FormatFloat(float64(n), 'g', -1, 32), "e+0", "e", 1)
@@ -70,7 +69,6 @@ func short(n int) string {
 	return strconv.Itoa(n)
 }
 
-// general writes small numbers as 1e-6.
 func general(x float64) string {
 	return strings.Replace(strconv.FormatFloat(x, 'g', 4, 64), "e-0", "e-", 1)
 }
@@ -85,7 +83,6 @@ func (powers) Ticks(from, to float64) (ticks []plot.Tick) {
 	return ticks
 }
 
-// marks returns ticks at values.
 func marks(values []float64) (ticks plot.ConstantTicks) {
 	for _, x := range values {
 		ticks = append(ticks, plot.Tick{Value: x, Label: general(x)})
@@ -298,7 +295,6 @@ func memory() picture {
 	return p
 }
 
-// drawSpeed draws the times of a table.
 func drawSpeed(path string, t table) error {
 	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
 	p := plot.New()

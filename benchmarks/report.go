@@ -237,7 +237,6 @@ func (r *result) time(op int) string {
 	return fmt.Sprintf("%.1f (%.1f–%.1f)", q[1], q[0], q[2])
 }
 
-// machine returns a description of this machine.
 func machine() string {
 	// Windows has the variable, macOS has sysctl, and Linux has lscpu.
 	cpu := cmp.Or(os.Getenv("PROCESSOR_IDENTIFIER"), "unknown processor")
@@ -274,7 +273,6 @@ var peers = []string{
 	"bbloom", "parquet-go/", "xorfilter", "xxhash", "cuckoo",
 }
 
-// modules returns the compared modules with their versions.
 func modules() (list []string) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

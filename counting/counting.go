@@ -114,7 +114,6 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	return storage.LoadOr(path, LoadFile, makeNew, func(f *Filter) error { return f.fits(made) })
 }
 
-// fits returns an error unless f has the parameters of g.
 func (f *Filter) fits(g *Filter) error {
 	switch {
 	case f.M() != g.M():
@@ -131,7 +130,6 @@ func (s *state) stripe(h bloom.Hash) *stripe {
 	return &s.stripes[(h1^h2)*0x9e3779b97f4a7c15>>stripeShift] // 2^64 over the golden ratio
 }
 
-// lock locks all stripes.
 func (s *state) lock() {
 	for i := range s.stripes {
 		s.stripes[i].Lock()

@@ -222,7 +222,6 @@ func (t *table) containsAt(h bloom.Hash, at place) bool {
 	}
 }
 
-// insert adds a key, and reports whether there was room for it.
 func (t *table) insert(h bloom.Hash) bool {
 	to := t.place(h)
 	at, ok := t.find(to.p, to.q, 0)
@@ -246,7 +245,6 @@ func (t *table) insert(h bloom.Hash) bool {
 	return true
 }
 
-// remove removes a key once, and reports whether it was there.
 func (t *table) remove(h bloom.Hash) bool {
 	from := t.place(h)
 	if !t.delist(h, from.tag) {

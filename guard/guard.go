@@ -403,7 +403,6 @@ func (g *Guard) publish(next *growing.Filter, began time.Time) {
 	g.took = g.loaded.Sub(began)
 }
 
-// abandon drops the filter of a load that failed.
 func (g *Guard) abandon() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -471,7 +470,6 @@ func (g *Guard) Run(ctx context.Context) error {
 	}
 }
 
-// checkMade panics if g is zero.
 func (g *Guard) checkMade(method string) {
 	if g.busy == nil {
 		panic("guard: " + method + " of a zero Guard: make it with New")

@@ -85,7 +85,6 @@ func (m *memory) note(h bloom.Hash, d denial) {
 	}
 }
 
-// remove removes all keys with the digest h.
 func (m *memory) remove(h bloom.Hash) {
 	h1, _ := h.Words()
 	set := m.set(h)
@@ -134,7 +133,6 @@ func (g *Guard) insertsBegin(hs []bloom.Hash) {
 	}
 }
 
-// insertsEnd notes that an insert of hs has ended.
 func (g *Guard) insertsEnd(hs []bloom.Hash) {
 	if g.cfg.Learn == 0 {
 		return

@@ -32,7 +32,6 @@ func maker[F filter](
 	}
 }
 
-// buildFlags are the flags of build.
 type buildFlags struct {
 	makeFlags
 	kind string

@@ -18,7 +18,6 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-// dedupeFlags are the flags of dedupe.
 type dedupeFlags struct {
 	size      filterFlags
 	input     inputFlags

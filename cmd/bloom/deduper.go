@@ -11,7 +11,6 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-// deduper is a run of dedupe.
 type deduper struct {
 	seen     *memory
 	state    state

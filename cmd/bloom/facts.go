@@ -35,7 +35,6 @@ const several = "several"
 // informed is a filter or a bank, which may be read only.
 type informed interface{ Info() bloom.Info }
 
-// factsOf returns the facts in the Info of f.
 func factsOf(f informed) url.Values {
 	facts, err := url.ParseQuery(f.Info().Meta)
 	if err != nil {
@@ -44,7 +43,6 @@ func factsOf(f informed) url.Values {
 	return facts
 }
 
-// setFacts replaces the facts in the Info of f.
 func setFacts(f infoHolder, facts url.Values) {
 	f.SetInfo(bloom.Info{Meta: facts.Encode()})
 }
@@ -76,7 +74,6 @@ func partOf(f informed) shard {
 	return s
 }
 
-// recordBlank records that f has the empty line.
 func recordBlank(f infoHolder) {
 	facts := factsOf(f)
 	facts.Set(blankFact, "1")

@@ -212,8 +212,8 @@ func unescaped(s string) string {
 	return string([]byte{byte(c)})
 }
 
-// need returns a check that the number of arguments is at least least, and at most most unless that
-// is negative. Its error says that the command needs what.
+// need returns a check for least to most arguments, or for least and more if most is negative. Its
+// error says that the command needs what.
 func need(least, most int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < least || most >= 0 && len(args) > most {

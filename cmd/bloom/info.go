@@ -114,10 +114,8 @@ func (f *loaded) report(path string) *report {
 	return r
 }
 
-// row is a line of info's text.
 type row struct{ Name, Value string }
 
-// rows returns the lines of info's text.
 func (r *report) rows() (rows []row) {
 	add := func(known bool, name, format string, args ...any) {
 		if known {
@@ -170,5 +168,4 @@ func printable(text string) string {
 
 func addJSON(flags *pflag.FlagSet) *bool { return flags.Bool("json", false, "write JSON") }
 
-// writeJSON writes v and a newline to standard output.
 func writeJSON(v any) error { return json.NewEncoder(os.Stdout).Encode(v) }

@@ -76,7 +76,6 @@ func readable(name string) error {
 	return file.Close()
 }
 
-// warnBad warns of the lines that -skip-bad left out.
 func warnBad(cfg *lines.Config) {
 	if cfg.Bad > 0 {
 		warn("left out %s (-skip-bad), the first of them here: %v",

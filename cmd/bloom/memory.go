@@ -111,7 +111,6 @@ func indexesOf(dst []int, has []bool, value bool) []int {
 	return dst[:n]
 }
 
-// trues returns the number of elements of has that are true.
 func trues(has []bool) (n int) {
 	for _, ok := range has {
 		if ok {

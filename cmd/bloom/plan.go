@@ -163,7 +163,6 @@ func fits(what string, bytes float64) error {
 		what, needed, humanize.Bytes(machine), humanize.Bytes(ownMemory))}
 }
 
-// memoryError is the error for something that does not fit into memory.
 type memoryError struct{ error }
 
 // usage returns err, which is about a size that the flags ask for, as an error of the command line

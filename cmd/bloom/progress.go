@@ -174,7 +174,6 @@ func (p *progress) end() {
 	say("%s%s, in %v", counted(p.read, "line"), some, took)
 }
 
-// endProgress ends the progress of the command, if there is one.
 func endProgress() { running.Load().end() }
 
 // text returns the line. It fits into 80 columns.

@@ -94,7 +94,6 @@ func temporary(pattern string) (*os.File, error) {
 	return file, err
 }
 
-// discard closes and removes a file that temporary returned.
 func discard(file *os.File) {
 	file.Close()
 	os.Remove(file.Name())

@@ -18,7 +18,6 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/httphead"
 )
 
-// handler answers all requests.
 func (s *server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.getPage)
@@ -73,7 +72,6 @@ var (
 	errTooLarge = fmt.Errorf("the body has more than %d MiB: send it in parts", maxBody>>20)
 )
 
-// refuse answers with the status and the text of err.
 func refuse(w http.ResponseWriter, err error) {
 	status := http.StatusBadRequest
 	switch tooLarge := (*http.MaxBytesError)(nil); {
@@ -95,7 +93,6 @@ func (s *server) getInfo(w http.ResponseWriter, _ *http.Request) {
 	json.NewEncoder(w).Encode(s.now.Load().report)
 }
 
-// getContains answers for one key.
 func (s *server) getContains(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	if !query.Has("key") {

@@ -129,7 +129,6 @@ func linesAre(n int) string {
 	return humanize.Comma(int64(n)) + " lines are"
 }
 
-// verdict looks up a key.
 func (s *server) verdict(v *version, key string) verdict {
 	found, err := s.has(v, []byte(key), new([]byte))
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 var errDelete = errors.New("bloom: a key cannot be deleted from a Bloom filter; " +
 	"it is forgotten after the span")
 
-// set remembers ids.
 type set interface {
 	// add adds id, and reports whether it was new.
 	add(ctx context.Context, id string) (bool, error)

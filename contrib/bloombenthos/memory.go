@@ -114,7 +114,6 @@ type filter interface {
 	SaveFile(path string) error
 }
 
-// memory is a set in memory.
 type memory struct {
 	filter
 	path   string
@@ -172,7 +171,6 @@ func (t *times) see(id string) {
 // without a time would move the clock of a loaded window to the machine's time.
 const newestName = "newest"
 
-// load sets the clock to the newest time in f's Info.
 func (t *times) load(f filter) {
 	facts, _ := url.ParseQuery(f.Info().Meta)
 	if at, err := time.Parse(time.RFC3339Nano, facts.Get(newestName)); err == nil {
@@ -180,7 +178,6 @@ func (t *times) load(f filter) {
 	}
 }
 
-// store puts the newest time into f's Info.
 func (t *times) store(f filter) {
 	newest := t.newest.Load()
 	if newest == 0 {

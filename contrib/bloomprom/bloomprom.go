@@ -153,7 +153,6 @@ func lookupsDesc(name string) *prometheus.Desc {
 		[]string{"result"}, prometheus.Labels{"filter": name})
 }
 
-// sendLookups sends the number of look-ups for each result.
 func sendLookups(ch chan<- prometheus.Metric, desc *prometheus.Desc, counts map[string]uint64) {
 	for result, n := range counts {
 		ch <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(n), result)

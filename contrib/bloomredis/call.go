@@ -20,7 +20,6 @@ type caller struct {
 	key    string
 }
 
-// errorf returns an error that names the key.
 func (c caller) errorf(format string, args ...any) error {
 	return fmt.Errorf("bloomredis: key %q: "+format, append([]any{c.key}, args...)...)
 }
@@ -227,7 +226,6 @@ func (c caller) until(ctx context.Context, send func() error) error {
 	}
 }
 
-// nonce returns 16 random bytes.
 func nonce() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails

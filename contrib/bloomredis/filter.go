@@ -289,7 +289,6 @@ func (c caller) unlike(begins string, size int64) error {
 	return c.errorf("%w: %s", bloom.ErrFormat, describe(begins, size))
 }
 
-// describe describes a string by its beginning and its length.
 func describe(begins string, size int64) string {
 	header := begins[:min(headerSize, len(begins))]
 	switch h, ok := parseHeader(header); {

@@ -36,7 +36,6 @@ func parseHeader(s string) (h header, ok bool) {
 
 func (h header) m() uint64 { return 64 * h.words }
 
-// size returns the length of the binary form.
 func (h header) size() int64 { return headerSize + 8*int64(h.words) }
 
 func (h header) String() string {

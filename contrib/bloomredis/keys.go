@@ -13,7 +13,6 @@ import (
 // keyMethods are the methods for keys, which are the same for all types.
 type keyMethods struct{ in store }
 
-// store adds keys and looks them up.
 type store interface {
 	// add returns for each of hs whether it was new. token is empty if the caller gave none.
 	add(ctx context.Context, token string, hs []bloom.Hash) ([]bool, error)

@@ -41,10 +41,8 @@ func (l layout) pageSize() uint64 { return stampSize + 4*l.lanes }
 // start returns the offset of the pages in a string.
 func (l layout) start() uint64 { return uint64(len(l.head)) + 16 + stateSize }
 
-// size returns the length of a string.
 func (l layout) size() int64 { return int64(l.start() + l.pages*l.pageSize()) }
 
-// layout returns the layout of a window with this configuration.
 func (c WindowConfig) layout() (l layout, err error) {
 	switch {
 	case c.N == 0:

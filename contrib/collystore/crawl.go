@@ -80,7 +80,6 @@ type Crawl struct {
 	asked map[uint32]string // the URLs of requests under way, by ID
 }
 
-// page is a page under way.
 type page struct {
 	depth    int
 	wanted   int // the number of Visits that have not ended

@@ -45,7 +45,6 @@ func main() {
 	}
 }
 
-// run serves until ctx ends.
 func run(ctx context.Context, addr, path string, every time.Duration) error {
 	s, err := open(path, every)
 	if err != nil {
@@ -74,7 +73,6 @@ func run(ctx context.Context, addr, path string, every time.Duration) error {
 	return nil
 }
 
-// users is a table of names and the filter in front of it.
 type users struct {
 	db    *sql.DB
 	guard *guard.Guard

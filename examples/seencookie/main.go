@@ -116,7 +116,6 @@ func newServer(c cookies, pages []string) http.Handler {
 	return mux
 }
 
-// catalogue returns the URLs to recommend, best first.
 func catalogue() []string {
 	pages := make([]string, 120)
 	for i := range pages {

@@ -81,7 +81,6 @@ func (r *Reader) pass(b *Batch) {
 	r.work <- b
 }
 
-// source is a file that is being read.
 type source struct {
 	in    *opened
 	first bool   // nothing was read yet
