@@ -333,8 +333,11 @@ func TestKeysAreMadeAsTheFileSays(t *testing.T) {
 	saying(t, 2, says, "ff\n", "dedupe -state list")
 	require.Equal(t, before, read(t, path))
 	require.Empty(t, good(t, "ff\n", "dedupe -force -state list"))
+	hash := func() string { return bloom.Must(bloom.LoadFile(path)).Info().Hash }
+	require.Equal(t, "several ways", hash(), "no one way finds all keys")
 	require.NoError(t, f.SaveFile(path))
 	saying(t, 0, says, "gg\n", "add list")
+	require.Equal(t, "several ways", hash())
 
 	b := bloom.Must(bank.New(1, 0.01))
 	b.Append()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -107,4 +108,35 @@ func TestFolderOfOutBeforeState(t *testing.T) {
 	require.Equal(t, 1, folders)
 	run()
 	require.Equal(t, 1, folders, "OUT was there before")
+}
+
+// filling is a file on a disk that fills within a write. beside runs before the write returns.
+type filling struct {
+	*os.File
+	beside func()
+}
+
+func (f *filling) Write(p []byte) (int, error) {
+	n, err := f.File.Write(p[:len(p)-2])
+	f.beside()
+	return n, errors.Join(err, errors.New("disk full"))
+}
+
+// TestFailedWrite: a write that fails leaves no half line behind, and cuts off nothing that another
+// program has appended.
+func TestFailedWrite(t *testing.T) {
+	for other, want := range map[string]string{"": "one\n", "other\n": "one\nttother\n"} {
+		path := filepath.Join(t.TempDir(), "out")
+		file, err := os.Create(path)
+		require.NoError(t, err)
+		defer file.Close()
+		o := &output{delim: '\n', file: &filling{file, func() {
+			_, err := file.WriteString(other)
+			require.NoError(t, err)
+		}}}
+		_, err = o.Write([]byte("one\nttwo"))
+		require.ErrorContains(t, err, "disk full")
+		require.True(t, o.failed)
+		require.Equal(t, want, read(t, path))
+	}
 }

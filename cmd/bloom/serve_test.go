@@ -719,6 +719,29 @@ func TestServeWatches(t *testing.T) {
 	ends(t, func() { <-done })
 }
 
+// TestServeBodyThenFilter: a body is looked up in the filter that is served when it has arrived.
+func TestServeBodyThenFilter(t *testing.T) {
+	s, web := serving(t, "apple\n", "-n 1000")
+	good(t, "pear\n", "add", s.path)
+	body := onRead{strings.NewReader("pear\n"), func() {
+		require.NoError(t, s.load())
+	}}
+	w := httptest.NewRecorder()
+	web.Config.Handler.ServeHTTP(w, httptest.NewRequest("POST", "/contains", body))
+	require.Equal(t, "pear\n", w.Body.String())
+}
+
+// onRead calls before in each Read.
+type onRead struct {
+	io.Reader
+	before func()
+}
+
+func (r onRead) Read(p []byte) (int, error) {
+	r.before()
+	return r.Reader.Read(p)
+}
+
 // TestServeReplacedMeanwhile: a file that is replaced while it is loaded is loaded again.
 func TestServeReplacedMeanwhile(t *testing.T) {
 	s, _ := serving(t, "apple\n", "-n 1000")

@@ -109,9 +109,10 @@ func TestShardFiles(t *testing.T) {
 	}
 	saying(t, 1, "is one of 3 shards", "", "serve list0")
 	good(t, in, "build -n 20k -shard 0/3 -o list0")
+	good(t, in, "build -n 20k -shard 2/3 -o list2")
 	for _, flags := range []string{"-shard 1/4", "-hex -shard 1/3", "-type blocked -shard 1/3", ""} {
 		good(t, "", "build -force -type guava -o other "+flags)
-		saying(t, 2, "belongs to another list than", asked, "check list0 other list2")
+		saying(t, 2, "other belongs to another list than list0", asked, "check list0 other list2")
 	}
 }
 
@@ -171,6 +172,7 @@ func TestStateIsOfOneKindOfKeys(t *testing.T) {
 	good(t, "1,a\n2,b\n", "build -n 10 -f 2 -o list")
 	saying(t, 2, "list was made with -f 2", "a\nc\n", "dedupe -state list")
 	require.Equal(t, "c\n", good(t, "a\nc\n", "dedupe -force -state list"))
+	require.Equal(t, "field=several", metaOf(t, "list"))
 	good(t, "a\nb\n", "build -n 10 -o values")
 	require.Equal(t, "3,c\n", good(t, "1,a\n3,c\n", "dedupe -f 2 -state values"))
 	for _, kind := range []string{"guava", "blocked", "counting"} {

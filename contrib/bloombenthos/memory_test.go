@@ -497,8 +497,26 @@ func TestOneCacheAFile(t *testing.T) {
 		require.ErrorContains(t, err, "ids is in use by another cache or program")
 	}
 	require.NoError(t, first.Close(context.Background()))
+	// A cache that does not open, here because of its span, does not hold the file.
+	parsed, err := memorySpec().ParseYAML("{capacity: 10, span: 1h, path: "+path+"}", nil)
+	require.NoError(t, err)
+	_, err = newMemoryCache(parsed, service.MockResources(), nil)
+	require.ErrorIs(t, err, bloom.ErrFormat)
 	testCache(t, "path: "+path, nil)
 }
+
+// A look-up moves the clock of the messages, as an added id does.
+func TestLookUpMovesTheClock(t *testing.T) {
+	ctx := context.Background()
+	c := testCache(t, `{capacity: 10, span: 1h, time: 'root = this.split("@").index(1)'}`, nil)
+	const old = "a@2024-05-17T10:00:00Z"
+	require.NoError(t, c.Add(ctx, old, nil, nil))
+	require.NoError(t, firstError(c.Get(ctx, old)))
+	require.ErrorIs(t, firstError(c.Get(ctx, "b@2024-05-17T13:00:00Z")), service.ErrKeyNotFound)
+	require.ErrorIs(t, firstError(c.Get(ctx, old)), service.ErrKeyNotFound, "its span is over")
+}
+
+func firstError(_ []byte, err error) error { return err }
 
 // What waits during an outage comes at once. All of it passes, and no repetition does that is not older
 // than the span: in messages' own time where capacity is what comes in a span, and otherwise where it

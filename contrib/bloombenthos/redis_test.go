@@ -14,11 +14,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redpanda-data/benthos/v4/public/service"
 	"github.com/redpanda-data/benthos/v4/public/service/integration"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -136,6 +138,21 @@ func TestRedis(t *testing.T) {
 	kill()
 	assert.Equal(t, []string{"6"}, a.send("6"), "drop_on_err: false")
 	assert.Empty(t, drop.send("7"), "drop_on_err: true")
+}
+
+// A cache that does not open leaves no connection to the server behind.
+func TestFailedOpenDisconnects(t *testing.T) {
+	ctx := context.Background()
+	url, _ := startRedis(t)
+	client := redis.NewClient(bloom.Must(redis.ParseURL(url)))
+	defer client.Close()
+	require.NoError(t, client.Set(ctx, "ids", "other", 0).Err())
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would close the connection
+	parsed, err := redisSpec().ParseYAML("{url: '"+url+"', key: ids, capacity: 10, span: 1h}", nil)
+	require.NoError(t, err)
+	_, err = newRedisCache(parsed, service.MockResources())
+	require.ErrorIs(t, err, bloom.ErrFormat)
+	soon(t, func() bool { return strings.Count(client.ClientList(ctx).Val(), "\n") == 1 })
 }
 
 // Where Redis comes back without the ids, no message is lost that comes from then on, also

@@ -3,6 +3,7 @@ package bloomredis
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -439,4 +440,37 @@ func TestWindowDeletedBesideCalls(t *testing.T) {
 			require.NoError(t, firstError(w.AddString(ctx, "later")))
 		}
 	}
+}
+
+// A call that begins while Delete runs, and finds that the string it knows is gone, is sent again.
+// It reports no loss.
+func TestWindowCallsDuringDelete(t *testing.T) {
+	client := startServer(t).client()
+	w := openWindow(t, client, WindowConfig{N: 1000, P: 1e-6, Span: time.Hour})
+	mustAdd(t, w, bloom.SumString("a"))
+	require.NoError(t, w.Delete(ctx)) // from now on the server knows the scripts
+	mustAdd(t, w, bloom.SumString("a"))
+	added, again := make(chan error, 1), make(chan struct{})
+	var step atomic.Int32
+	client.AddHook(hook(func(ctx context.Context, cmds []redis.Cmder, send redis.ProcessPipelineHook) error {
+		switch step.Add(1) {
+		case 1: // of Delete
+			mustAdd(t, w, bloom.SumString("b")) // step 2: the window knows the string again
+			err := send(ctx, cmds)
+			go func() { added <- firstError(w.AddString(ctx, "c")) }()
+			select {
+			case <-again:
+			case lost := <-added:
+				added <- lost
+			}
+			return err
+		case 4: // "c" again; step 3 found nothing
+			close(again)
+		}
+		return send(ctx, cmds)
+	}))
+	require.NoError(t, w.Delete(ctx))
+	require.NoError(t, <-added)
+	require.False(t, bloom.Must(w.ContainsString(ctx, "a")))
+	require.True(t, bloom.Must(w.ContainsString(ctx, "c")))
 }

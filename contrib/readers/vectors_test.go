@@ -121,11 +121,18 @@ func (m *maker) blocked() {
 
 func (m *maker) growing() {
 	g := bloom.Must(growing.New(0, 0.1))
-	for i := range 7000 { // layers begin
+	for i := range 7000 {
 		g.AddHash(bloom.SumUint64(uint64(i)))
 	}
 	m.fill(g, odd)
 	m.add("growing.bloom", "growing", save(m.t, g), odd)
+	g = bloom.Must(growing.New(200, 0.1))
+	m.fill(g, func(i int) bool { return i%4 == 1 }) // in the first layers
+	for i := range 2000 {
+		g.AddHash(bloom.SumUint64(uint64(i)))
+	}
+	m.fill(g, odd) // i%4 == 3 in the last ones
+	m.add("growing-layers.bloom", "growing", save(m.t, g), odd)
 	g = bloom.Must(growing.New(200, 0.2))
 	m.fill(g, odd)
 	m.add("growing-200.bloom", "growing", save(m.t, g), odd)
@@ -166,6 +173,13 @@ func (m *maker) cuckoo() {
 		k.SetInfo(bloom.Info{N: 172, Hash: "SumString"})
 		m.add(fmt.Sprintf("cuckoo-%d.bloom", bits), "cuckoo", save(m.t, k), odd)
 	}
+	k := emptyCuckoo(m.t, 42, 17) // 168 places for 172 keys: the list alone has the others
+	for i, key := range m.v.Keys {
+		if odd(i) {
+			require.True(m.t, k.InsertString(key))
+		}
+	}
+	m.add("cuckoo-full.bloom", "cuckoo", save(m.t, k), odd)
 }
 
 func (m *maker) window() {
@@ -190,7 +204,7 @@ func (m *maker) window() {
 			}, epoch+int64(second)*1e9+999_999_999)
 		}
 	}
-	w := bloom.Must(window.New(window.Config{N: 40_000, P: 0.3, Span: time.Hour, Generations: 7,
+	w := bloom.Must(window.New(window.Config{N: 50_000, P: 0.3, Span: time.Hour, Generations: 7,
 		Now: func() time.Time { return time.Unix(0, -epoch) }})) // before 1970, of several pages
 	m.fill(w, odd)
 	m.add("window-pages.bloom", "window", save(m.t, w), odd, -epoch)
@@ -230,6 +244,9 @@ func (m *maker) bank() {
 			added[i] = digit(members > 0)
 			if members > 0 {
 				b.AddString(i*7%members, key)
+				if members > 32736 && odd(i) { // in the second segment
+					b.AddString(members-1, key)
+				}
 			}
 		}
 		name := fmt.Sprintf("bank-%d.bloom", members)
