@@ -683,6 +683,19 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestLaterLoadsExpectWhatIsThere: N is for the first load alone. A store that is smaller or larger
+// gets a filter of its own size at the second load.
+func TestLaterLoadsExpectWhatIsThere(t *testing.T) {
+	const n = 20_000
+	for _, expected := range []uint64{n / 20, 20 * n} {
+		g := newGuard(t, Config{P: 0.01, N: expected, Load: loadOf(n)})
+		require.NoError(t, g.Rebuild(background))
+		require.NoError(t, g.Rebuild(background))
+		bits := float64(8*g.Stats().SizeBytes) / n
+		require.Less(t, bits, 15.0, "N = %d", expected)
+	}
+}
+
 func TestConfig(t *testing.T) {
 	for want, cfg := range map[string]Config{
 		"guard: Load is nil":                                  {P: 0.01},

@@ -15,7 +15,9 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -339,6 +341,33 @@ func TestPublishersAtOnce(t *testing.T) {
 		for i := range each {
 			require.True(t, r.ContainsString(fmt.Sprint(own, i)))
 		}
+	}
+}
+
+// TestSnapshotsTakeTurns: Publish calls snapshot from one goroutine at a time, so that an older
+// snapshot is not published after a newer one.
+func TestSnapshotsTakeTurns(t *testing.T) {
+	f := filterOf(t, 1024, 5, "a")
+	var running atomic.Int32
+	p := NewPublisher(func() *bloom.Filter {
+		assert.EqualValues(t, 1, running.Add(1))
+		time.Sleep(time.Millisecond) // so that the others arrive
+		running.Add(-1)
+		return f
+	})
+	filtertest.AtOnce(4, func(int) { p.Publish() })
+}
+
+// TestFetchedIsTheCallersToKeep: who gets a whole filter in the same process may change it, as a
+// Replica does.
+func TestFetchedIsTheCallersToKeep(t *testing.T) {
+	ctx := context.Background()
+	p := publisherOf(filterOf(t, 1024, 5, "a"))
+	for range 2 {
+		u, err := p.Fetch(ctx, "")
+		require.NoError(t, err)
+		require.False(t, u.Full.ContainsString("b"))
+		u.Full.AddString("b")
 	}
 }
 

@@ -498,6 +498,33 @@ func TestTellsOfTheWayBack(t *testing.T) {
 	require.Len(t, r.had, hadVersions)
 }
 
+// TestWayBackToOneOf64: a Replica remembers the newest 64 of the versions before the present one.
+func TestWayBackToOneOf64(t *testing.T) {
+	full := filterOf(t, 1024, 5, "a")
+	version := 0
+	r := New(script(func(string) (Update, error) {
+		return Update{Version: strconv.Itoa(version), Full: full.Clone()}, nil
+	}), Config{OnError: func(error) {}})
+	const last = 3 * hadVersions
+	for version = range last + 1 {
+		require.NoError(t, r.Refresh(context.Background()))
+	}
+	for _, test := range []struct {
+		version int
+		back    uint64
+	}{
+		{last - hadVersions - 1, 0},
+		{last, 1},
+		{last - 1, 2},
+		{last - hadVersions + 3, 3},
+		{0, 3},
+	} {
+		version = test.version
+		require.NoError(t, r.Refresh(context.Background()))
+		require.Equal(t, test.back, r.Status().Back, test.version)
+	}
+}
+
 // TestVersionAfterItsAddedKeys: when Version is new, keys that were sent as digests are there.
 func TestVersionAfterItsAddedKeys(t *testing.T) {
 	var added []bloom.Hash

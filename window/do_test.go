@@ -57,6 +57,35 @@ func TestDoWithAnEndedContext(t *testing.T) {
 	require.Empty(t, f.underWay, "later calls would wait for ever")
 }
 
+// TestDoAddsBeforeOthersGoOn: a call that waits for another one of its key goes on when the key is
+// added, and not when it is handled: it would handle the key again.
+func TestDoAddsBeforeOthersGoOn(t *testing.T) {
+	var f *Filter
+	id := bloom.SumString("id")
+	handled := false
+	others := 0
+	f = bloom.Must(New(Config{N: 100, P: 1e-9, Span: time.Hour, Now: func() time.Time {
+		if handled { // Do reads the clock to add the key
+			handled = false
+			others++
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+			defer cancel()
+			_, err := f.Do(ctx, id, func(context.Context) error {
+				t.Error("handled twice")
+				return nil
+			})
+			require.ErrorIs(t, err, context.DeadlineExceeded, "the first call has not returned")
+		}
+		return time.Unix(0, 0)
+	}}))
+	_, err := f.Do(context.Background(), id, func(context.Context) error {
+		handled = true
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, 1, others)
+}
+
 // TestDoRenews: with Renew, Do of a remembered key keeps the key for a Span more, as Add does. An
 // event that repeats within each Span is handled once. Without Renew it is handled once a Span.
 func TestDoRenews(t *testing.T) {

@@ -179,6 +179,78 @@ func TestSlowPatchClients(t *testing.T) {
 	done.Wait()
 }
 
+// brokenWriter is a ResponseWriter whose client has gone.
+type brokenWriter struct {
+	header http.Header
+	status int
+}
+
+func (w *brokenWriter) Header() http.Header { return w.header }
+
+func (w *brokenWriter) WriteHeader(status int) { w.status = status }
+
+func (w *brokenWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// TestPatchClientsBreakOff: clients that have gone in a large patch keep no room from others.
+func TestPatchClientsBreakOff(t *testing.T) {
+	p, publish := changing(4 << 20)
+	for range 10 { // patches of together more than a filter
+		have := publish(1)
+		publish(150_000)
+		for _, method := range []string{http.MethodGet, http.MethodHead} {
+			w := &brokenWriter{header: http.Header{}}
+			req := httptest.NewRequest(method, "/", nil)
+			req.Header.Set("If-None-Match", `"`+have+`"`)
+			req.Header.Set("A-IM", DeltaIM)
+			p.ServeHTTP(w, req)
+			require.Equal(t, http.StatusIMUsed, w.status)
+			require.Zero(t, p.sent)
+		}
+	}
+}
+
+// TestNewestVersionIsPatched: of the versions that a client has, the newest one is patched.
+func TestNewestVersionIsPatched(t *testing.T) {
+	p, publish := changing(1 << 16)
+	versions := []string{publish(10), publish(10), publish(10)}
+	publish(10)
+	for _, have := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 2}, {0, 2, 1}} {
+		w := httptest.NewRecorder()
+		req := httptest.NewRequest(http.MethodGet, "/", nil)
+		req.Header.Set("A-IM", DeltaIM)
+		for _, i := range have {
+			req.Header.Add("If-None-Match", `"`+versions[i]+`"`)
+		}
+		p.ServeHTTP(w, req)
+		require.Equal(t, http.StatusIMUsed, w.Code)
+		require.Equal(t, `"`+versions[2]+`"`, w.Header().Get("Delta-Base"))
+	}
+}
+
+// TestExactVersionsNameTheInfo: filters of the same bits and another Info have other versions, and
+// those of the same bits and Info have the same version in every Publisher.
+func TestExactVersionsNameTheInfo(t *testing.T) {
+	versions := map[string]bloom.Info{}
+	for _, info := range []bloom.Info{
+		{},
+		{Hash: "xxh3"},
+		{Comment: "xxh3"},
+		{Meta: "a=b"},
+		{N: 1},
+	} {
+		var names []string
+		for range 2 {
+			f := bloom.Must(bloom.NewSize(1024, 5))
+			f.AddString("a")
+			f.SetInfo(info)
+			names = append(names, NewExact().Publish(f, true))
+		}
+		require.Equal(t, names[0], names[1])
+		require.NotContains(t, versions, names[0])
+		versions[names[0]] = info
+	}
+}
+
 // TestPackedPieces: a piece has at least a hundredth of its length when it is packed, and unpacks.
 func TestPackedPieces(t *testing.T) {
 	for _, n := range []int{0, 6, 8, 1000, 8000, pieceSize} {

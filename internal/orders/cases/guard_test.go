@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -266,4 +267,28 @@ func TestGuardLookup(t *testing.T) {
 			func() { orders.Clock.Add(int64(time.Second)) },
 		}
 	})
+}
+
+// TestGuardCounts: beside look-ups, Hits and Denials are together never more than Queries. Counts
+// loads a thousand counters, so one preemption is tried, and not two.
+func TestGuardCounts(t *testing.T) {
+	r := orders.Explore(1, time.Hour, func() (check, threads) {
+		s := &store{rows: map[string]int64{"a": 0}}
+		g := newGuard(s, guard.Config{})
+		var c guard.Counts
+		lookUp := func(key string) { _, _ = g.LookupString(key, s.query(key)) }
+		return func() error {
+				if c.Hits+c.Denials > c.Queries {
+					return fmt.Errorf("%+v", c)
+				}
+				return nil
+			}, threads{
+				func() { c = g.Counts() },
+				func() { lookUp("a"); lookUp("b") },
+			}
+	})
+	if r.Failure != nil {
+		t.Fatalf("order %d: %v\n%s", r.Orders, r.Failure, strings.Join(r.Trace, "\n"))
+	}
+	fmt.Printf("guard/Counts: %d orders\n", r.Orders)
 }
