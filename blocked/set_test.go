@@ -3,7 +3,9 @@ package blocked
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -68,4 +70,26 @@ func TestEstimatesOfFullFilter(t *testing.T) {
 	require.Equal(t, 1.0, f.Stats().FPR)
 	require.Equal(t, 1.0, f.Stats().FillRatio)
 	require.EqualValues(t, 393, f.Stats().ApproxCount) // 2 ln(1/512)/ln(31/32)
+}
+
+// TestFoldOfHugeFilters: a filter of more than Narrow blocks picks a key's block from the whole of a
+// hash, and smaller ones from half of it. Fold refuses to go from the former to the latter, where
+// it would lose keys. It refuses before it reads the words, most of which are not there.
+func TestFoldOfHugeFilters(t *testing.T) {
+	const each = splitblock.Bits / 64
+	if math.MaxInt < 1<<40 {
+		t.Skip("such a filter does not fit into the address space")
+	}
+	var word [each]uint64
+	for d, blocks := range map[int]int{2: 2 * splitblock.Narrow, 3: splitblock.Narrow + 2} {
+		f := new(Filter)
+		f.b.Lines = 1
+		header := (*struct {
+			words    *uint64
+			len, cap int
+		})(unsafe.Pointer(&f.b.Words))
+		header.words, header.len, header.cap = &word[0], blocks*each, blocks*each
+		_, err := f.Fold(d)
+		require.ErrorContains(t, err, "to 1073741824 or fewer", "%d blocks", blocks)
+	}
 }

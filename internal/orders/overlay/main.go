@@ -26,7 +26,7 @@ const standIn = `"github.com/seed79a3ff49/bloom/internal/orders"`
 // packages are the packages whose locks and atomics become points. Packages with state that cases
 // do not reach, such as files, are not among them.
 var packages = []string{
-	".", "bank", "blocked", "counting", "cuckoo", "growing", "guard", "replica", "window",
+	".", "bank", "blocked", "counting", "cuckoo", "flower", "growing", "guard", "replica", "window",
 	"internal/bitwords", "internal/form", "internal/publish", "internal/splitblock",
 }
 
