@@ -357,7 +357,7 @@ func (b *Bank) Name(i int) (string, error) {
 	return "", nil
 }
 
-// Info returns what New, SetInfo or decoding set. N and P are for one member.
+// Info returns the values that New, SetInfo or decoding set. N and P are for one member.
 func (b *Bank) Info() bloom.Info { return door.Info[bloom.Info](b.info.Get()) }
 
 // SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of range.

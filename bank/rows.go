@@ -230,8 +230,7 @@ func (s *shape) which(dst []int, seg *segment, from, members int, hs []bloom.Has
 	return appendBits(dst, from, acc)
 }
 
-// appendBits appends to dst the numbers of the set bits of acc, whose first bit has the number
-// from.
+// appendBits appends to dst the numbers of the set bits of acc, counted from the number from on.
 func appendBits(dst []int, from int, acc []uint64) []int {
 	n := 0
 	for _, w := range acc {

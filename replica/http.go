@@ -30,8 +30,8 @@ import (
 // A Publisher sends a patch, any other server the whole filter whenever its ETag has changed. The
 // source's versions are the ETags without their quotes, and without what a compressing proxy
 // appends, such as "-gzip". If the server sends no ETag, or one longer than 1,024 bytes, every
-// refresh loads the whole filter, and Version is "". A replica behind a CDN is late by the time
-// for which it keeps a copy, and may be led back to an older version; see [Status].
+// refresh loads the whole filter, and Version is "". A replica behind a CDN is late by as long
+// as the CDN keeps a copy, and may be led back to an older version; see [Status].
 //
 // The request that follows a failed transfer, or three failed requests, asks for the whole filter,
 // without compression. A filter of more than a megabyte that is more than a hundred times as long

@@ -9,12 +9,12 @@
 //
 // The caller supplies the source and the interval. These are the sources:
 //
-//   - A [Publisher] sends the bits that changed since the replica's version, or the whole filter to
-//     a replica that is far behind. Replicas in its own process fetch from it directly, and others
-//     through [HTTPSource].
+//   - A [Publisher] sends the bits that changed since the replica's version, or the whole filter
+//     to a replica that is far behind. Replicas in its own process fetch from it directly, and
+//     others through [HTTPSource].
 //   - A filter in Redis sends the keys that were added; see Source in package bloomredis.
-//   - A [FileSource], and an [HTTPSource] of a file server, a CDN or an object store, send the whole
-//     filter whenever it has changed.
+//   - A [FileSource], and an [HTTPSource] of a file server, a CDN or an object store, send the
+//     whole filter whenever it has changed.
 //
 // The price is memory and traffic. Every machine holds the filter, which is 1.2 MB for a million
 // keys at 1 %, two while a new filter arrives, and for a moment up to three over HTTP, where

@@ -15,9 +15,9 @@ const (
 	farLanes = 1 << 19
 )
 
-// ahead reads the lanes of the chunk of keys that begins with the i-th, if one begins there, into
-// the cache. The processor reads ahead by itself, but not past a lock, and fewer lanes in parallel
-// than the memory can deliver.
+// ahead reads into the cache the lanes of the chunk of keys that begins with the i-th, if one
+// begins there. The processor reads ahead by itself, but not past a lock, and fewer lanes in
+// parallel than the memory can deliver.
 func (s *state) ahead(hs []bloom.Hash, i int, lookUp bool) {
 	if i%chunk != 0 || len(s.array) < farLanes {
 		return

@@ -23,12 +23,14 @@ import (
 //
 // Fields are stored with the lock, and loaded without it:
 //
-//   - Whether a plane takes a key is one fact: live, which says whether its newest plane is open, and
-//     the stamp of just that plane. live is loaded first and stored last. If another plane begins
-//     meanwhile, the stamp that is loaded is still that of the plane that the key goes into.
-//   - The clock is read before from and expires are loaded. Whoever lets planes die, or lowers stamps,
-//     first stores shut in expires, then reads the clock, then stores live, and expires last. An add
-//     that does not wait for the lock has therefore read its time before the one which decides.
+//   - Whether a plane takes a key is one fact: live, which says whether its newest plane is open,
+//     and the stamp of just that plane. live is loaded first and stored last. If another plane
+//     begins meanwhile, the stamp that is loaded is still that of the plane that the key goes
+//     into.
+//   - The clock is read before from and expires are loaded. Whoever lets planes die, or lowers
+//     stamps, first stores shut in expires, then reads the clock, then stores live, and expires
+//     last. An add that does not wait for the lock has therefore read its time before the one
+//     which decides.
 //   - A plane that becomes full is closed before the time of its end is read, for the same reason.
 type ring struct {
 	clock
@@ -239,8 +241,8 @@ func (r *ring) prolong(live run, now int64) bool {
 	return true
 }
 
-// giveUp returns live without its oldest plane, and without the next ones if the newest N keys do
-// not need them, so that a page clears them together. The lock is held.
+// giveUp returns live without its oldest plane, and without those after it that the newest N keys
+// do not need, so that a page clears them together. The lock is held.
 func (r *ring) giveUp(live run, now int64) run {
 	for {
 		until := r.end(live.oldest()).Load()

@@ -124,9 +124,9 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 }
 
 // UnmarshalBinary decodes data, a binary form and nothing more, into f. f gets the configuration
-// from data, and keeps its own Now. The keys have aged since data was encoded, by Now or, if it is
-// nil, by the system's time. On error, which wraps [bloom.ErrFormat], f is unchanged.
-// UnmarshalBinary does not retain data.
+// from data, and keeps its own Now. The keys have aged since data was encoded: their age is that
+// by Now, or by the system's time if Now is nil. On error, which wraps [bloom.ErrFormat], f is
+// unchanged. UnmarshalBinary does not retain data.
 func (f *Filter) UnmarshalBinary(data []byte) error {
 	params, array, info, err := form.Window.Unmarshal(data, checkParams)
 	if err != nil {

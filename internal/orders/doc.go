@@ -16,11 +16,11 @@
 // # What it does not see
 //
 //   - Assembly. The cases are built with the tag purego; other tests hold assembly to plain code.
-//   - Plain loads and stores, which are no points, unless the overlay makes them some. They are the
-//     race detector's work, which in turn sees no race in a case: each switch orders memory.
+//   - Plain loads and stores, which are no points, unless the overlay makes them some. They are
+//     the race detector's work, which in turn sees no race in a case: each switch orders memory.
 //   - Orders that are weaker than sequential consistency, which Go's atomics promise.
 //   - More than two or three threads or preemptions, and sizes beyond a few words.
-//   - Real timers, files and sockets, and random choices: map iteration, select with two ready arms,
-//     sync.Pool.
+//   - Real timers, files and sockets, and random choices: map iteration, select with two ready
+//     arms, sync.Pool.
 //   - A thread that never ends, if not by its number of steps.
 package orders

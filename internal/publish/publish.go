@@ -34,8 +34,8 @@ const (
 	// It is cheap if it has at most one of cheapPart bits of the filter, or cheapBits.
 	cheapPart = 2048
 	cheapBits = 1 << 16
-	// Publish makes patches that are not cheap if clients wanted them before, of at most one of
-	// workPart bits together.
+	// Publish makes a patch that is not cheap only if clients wanted one of as many steps before.
+	// Such patches have together at most one of workPart bits of the filter.
 	workPart = 64
 )
 
