@@ -19,8 +19,8 @@ import (
 
 const (
 	// chunk is the number of digests that one call of assembly does. Assembly cannot be
-	// interrupted, so a garbage collection waits for the end of a chunk, each of whose blocks may
-	// lie on a page that the system has yet to make. In Go the blocks of a chunk are touched before
+	// interrupted: a garbage collection waits for the end of a chunk, which may touch a page for
+	// each digest that the system has yet to make. In Go the blocks of a chunk are touched before
 	// they are used, and stay in the cache until then.
 	chunk = 64
 

@@ -173,8 +173,8 @@ func line(h1, h2 uint64, i int) uint64 {
 	}
 }
 
-// narrow returns the number of a line's block if there are at most Narrow blocks: the high half of
-// the line's value, as a fraction of 2^32, of the number of blocks.
+// narrow returns the number of a line's block if there are at most Narrow blocks. The high half of
+// the line's value is a fraction of 2^32, and the number is that fraction of blocks.
 func narrow(value uint64, blocks int) int { return int(value >> 32 * uint64(blocks) >> 32) }
 
 // Block returns the number of the block of a key's line. For more than Narrow blocks, half a value
