@@ -234,7 +234,7 @@ func TestStrictSize(t *testing.T) {
 	for _, n := range []uint64{2, 3} { // light filters of few hashes
 		m, k, err := bloom.StrictSize(n, 1e-4)
 		require.NoError(t, err)
-		rate, _, deviation := measure(r, m, k, n, 6e6)
+		rate, _, deviation := measure(r, m, k, n, 3e7)
 		require.Less(t, rate, 1e-4+statZ*deviation, "n = %d: m = %d, k = %d", n, m, k)
 	}
 	f := bloom.Must(bloom.New(100, 1e-3))
