@@ -226,7 +226,6 @@ func (s *stripe) ask(query func() (found bool, err error)) (found bool, err erro
 type Counts struct {
 	_ struct{}
 
-	_       struct{}
 	Misses  uint64 // answered by the filter: the key is certainly not there
 	Learned uint64 // answered by the memory: the store has denied the key before
 	Queries uint64 // asked of the store
