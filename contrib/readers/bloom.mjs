@@ -479,6 +479,15 @@ function plain(input) {
 	return head.startsWith("\xef\xbb\xbf") ? input.subarray(3) : input
 }
 
+// The number of the field of lines that keys are, and the bytes that may stand between fields.
+function fieldOf(meta) {
+	const number = new URLSearchParams(meta).get("field") ?? ""
+	if (!/^0*[1-9][0-9]*$/.test(number)) return [0, []]
+	const sep = /(?:^|&)sep=(%..|.)/.exec(meta)?.[1]
+	if (!sep) return [number, [9, 44]]
+	return [number, [sep === "+" ? 32 : sep.length === 3 ? parseInt(sep.slice(1), 16) : sep.charCodeAt(0)]]
+}
+
 if (globalThis.process?.versions?.node) await main()
 
 async function main() {
@@ -493,13 +502,21 @@ async function main() {
 	try {
 		const f = read(new Uint8Array(readFileSync(process.argv[2])))
 		const input = plain(new Uint8Array(readFileSync(0))), out = []
+		const [field, separators] = fieldOf(f.info.meta)
+		let found = false, several = false
 		for (let from = 0; from < input.length;) {
 			let to = input.indexOf(10, from)
 			if (to < 0) to = input.length
-			out.push(f.contains(f.key(input.subarray(from, to))) ? "true\n" : "false\n")
+			const line = input.subarray(from, to)
+			const answer = f.contains(f.key(line))
+			found ||= answer
+			several ||= separators.some(sep => line.includes(sep))
+			out.push(answer ? "true\n" : "false\n")
 			from = to + 1
 		}
 		process.stdout.write(out.join(""))
+		if (several && !found) console.error(`bloom.mjs: ${process.argv[2]}: its keys are field ${field} of lines, ` +
+			"and no line was found: ask with that field alone")
 	} catch (error) {
 		console.error(`bloom.mjs: ${process.argv[2]}: ${error.message}`)
 		process.exit(1)

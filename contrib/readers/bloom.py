@@ -99,6 +99,14 @@ class Filter:
                 'a program that makes such keys calls contains' % hash)
         return WAYS[hash](line_bytes(line))
 
+    def field(self):
+        """The field of lines that keys are, and the bytes that may stand between fields: 0 and none for whole lines."""
+        facts = parse_qs(self.info.meta, encoding="latin-1")
+        number = facts.get("field", [""])[0]
+        if not re.fullmatch("0*[1-9][0-9]*", number):
+            return "0", b""
+        return number, facts.get("sep", ["\t,"])[0].encode("latin-1")
+
     def contains(self, key):
         return self.contains_digest(*self.digest(key_bytes(key)))
 
@@ -521,8 +529,16 @@ def main(path, patch=None):
         with open(patch, "rb") as file:
             f = patched(f, file.read())
     ask = f.which if isinstance(f, Bank) else f.contains
+    field, separators = f.field()
+    found = several = False
     for line in lines_of(sys.stdin.buffer):
-        print(str(ask(f.key(line))).lower())
+        answer = ask(f.key(line))
+        found = found or bool(answer)
+        several = several or any(byte in line for byte in separators)
+        print(str(answer).lower())
+    if several and not found:
+        print("%s: its keys are field %s of lines, and no line was found: ask with that field alone"
+              % (path, field), file=sys.stderr)
 
 if __name__ == "__main__":
     if len(sys.argv) not in (2, 3):

@@ -355,6 +355,49 @@ func askNode(t *testing.T, asked []question) (answers []answer) {
 	return answers
 }
 
+// TestReadersTellFieldsFromLines: if no line is found in a list of fields, and lines have several
+// fields, the programs warn. The value of a field alone needs no warning.
+func TestReadersTellFieldsFromLines(t *testing.T) {
+	for _, reader := range []struct{ command, file string }{{"python3", "bloom.py"}, {"node", "bloom.mjs"}} {
+		if _, err := exec.LookPath(reader.command); err != nil && os.Getenv("BLOOM_REQUIRE_READERS") == "" {
+			t.Logf("without %s: %v", reader.command, err)
+			continue
+		}
+		for _, test := range []struct {
+			meta, input string
+			warns       bool
+		}{
+			{"field=2", "x,é\n", true},
+			{"field=2", "x\té\n", true},
+			{"field=2", "x:é\n", false},
+			{"field=2&sep=%3A", "x:é\n", true},
+			{"field=2&sep=%3A", "x,é\n", false},
+			{"field=2&sep=%FF", "x\xffé\n", true},
+			{"field=2", "x\n", false},
+			{"field=2", "x,é\né\n", false},
+			{"field=0", "x,é\n", false},
+			{"field=several", "x,é\n", false},
+			{"", "x,é\n", false},
+		} {
+			f := bloom.Must(bloom.New(100, 1e-9))
+			f.AddString("é")
+			f.SetInfo(bloom.Info{Hash: "SumString", Meta: test.meta})
+			path := filepath.Join(t.TempDir(), "filter")
+			require.NoError(t, f.SaveFile(path))
+			cmd := exec.Command(reader.command, reader.file, path)
+			cmd.Stdin = strings.NewReader(test.input)
+			var messages bytes.Buffer
+			cmd.Stderr = &messages
+			require.NoError(t, cmd.Run(), "%s, %q", reader.file, test)
+			if test.warns {
+				assert.Contains(t, messages.String(), "its keys are field 2 of lines, and no line was found: ask with that field alone", "%s, %q", reader.file, test)
+			} else {
+				assert.Empty(t, messages.String(), "%s, %q", reader.file, test)
+			}
+		}
+	}
+}
+
 func gzipped(text string) string {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
