@@ -358,6 +358,19 @@ func TestSnapshotsTakeTurns(t *testing.T) {
 	filtertest.AtOnce(4, func(int) { p.Publish() })
 }
 
+// TestPublishedIsTheCallersToChange: a filter that snapshot has returned may change afterwards. The
+// published version does not, and the next Publish has what changed.
+func TestPublishedIsTheCallersToChange(t *testing.T) {
+	ctx := context.Background()
+	f := filterOf(t, 1024, 5, "a")
+	p := NewPublisher(func() *bloom.Filter { return f })
+	first := bloom.Must(p.Fetch(ctx, "")).Version
+	f.AddString("b")
+	require.False(t, bloom.Must(p.Fetch(ctx, "")).Full.ContainsString("b"))
+	require.NotEqual(t, first, p.Publish())
+	require.True(t, bloom.Must(p.Fetch(ctx, "")).Full.ContainsString("b"))
+}
+
 // TestFetchedIsTheCallersToKeep: who gets a whole filter in the same process may change it, as a
 // Replica does.
 func TestFetchedIsTheCallersToKeep(t *testing.T) {
