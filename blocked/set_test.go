@@ -81,7 +81,8 @@ func TestFoldOfHugeFilters(t *testing.T) {
 		t.Skip("such a filter does not fit into the address space")
 	}
 	var word [each]uint64
-	for d, blocks := range map[int]int{2: 2 * splitblock.Narrow, 3: splitblock.Narrow + 2} {
+	for d, wide := range map[int]int64{2: 2 * splitblock.Narrow, 3: splitblock.Narrow + 2} {
+		blocks := int(wide)
 		f := new(Filter)
 		f.b.Lines = 1
 		header := (*struct {
