@@ -29,7 +29,7 @@
 //	...
 //	many := bloom.NewSyncFrom(seen) // a copy for many goroutines
 //
-// If several programs change one file, each takes its [Lock] from before the load until after the
+// If several programs change one file, each holds its [Lock] from before the load until after the
 // save.
 //
 // Batches hash first, and then add or ask; see [SumBatch] and [Filter.AddBatch]:
@@ -52,8 +52,8 @@
 // Filter is the classic filter (Bloom, Space/Time Trade-offs in Hash Coding with Allowable Errors,
 // 1970), bit for bit the one that Google Guava's com.google.common.hash.BloomFilter makes in Java.
 // The two read each other's bytes. Guava's arithmetic has an exception, the empty key: a filter
-// that holds its n keys reports it in about half of all cases. Packages counting and bank have the
-// same bits and the same exception, the others do not. See [Sum].
+// that holds its n keys reports it in about half of all cases. Packages counting, bank and replica
+// have the same bits and the same exception. See [Sum].
 //
 // Every key goes the same way: key -> [Hash] -> indexes -> bits. A Hash is computed once and serves
 // every filter of this module. It is a Murmur3 digest, which has no secret. Module keyed has a hash
@@ -61,10 +61,10 @@
 //
 // # Other packages
 //
-//   - blocked is faster, and keeps low rates; growing has room for any number of keys
+//   - blocked is faster, also at low rates; growing has room for any number of keys
 //   - counting and cuckoo remove keys
 //   - window remembers keys for a span of time; flower remembers recent keys best
-//   - guard stands in front of a store, and follows it
+//   - guard stands in front of a store, and learns of its new keys
 //   - bank asks many filters together; sieve has a queue without repeats
 //   - replica copies one filter to many machines; module contrib/bloomredis shares one in Redis
 //   - foreign reads and writes the filters of other libraries
