@@ -104,7 +104,7 @@ func sumKeys(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int
 func sumKeys512(dst *Hash, keys unsafe.Pointer, fours int, size uintptr) int
 
 // sumAlike is sumKeys512 with vectors of 512 bits. It hashes 8*eights keys; eights is positive. It
-// stops at eight keys unless all have one length, from 16 bytes to directLen.
+// stops before the first eight keys whose lengths differ or are not from 16 bytes to directLen.
 //
 //go:noescape
 func sumAlike(dst *Hash, keys unsafe.Pointer, eights int, size uintptr) int

@@ -135,8 +135,9 @@ func WriteFile(path string, w io.WriterTo) error {
 // save it while no other program does so. The lock is advisory: it keeps out only those who also
 // call Lock, such as the command bloom. SaveFile and LoadFile need no lock to keep a file whole.
 //
-// If the file is locked, Lock waits until ctx is done, and then returns an error that wraps ctx's.
-// It tries at least once, even if ctx is done before. Calling unlock again does nothing.
+// If another process or call holds the lock, Lock waits for it. If ctx is done first, Lock returns
+// an error that wraps ctx's. It tries once even if ctx is done before the call. Calling unlock
+// again does nothing.
 //
 // The lock is a lock of the system on an empty file in the same directory, named .NAME.bloom-lock,
 // which Lock creates and unlock removes. A killed process leaves the empty file, which the next

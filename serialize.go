@@ -81,10 +81,10 @@ func (f *filter) WriteTo(w io.Writer) (int64, error) {
 	return form.WriteWords(w, f.header().Append(nil), f.bits.words, form.BigEndian)
 }
 
-// UnmarshalBinary decodes data: a binary form, or the content of a file that [Filter.SaveFile]
-// wrote, and no byte more. Only such a file has an Info and a checksum. Otherwise f's Info becomes
-// zero, and a damaged word goes unnoticed. On error, which wraps [ErrFormat], f is unchanged.
-// UnmarshalBinary does not retain data.
+// UnmarshalBinary decodes data, which must be exactly one binary form, or the content of a file
+// that [Filter.SaveFile] wrote. Only such a file has an Info and a checksum. Otherwise f's Info
+// becomes zero, and a damaged word goes unnoticed. On error, which wraps [ErrFormat], f is
+// unchanged. UnmarshalBinary does not retain data.
 func (f *filter) UnmarshalBinary(data []byte) error {
 	h, body, info, err := guavaForm.Parse(data)
 	if err == nil {

@@ -142,7 +142,8 @@ func fillRatio(m uint64, k int, n uint64) float64 {
 }
 
 // currentRate returns the rate of a Mitz64 filter of m bits and k hashes in which the given
-// fraction of bits are set. Double hashing adds only keys that are not found by chance.
+// fraction of bits are set. Double hashing is counted for the keys that chance alone does not
+// report.
 func currentRate(m uint64, k int, fill float64) float64 {
 	chance := portable.Power(fill, uint64(k))
 	return chance + float64(min(doubleHashing(fill, m, k), 1)*(1-chance))

@@ -62,8 +62,8 @@ func (l *layout) locate(x uint64) (at int64, pos uint64) {
 	return 8*int64(word) + 7 - int64(pos/8), pos % 8
 }
 
-// NewView returns a View of data, which it retains: a binary form or the content of a file that
-// [Filter.SaveFile] wrote, and no byte more. Its errors wrap [ErrFormat]. It takes constant time
+// NewView returns a View of data, which it retains. data must be exactly one binary form, or the
+// content of a file that [Filter.SaveFile] wrote. Errors wrap [ErrFormat]. It takes constant time
 // for a binary form, but reads all of a file for its checksum.
 func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}, true) }
 

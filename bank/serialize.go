@@ -374,8 +374,8 @@ func (b bank) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns what [Bank.WriteTo] writes.
 func (b bank) MarshalBinary() ([]byte, error) { return b.AppendBinary(nil) }
 
-// UnmarshalBinary decodes data, a binary form and nothing more, into b. On error, which wraps
-// [bloom.ErrFormat], b is unchanged. It does not retain data.
+// UnmarshalBinary decodes data, which must be exactly one binary form, into b. On error, which
+// wraps [bloom.ErrFormat], b is unchanged. It does not retain data.
 func (b *Bank) UnmarshalBinary(data []byte) error {
 	var l layout
 	_, array, info, err := form.Bank.Unmarshal(data, l.parse)
@@ -423,8 +423,8 @@ func (b *Bank) decode(l layout, array []uint64, info form.Info) error {
 	return nil
 }
 
-// MarshalText returns the standard base64 encoding of the binary form, so JSON and XML encode a
-// Bank as text. The zero value is the empty text.
+// MarshalText returns the standard base64 encoding of the binary form, which is the form of a Bank
+// in JSON, XML, flags and cookies. The text of the zero value is empty.
 func (b bank) MarshalText() ([]byte, error) { return form.AppendText(nil, b) }
 
 // UnmarshalText is [Bank.UnmarshalBinary] of base64 text. Empty text makes b zero.
@@ -432,9 +432,8 @@ func (b *Bank) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("bank", text, b, func() { b.bank = bank{} })
 }
 
-// SaveFile writes b's binary form to a file at path, for [LoadFile], [OpenFile] and [NewReader].
-// See [bloom.Filter.SaveFile] for crashes, permissions and links, and [Bank.WriteTo] for
-// concurrent calls.
+// SaveFile atomically writes b's binary form to a file at path, for [LoadFile], [OpenFile] and
+// [NewReader], as [bloom.Filter.SaveFile] does. See [Bank.WriteTo] for concurrent calls.
 //
 // SaveFile writes the whole Bank. Keep a Bank that grows forever as several files, such as one a
 // day, as the example of [OpenFile] does: only the last one changes, and a look-up asks all of
@@ -443,16 +442,14 @@ func (b *Bank) SaveFile(path string) error {
 	return storage.SaveFile(form.Bank, path, b.SizeBytes(), b)
 }
 
-// LoadFile reads a Bank from a file that SaveFile wrote. It returns an error that wraps
-// [bloom.ErrFormat] if the file has changed since. If another program wrote the file, look at its
-// Info's Hash before the first look-up; see [bloom.View].
+// LoadFile reads a Bank from a file that SaveFile wrote. If the file has changed since, the error
+// wraps [bloom.ErrFormat]. If another program wrote the file, look at its Info's Hash before the
+// first look-up; see [bloom.View].
 func LoadFile(path string) (*Bank, error) { return storage.LoadFile(form.Bank, path, new(Bank)) }
 
-// LoadOrNew returns the Bank in the file at path, or New(n, p) if there is no such file. It writes
-// no file. If the file's directory does not exist, it returns an error, as SaveFile would later.
-//
-// If the Bank in the file has another M or K than New(n, p), the error wraps [bloom.ErrMismatch].
-// Other n and p may have the same ones. The Info is not compared; see [LoadFile] for its Hash.
+// LoadOrNew returns the Bank in the file at path, or New(n, p) if there is no such file. If the
+// Bank in the file has another M or K than New(n, p), the error wraps [bloom.ErrMismatch]. See
+// [bloom.LoadOrNew] for other errors, and for what is not compared.
 func LoadOrNew(path string, n uint64, p float64) (*Bank, error) {
 	made, err := New(n, p)
 	return loadOr(path, made, err)

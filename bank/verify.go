@@ -10,7 +10,7 @@ import (
 const verified = 1 << 12
 
 // verify checks a bank after a mutation: its segments have room for its members, and no bit is set
-// behind the last member of a small segment. s.mu is locked.
+// behind the last member of a small segment. The caller has locked s.mu.
 func (s *state) verify() {
 	n, segments := s.current()
 	room := 0
@@ -33,7 +33,7 @@ func (s *state) verify() {
 	}
 }
 
-// verifyMember checks that a member has exactly the given bits. s.mu is locked.
+// verifyMember checks that a member has exactly the given bits. The caller has locked s.mu.
 func (s *state) verifyMember(i int, has func(r uint64) bool) {
 	seg, j := s.member(i)
 	for r := range s.bits() {
@@ -42,7 +42,7 @@ func (s *state) verifyMember(i int, has func(r uint64) bool) {
 	s.verify()
 }
 
-// verifyAdded checks that member j of a segment has a key. s.mu is locked.
+// verifyAdded checks that member j of a segment has a key. The caller has locked s.mu.
 func (s *state) verifyAdded(seg *segment, j int, h bloom.Hash) {
 	invariants.Require(s.contains(seg, j, h), "bank: %v is not found after its addition", h)
 }

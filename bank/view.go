@@ -33,8 +33,8 @@ type View struct {
 	info   form.Info
 }
 
-// NewView returns a View of data, which it retains: a binary form and nothing more. Look-ups are
-// faster if data is aligned to 8 bytes. Checks and errors are those of [OpenFile].
+// NewView returns a View of data, which it retains. data must be exactly one binary form. Look-ups
+// are faster if data is aligned to 8 bytes. Checks and errors are those of [OpenFile].
 func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}) }
 
 func newView(b storage.Bytes) (*View, error) {

@@ -15,8 +15,8 @@ type keys struct {
 
 func (k keys) len() int { return len(k.buf) / k.width }
 
-// each calls do with each key. The compiler inlines each, and a function literal do, so the loop
-// has no other calls than those in do.
+// each calls do with each key. The compiler inlines each, and also do if it is a function literal,
+// so the loop has no calls but those in do.
 func (k keys) each(do func(key []byte)) {
 	for b, w := k.buf, k.width; len(b) >= w; b = b[w:] {
 		key := b[:w:w]

@@ -169,7 +169,7 @@ func (c contestant) time(op, from, n int) {
 	c.times[op] = append(c.times[op], ns/float64(n))
 }
 
-// contestants take turns: in each round every one has one, in another order each time.
+// contestants take turns: one each in every round, in an order that changes from round to round.
 type contestants struct {
 	all    []contestant
 	random *rand.Rand

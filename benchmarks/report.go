@@ -168,7 +168,7 @@ type column struct {
 	text  func(r *result) string
 }
 
-// columns returns the columns for which a row has something.
+// columns returns the columns of t in which at least one row has a text.
 func (t table) columns() (columns []column) {
 	columns = append(columns, column{"", func(r *result) string {
 		if r.disturbed() {

@@ -90,10 +90,10 @@ func NewSize(m uint64, lines int) (*Filter, error) {
 	return newFilter(n, lines), nil
 }
 
-// NewBitset returns a filter of one line with the bits of bitset, which is what [Filter.Bitset]
-// returned, or the Bloom filter of a Parquet column, where H1 of a value's [bloom.Hash] is the
-// xxHash64 of the plain-encoded value. It returns an error, which wraps [bloom.ErrFormat], unless
-// bitset is 1 to 2^30 blocks of 32 bytes. It does not retain bitset.
+// NewBitset returns a filter of one line with the bits of bitset: what [Filter.Bitset] returned, or
+// the Bloom filter of a Parquet column. In Parquet, H1 of a value's [bloom.Hash] is the xxHash64 of
+// the plain-encoded value. NewBitset returns an error that wraps [bloom.ErrFormat] unless bitset
+// has 1 to 2^30 blocks of 32 bytes. It does not retain bitset.
 func NewBitset(bitset []byte) (*Filter, error) {
 	n, rest := len(bitset)/splitblock.Bytes, len(bitset)%splitblock.Bytes
 	if n < 1 || n > splitblock.Narrow || rest != 0 {

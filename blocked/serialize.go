@@ -33,7 +33,7 @@ func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 // WriteTo writes f's binary form to w through a small buffer.
 func (f filter) WriteTo(w io.Writer) (int64, error) { return f.b.Write(w, f.info.Get()) }
 
-// UnmarshalBinary decodes data, a binary form and no byte more. On error, which wraps
+// UnmarshalBinary decodes data, which must be exactly one binary form. On error, which wraps
 // [bloom.ErrFormat], f is unchanged. It does not retain data.
 func (f *filter) UnmarshalBinary(data []byte) error {
 	return form.Unmarshal("blocked", data, f, read)

@@ -62,8 +62,8 @@ func (f *filter) fits(m uint64, lines int) error {
 // has no N and P. f is unchanged.
 //
 // Fold returns an error unless d divides M()/256, the number of blocks. It also returns one if f
-// has more than 2^30 blocks and the new filter would not, because more blocks than that are picked
-// by more bits of a digest.
+// has more than 2^30 blocks and the new filter would not, because the two would use different bits
+// of a digest to pick a block.
 func (f *Filter) Fold(d int) (*Filter, error) {
 	n := int(f.M() / splitblock.Bits)
 	if d < 1 || d > n || n%d != 0 {
@@ -90,7 +90,7 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 // Clone returns an independent copy, with its Info.
 func (f *Filter) Clone() *Filter { return &Filter{filter: f.clone()} }
 
-// clone returns a copy of f, to which other goroutines may write meanwhile.
+// clone returns a copy of f. Other goroutines may write to f meanwhile.
 func (f *filter) clone() filter { return filter{f.b.Clone(), f.info.Clone()} }
 
 // Reset removes all keys. It keeps the memory, the parameters and the Info.

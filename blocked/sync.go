@@ -13,11 +13,11 @@ import (
 // and encode. It takes no locks. Every call, encodings and [SyncFilter.Snapshot] included, finds
 // the keys whose Add returned before it. Its bits and its binary form are Filter's.
 //
-// A look-up is as fast as in a Filter, and so is nearly an Add of a key that is present, which
-// writes nothing. An Add of a new key needs up to four atomic writes for each line. Several
-// goroutines add new keys hardly faster than one, because each write moves a cache line from one
-// processor to another. If that is too slow, give each goroutine a Filter of its own, of the same
-// size, and merge these with [Filter.Merge].
+// A look-up is as fast as in a Filter. An Add of a key that is present writes nothing and is nearly
+// as fast. An Add of a new key needs up to four atomic writes for each line. Several goroutines add
+// new keys hardly faster than one, because each write moves a cache line from one processor to
+// another. If that is too slow, give each goroutine a Filter of its own, of the same size, and
+// merge these with [Filter.Merge].
 //
 // If several goroutines add the same new key concurrently, Add reports true to at least one of
 // them, and maybe to several. There are only the operations that make sense while others write;

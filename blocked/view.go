@@ -38,9 +38,9 @@ type View struct {
 	b splitblock.Blocks
 }
 
-// NewView returns a View of data, which it retains: a binary form, such as the content of a file,
-// and no byte more. It checks the header and the Info, in constant time; [View.Verify] checks the
-// rest. Errors wrap [bloom.ErrFormat].
+// NewView returns a View of data, which it retains. data must be exactly one binary form, such as
+// the content of a file. NewView checks the header and the Info, in constant time; [View.Verify]
+// checks the rest. Errors wrap [bloom.ErrFormat].
 func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}) }
 
 func newView(b storage.Bytes) (*View, error) {

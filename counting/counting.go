@@ -98,13 +98,9 @@ func stateOf(words []uint64, k int) *state {
 	return s
 }
 
-// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. It
-// writes no file. If the file's directory does not exist, LoadOrNew returns an error, because
-// SaveFile would fail later.
-//
-// If M or K is not that of New(n, p), the error wraps [bloom.ErrMismatch]; other n and p may have
-// the same. The Info does not count: if another program may have written the file, look at its Hash
-// before the first look-up.
+// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. If the
+// filter in the file has another M or K than New(n, p), the error wraps [bloom.ErrMismatch]. See
+// [bloom.LoadOrNew] for other errors, and for what is not compared.
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	made, err := New(n, p)
 	if err != nil {

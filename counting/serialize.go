@@ -79,8 +79,8 @@ func read(r io.Reader) (filter, int64, error) {
 	return filter{state: stateOf(array, int(params[1])), info: form.Keep(info)}, n, nil
 }
 
-// MarshalText returns the standard base64 encoding of the binary form, for JSON, XML, flags and
-// cookies. The zero value is the empty text.
+// MarshalText returns the standard base64 encoding of the binary form, which is the form of a
+// filter in JSON, XML, flags and cookies. The text of the zero value is empty.
 func (f filter) MarshalText() ([]byte, error) { return form.AppendText(nil, f) }
 
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f zero.
@@ -88,16 +88,15 @@ func (f *filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("counting", text, f, func() { *f = filter{} })
 }
 
-// SaveFile writes f's binary form to a file at path, for [LoadFile]. After a crash, path holds what
-// it held before, or all of f. See [bloom.Filter.SaveFile] for permissions, links and temporary
-// files. Add and Remove wait meanwhile.
+// SaveFile atomically writes f's binary form to a file at path, for [LoadFile], as
+// [bloom.Filter.SaveFile] does. Add and Remove wait meanwhile.
 func (f *Filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Counting, path, f.SizeBytes(), f)
 }
 
-// LoadFile reads a filter from a file that SaveFile wrote. If the file has changed since, it
-// returns an error that wraps [bloom.ErrFormat]. If another program wrote the file, look at its
-// Info's Hash before the first look-up; see [bloom.View].
+// LoadFile reads a filter from a file that SaveFile wrote. If the file has changed since, the error
+// wraps [bloom.ErrFormat]. If another program wrote the file, look at its Info's Hash before the
+// first look-up; see [bloom.View].
 func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Counting, path, new(Filter))
 }

@@ -14,7 +14,8 @@ func (s *state) verifyOnes() {
 	invariants.Require(n == counted, "counting: %d counters above 0, %d counted", n, counted)
 }
 
-// verifyAdded checks that no counter of a key that was added is 0. The key's stripe is locked.
+// verifyAdded checks that no counter of a key that was added is 0. The caller has locked the key's
+// stripe.
 func (s *state) verifyAdded(h bloom.Hash) {
 	x, step := h.Words()
 	for range s.k {

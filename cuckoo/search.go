@@ -26,8 +26,8 @@ func (t *table) most() int { return expanded >> t.tired }
 const tiredest = 7
 
 // refused cuts the next searches short after one that looked at the given number of buckets and
-// found no free slot. A search that fails costs some hundred insertions, and in a full table each
-// one fails. Each refusal halves the work of the next, until rested.
+// found no free slot. A search that fails costs as much as a few hundred insertions, and in a full
+// table each one fails. Each refusal halves the work of the next, until rested.
 //
 // While less than 96 % of the slots are taken, which is what New plans for, searches keep their
 // length: a refusal then has another reason, such as a key that was inserted many times.

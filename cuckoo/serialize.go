@@ -121,8 +121,8 @@ func read(r io.Reader) (f filter, n int64, err error) {
 	return filter{table: t, info: form.Keep(info)}, n, t.check()
 }
 
-// MarshalText returns the standard base64 encoding of the binary form, for JSON, XML, flags and
-// cookies. The zero value is the empty text.
+// MarshalText returns the standard base64 encoding of the binary form, which is the form of a
+// filter in JSON, XML, flags and cookies. The text of the zero value is empty.
 func (f filter) MarshalText() ([]byte, error) { return form.AppendText(nil, f) }
 
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f zero.
@@ -130,27 +130,22 @@ func (f *filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("cuckoo", text, f, func() { *f = filter{} })
 }
 
-// SaveFile writes f's binary form to a file at path, for [LoadFile] and [OpenFile]. After a crash,
-// path holds what it held before, or all of f. See [bloom.Filter.SaveFile] for permissions, links
-// and temporary files. Insertions into a SyncFilter and removals from it wait meanwhile.
+// SaveFile atomically writes f's binary form to a file at path, for [LoadFile] and [OpenFile], as
+// [bloom.Filter.SaveFile] does. Insertions into a SyncFilter and removals from it wait meanwhile.
 func (f *filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Cuckoo, path, f.Stats().SizeBytes, f)
 }
 
-// LoadFile reads a filter from a file that SaveFile wrote. If the file has changed since, it
-// returns an error that wraps [bloom.ErrFormat]. If another program wrote the file, look at its
-// Info's Hash before the first look-up; see [bloom.View].
+// LoadFile reads a filter from a file that SaveFile wrote. If the file has changed since, the error
+// wraps [bloom.ErrFormat]. If another program wrote the file, look at its Info's Hash before the
+// first look-up; see [bloom.View].
 func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Cuckoo, path, new(Filter))
 }
 
-// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. It
-// writes no file. If the file's directory does not exist, LoadOrNew returns an error, because
-// SaveFile would fail later.
-//
-// If the number of buckets or of bits of a tag is not that of New(n, p), the error wraps
-// [bloom.ErrMismatch]; other n and p may have the same. The Info does not count: if another program
-// may have written the file, look at its Hash before the first look-up.
+// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. If the
+// filter in the file has another number of buckets, or of bits of a tag, than New(n, p), the error
+// wraps [bloom.ErrMismatch]. See [bloom.LoadOrNew] for other errors, and for what is not compared.
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	buckets, bits, err := size(n, p)
 	if err != nil {

@@ -281,7 +281,7 @@ func (t *table) placed() uint64 {
 	return n
 }
 
-// stats returns the figures of a filter with the given Info. The table is locked.
+// stats returns the figures of a filter with the given Info. The caller has locked the table.
 func (t *table) stats(info form.Info) bloom.Stats {
 	n := t.len()
 	tags := t.placed()
@@ -299,7 +299,7 @@ func (t *table) stats(info form.Info) bloom.Stats {
 	}
 }
 
-// clearAll removes all keys. The table is locked.
+// clearAll removes all keys. The caller has locked the table.
 func (t *table) clearAll() {
 	for _, words := range [][]uint64{t.words, t.list} {
 		if t.shared != nil {
@@ -311,7 +311,7 @@ func (t *table) clearAll() {
 	t.rested()
 }
 
-// clone returns a copy of t without its shared. clone of nil is nil.
+// clone returns a copy of t, whose shared is nil. clone of nil is nil.
 func (t *table) clone() *table {
 	if t == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 const verified = 300
 
 // verify checks t after a mutation: the list, and in a small table the number of keys and the bits
-// behind the last bucket. The table is locked.
+// behind the last bucket. The caller has locked the table.
 func (t *table) verify() {
 	marks := uint64(0)
 	for i := range room {

@@ -48,7 +48,7 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	return form.Flower.Write(w, params, f.words, f.info.Get())
 }
 
-// UnmarshalBinary decodes data, a binary form and no byte more. On error, which wraps
+// UnmarshalBinary decodes data, which must be exactly one binary form. On error, which wraps
 // [bloom.ErrFormat], f is unchanged. It does not retain data.
 func (f *Filter) UnmarshalBinary(data []byte) error {
 	return form.Unmarshal("flower", data, &f.filter, read)

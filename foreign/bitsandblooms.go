@@ -189,7 +189,7 @@ func digests(key []byte) (h [4]uint64) {
 	return h
 }
 
-// location returns a number that is the i-th bit of a key, modulo m.
+// location returns a number whose remainder modulo m is the index of a key's i-th bit.
 func location(h *[4]uint64, i uint64) uint64 { return h[i&1] + i*h[2+(i+i&1)&3>>1] }
 
 // Contains reports whether key may have been added. It is the original's Test.

@@ -17,8 +17,8 @@ import (
 )
 
 // Holiman is a filter of github.com/holiman/bloomfilter/v2. Its keys are hashes of 64 bits that the
-// caller computes, as in the original, but unlike that it has no lock. A Holiman must not be
-// copied.
+// caller computes, as in the original. The original has a lock, Holiman has none. A Holiman must
+// not be copied.
 type Holiman struct {
 	_ nocopy.Locker
 	holiman

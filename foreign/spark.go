@@ -23,7 +23,7 @@ import (
 // key.
 //
 // The hashes of Spark have 32 bits. In a filter of V1 with more than about 1e9 bits, absent keys
-// are found more often than the FPR of its Stats says. V2 mends that.
+// are found more often than the FPR of its Stats says. V2 does not have this fault.
 //
 // The original has no JSON and no text.
 type Spark struct {

@@ -12,8 +12,8 @@ import (
 // each digest in order would. It panics if added is shorter than hs. A nil added discards the
 // results.
 //
-// Batches are usually two to three times as fast as single keys, and those of some thousand digests
-// faster than those of some hundred; see benchmarks/RESULTS.md.
+// Batches are usually two to three times as fast as single keys, and batches of thousands faster
+// than batches of hundreds; see benchmarks/RESULTS.md.
 //
 // A look-up that begins after AddBatch has returned finds every key of hs. An earlier look-up may
 // find a key or not.

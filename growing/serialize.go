@@ -93,9 +93,9 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	return total, err
 }
 
-// UnmarshalBinary decodes data, a binary form and no byte more. f then grows as the encoded filter
-// would have grown. On error, which wraps [bloom.ErrFormat], f is unchanged. UnmarshalBinary does
-// not retain data.
+// UnmarshalBinary decodes data, which must be exactly one binary form. f then grows as the encoded
+// filter would have grown. On error, which wraps [bloom.ErrFormat], f is unchanged. UnmarshalBinary
+// does not retain data.
 func (f *filter) UnmarshalBinary(data []byte) error {
 	return form.Unmarshal("growing", data, f, read)
 }

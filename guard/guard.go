@@ -100,11 +100,11 @@ type Config struct {
 	// after one load.
 	Every time.Duration
 	// Lag is the longest time for which Load may miss a row after Insert or Add has returned; 0
-	// means that it misses none. Load may be late because it reads a copy, such as a standby
-	// server. The commit may be late because it follows an insert that returned an error, such as a
-	// time-out, or an Add before the commit. Lag must exceed the sum of both delays. It counts from
-	// just before Insert or Add returns, so it must also cover a pause of the process at that
-	// moment. A Guard keeps each key for that time, in 24 bytes or more.
+	// means that it misses none. Lag must exceed the sum of two delays. Load may read a copy that
+	// is behind, such as a standby server. And the row may be committed late: after an insert that
+	// returned an error, such as a time-out, or after an Add that came before the commit. Lag
+	// counts from just before Insert or Add returns, so it must also cover a pause of the process
+	// at that moment. A Guard keeps each key for that time, in 24 bytes or more.
 	Lag time.Duration
 	// Learn is the number of keys to remember that the filter reports as present and the store does
 	// not have, so that [Guard.Lookup] asks for each of them only once. It is rounded up to a
@@ -133,8 +133,8 @@ func (l *Loader) AddString(key string) { l.AddHash(bloom.SumString(key)) }
 // AddHash is Add by digest.
 func (l *Loader) AddHash(h bloom.Hash) { l.filter().AddHash(h) }
 
-// AddBatch adds the keys with the digests hs, which it does not retain. Batches of some hundred
-// keys and more are usually twice as fast as single keys.
+// AddBatch adds the keys with the digests hs, which it does not retain. Batches of a few hundred
+// keys or more are usually twice as fast as single keys.
 func (l *Loader) AddBatch(hs []bloom.Hash) { l.filter().AddBatch(nil, hs) }
 
 func (l *Loader) filter() *growing.Filter {
@@ -271,7 +271,7 @@ func (g *Guard) end(ins *inserted) {
 	g.forget(ins.at)
 }
 
-// forget drops the inserts whose rows a load finds if it begins at now. g.mu is held.
+// forget drops the inserts whose rows a load finds if it begins at now. The caller holds g.mu.
 func (g *Guard) forget(now time.Time) {
 	for len(g.ended) > 0 && now.Sub(g.ended[0].at) >= g.cfg.Lag {
 		g.ended[0] = nil

@@ -237,8 +237,8 @@ func readFilter(resp *http.Response, limit int64) (*bloom.Filter, error) {
 	return decode(body, limit, form.MaxUnzipped(len(packed)), true)
 }
 
-// decode reads a filter of at most limit bytes from body. If packed, it has at most room bytes,
-// and all memory is allocated in one piece. Otherwise the memory grows as bytes arrive.
+// decode reads a filter of at most limit bytes from body. If packed, the filter has at most room
+// bytes, and its memory is allocated in one piece. Otherwise the memory grows as bytes arrive.
 func decode(body io.Reader, limit, room int64, packed bool) (*bloom.Filter, error) {
 	if packed {
 		body = &form.FileReader{File: body, Left: math.MaxInt64}

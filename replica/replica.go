@@ -16,10 +16,10 @@
 //   - A [FileSource], and an [HTTPSource] of a file server, a CDN or an object store, send the
 //     whole filter whenever it has changed.
 //
-// The price is memory and traffic. Every machine holds the filter, which is 1.2 MB for a million
-// keys at 1 %, two while a new filter arrives, and for a moment up to three over HTTP, where
-// memory grows as bytes arrive. A refresh without news is one request. A patch has about two bytes
-// for each bit that changed: for a hundred new keys of that filter, less than 2 KB.
+// The price is memory and traffic. Every machine holds the filter: 1.2 MB for a million keys at
+// 1 %. It needs twice that memory while a new filter arrives, and over HTTP, where memory grows as
+// bytes arrive, for a moment up to three times. A refresh without news is one request. A patch has
+// about two bytes for each bit that changed: for a hundred new keys of that filter, less than 2 KB.
 //
 // On the publishing machine the program adds to a [bloom.SyncFilter], or to a counting.Filter if
 // keys are also removed, and passes its Bloom to [NewPublisher]. For keys that must survive a
@@ -86,8 +86,8 @@ type Config struct {
 	_ struct{}
 
 	// Interval is the mean time from the end of one refresh in Run to the start of the next. Each
-	// wait is up to a tenth longer or shorter, so that many replicas spread out. 0 and less mean
-	// 10 seconds.
+	// wait is up to a tenth longer or shorter, so that many replicas spread out. 0 or less means 10
+	// seconds.
 	Interval time.Duration
 	// FullEvery is the largest age of the last full filter, after which a refresh asks for another
 	// one. This picks up a source that was rebuilt without its old keys, and repairs a copy that

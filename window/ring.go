@@ -132,7 +132,7 @@ func (r *ring) start(now func() time.Time, live run, from int64) {
 	r.publish(live)
 }
 
-// publish sets the live planes, and lets calls pass without the lock. The lock is held.
+// publish sets the live planes, and lets calls pass without the lock. The caller holds the lock.
 func (r *ring) publish(live run) {
 	expires := int64(math.MaxInt64)
 	if live.len() > 0 && r.span > 0 {
@@ -151,9 +151,10 @@ func (r *ring) death(plane uint64) int64 { return r.end(plane).Load() + r.life }
 // current reports whether no plane is due to die and the clock has not stepped back.
 func (r *ring) current(now int64) bool { return now >= r.from.Load() && now < r.expires.Load() }
 
-// age reads the time, lets the planes die that are due, and returns the time. The lock is held. If
-// a plane is due, or the clock has stepped back, age makes adds wait and reads the time again: the
-// first reading could be older than a key, if the clock has leapt ahead and come back since.
+// age reads the time, lets the planes die that are due, and returns the time. The caller holds the
+// lock. If a plane is due, or the clock has stepped back, age makes adds wait and reads the time
+// again: the first reading could be older than a key, if the clock has leapt ahead and come back
+// since.
 //
 // If the clock has stepped back, or was ahead when the filter was saved, age lowers the stamps
 // that are later than now, so that their planes die before the clock catches up. Earlier stamps do
@@ -213,7 +214,7 @@ func (r *ring) begin(now int64) run {
 }
 
 // prolong decides whether the newest plane continues although its time is over. If so, it sets a
-// new end and returns true. The lock is held.
+// new end and returns true. The caller holds the lock.
 //
 // The ends of partial planes are at least a part apart, so at most spare of them live while the
 // clock runs evenly. After a step back there are more, because those that ended before it live for
@@ -242,7 +243,7 @@ func (r *ring) prolong(live run, now int64) bool {
 }
 
 // giveUp returns live without its oldest plane, and without those after it that the newest N keys
-// do not need, so that a page clears them together. The lock is held.
+// do not need, so that a page clears them together. The caller holds the lock.
 func (r *ring) giveUp(live run, now int64) run {
 	for {
 		until := r.end(live.oldest()).Load()
@@ -370,7 +371,7 @@ func (r *ring) now() int64 {
 	return now
 }
 
-// exact reads the time, which a coarse clock keeps. The lock is held.
+// exact reads the time, which a coarse clock keeps. The caller holds the lock.
 func (r *ring) exact() int64 {
 	now := nanoseconds(r.source())
 	if r.wake != nil {
@@ -400,8 +401,8 @@ func (r *ring) tick() {
 	r.late(r.reading.Swap(stale), nanoseconds(r.source()))
 }
 
-// late moves the end of the newest plane if it has ended, and calls used a reading from before
-// that end. The lock is held.
+// late moves the end of the newest plane if it has ended, and calls used a reading from before that
+// end. The caller holds the lock.
 func (r *ring) late(used, now int64) {
 	live := r.planes()
 	newest := live.newest()

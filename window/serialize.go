@@ -85,9 +85,9 @@ func (f filter) SizeBytes() int64 {
 	return form.Window.Size(len(f.array), f.info.Get())
 }
 
-// AppendBinary appends f's binary form, which carries a checksum, to dst. The form has every key
-// whose Add returned before the call. AppendBinary returns an error for the zero Filter, which has
-// no binary form, and for an Info that is out of range.
+// AppendBinary appends f's binary form, which has a checksum, to dst. The form has every key whose
+// Add returned before the call. AppendBinary returns an error for the zero Filter, which has no
+// binary form, and for an Info that is out of range.
 func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	return form.AppendBinary(dst, f.SizeBytes(), f)
 }
@@ -123,10 +123,10 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	})
 }
 
-// UnmarshalBinary decodes data, a binary form and nothing more, into f. f gets the configuration
-// from data, and keeps its own Now. The keys have aged since data was encoded: their age is that
-// by Now, or by the system's time if Now is nil. On error, which wraps [bloom.ErrFormat], f is
-// unchanged. UnmarshalBinary does not retain data.
+// UnmarshalBinary decodes data, which must be exactly one binary form, into f. f gets the
+// configuration from data, and keeps its own Now. The keys have aged since data was encoded: their
+// age is that by Now, or by the system's time if Now is nil. On error, which wraps
+// [bloom.ErrFormat], f is unchanged. UnmarshalBinary does not retain data.
 func (f *Filter) UnmarshalBinary(data []byte) error {
 	params, array, info, err := form.Window.Unmarshal(data, checkParams)
 	if err != nil {
@@ -148,8 +148,8 @@ func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
 	return n, nil
 }
 
-// MarshalText returns the standard base64 encoding of the binary form, so JSON and XML encode a
-// filter as text. The zero value is the empty text.
+// MarshalText returns the standard base64 encoding of the binary form, which is the form of a
+// filter in JSON, XML, flags and cookies. The text of the zero value is empty.
 func (f filter) MarshalText() ([]byte, error) { return form.AppendText(nil, f) }
 
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f the zero Filter,
@@ -158,16 +158,16 @@ func (f *Filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("window", text, f, func() { f.filter = filter{now: f.now} })
 }
 
-// SaveFile writes f's binary form to a file at path, for [LoadFile] and [LoadOrNew]. See
-// [bloom.Filter.SaveFile] for crashes, permissions and links.
+// SaveFile atomically writes f's binary form to a file at path, for [LoadFile] and [LoadOrNew], as
+// [bloom.Filter.SaveFile] does.
 func (f *Filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Window, path, f.SizeBytes(), f)
 }
 
-// LoadFile reads a filter from a file that SaveFile wrote. It returns an error that wraps
-// [bloom.ErrFormat] if the file has changed since. The filter has the configuration of the saved
-// one, and reads the system's time; [LoadOrNew] checks the configuration, and sets Now. If another
-// program wrote the file, look at its Info's Hash before the first look-up; see [bloom.View].
+// LoadFile reads a filter from a file that SaveFile wrote. If the file has changed since, the error
+// wraps [bloom.ErrFormat]. The filter has the configuration of the saved one, and reads the
+// system's time; [LoadOrNew] checks the configuration, and sets Now. If another program wrote the
+// file, look at its Info's Hash before the first look-up; see [bloom.View].
 func LoadFile(path string) (*Filter, error) { return load(path, nil) }
 
 func load(path string, now func() time.Time) (*Filter, error) {
@@ -177,11 +177,9 @@ func load(path string, now func() time.Time) (*Filter, error) {
 }
 
 // LoadOrNew returns the filter in the file at path, with c's Now, or New(c) if there is no such
-// file. It writes no file. If the file's directory does not exist, it returns an error, as
-// SaveFile would later.
-//
-// If the Config of the filter in the file differs from New(c)'s in a field other than Now, the
-// error wraps [bloom.ErrMismatch]. The Info is not compared; see [LoadFile] for its Hash.
+// file. If the Config of the filter in the file differs from New(c)'s in a field other than Now,
+// the error wraps [bloom.ErrMismatch]. See [bloom.LoadOrNew] for other errors, and for what is not
+// compared.
 func LoadOrNew(path string, c Config) (*Filter, error) {
 	c = c.withDefaults()
 	if _, err := c.layout(); err != nil {

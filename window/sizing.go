@@ -114,7 +114,7 @@ func (c Config) counts() counts {
 //
 // If there are several pages, each collects up to pageFeed-1 keys before it counts them, and those
 // that are there when a plane ends count in the next plane. The planes for N keys have room for
-// that many more. An only page counts each key in its plane.
+// that many more. A single page counts each key in its plane.
 func (c Config) share(pages uint64) (share, feed uint64) {
 	counts := c.counts()
 	fulls := counts.fulls - int(counts.lean)

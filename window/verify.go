@@ -6,7 +6,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/invariants"
 )
 
-// verify checks the live planes that are about to be published. The lock is held.
+// verify checks the live planes that are about to be published. The caller holds the lock.
 func (r *ring) verify(live run) {
 	invariants.Require(live.len() <= planes, "window: %d planes live", live.len())
 	if live.len() == 0 {

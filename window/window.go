@@ -125,10 +125,10 @@ type Config struct {
 	// is found for at most Span + 2 Span/Generations. Use Renew if a program asks with Contains
 	// and must find every key that was added, such as a list of revoked tokens.
 	//
-	// A repeat counts towards N unless at most Span/Generations has passed, and at most
-	// N/(Generations+1) other keys have counted, since the key last counted. Because a key counts
-	// at most Generations + 1 times within a Span, that many times the number of different keys of
-	// a Span is enough as N.
+	// A repeat counts towards N if, since the key last counted, more than Span/Generations has
+	// passed or more than N/(Generations+1) other keys have counted. Because a key counts at most
+	// Generations + 1 times within a Span, that many times the number of different keys of a Span
+	// is enough as N.
 	//
 	// Without Renew, a repeat takes no memory, and a key is remembered for a Span from the time at
 	// which it was new. If an event repeats for ever, Add returns true for it at most once a Span.
@@ -270,7 +270,7 @@ func (s *state) ready(page uint64, live run, now int64) run {
 		before := live.newest()
 		live = s.ring.begin(now)
 		if s.pages == 1 && live.newest() != before {
-			// An only page collects the keys of one plane. Keys that several pages have collected
+			// A single page collects the keys of one plane. Keys that several pages have collected
 			// count in the next plane.
 			bitwords.Store(&p.pending, 0)
 		}

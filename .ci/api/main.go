@@ -1,7 +1,7 @@
 // Api compares the exported names of every released module with the lists in the folder api. A
 // module has a file there, and a name has a line with its type. Api fails if a line is missing on
 // either side. It prints BREAKS for a line that is gone or has changed: users' programs may not
-// compile, or JSON may have other names. With -write it writes the lists anew.
+// compile, or JSON may have other names. With -write it writes new lists.
 //
 // It also fails if two methods of one name have the same types, and parameters or results of
 // different names.

@@ -118,7 +118,7 @@ func mostLines(ctx context.Context, cfg *lines.Config) (most uint64, err error) 
 }
 
 // eachFile calls add with the digests of each file, in several parts, and then end with the file's
-// name. verb tells for the progress what add does.
+// name. verb is what the progress line calls add's work.
 func eachFile(ctx context.Context, cfg *lines.Config, verb string, add func([]bloom.Hash),
 	end func(name string) error,
 ) error {

@@ -164,12 +164,13 @@ func refused(f filter, added, came int) error {
 		"A line counts as often as it comes", has)
 }
 
-// errRepeats is the error for lines of which a cuckooFilter takes as many different ones.
+// errRepeats is the error for a cuckooFilter with room for all different lines, but not for their
+// repetitions.
 var errRepeats = errors.New("the filter is full because lines repeat, and each repetition " +
 	"takes a place, up to eight; build it of the output of bloom dedupe, or with -type counting")
 
-// buildMeasured counts all lines, and calls create with the number of different ones to make a
-// filter of them. If repeats is true, lines take room as often as they come.
+// buildMeasured counts all lines, and makes a filter of them, with create, for the number of
+// different lines. If repeats is true, each repetition of a line needs room.
 func buildMeasured(ctx context.Context, cfg *lines.Config, repeats bool,
 	create func(n uint64) (filter, error),
 ) (filter, error) {

@@ -176,8 +176,8 @@ func (s sharded) contains(found []bool, b *lines.Batch) {
 	}
 }
 
-// missing returns the error for a command line with the file of a shard at path, but not those of
-// all others.
+// missing returns an error if the filter of a shard is not in s. path is the file of another shard,
+// for the message.
 func (s sharded) missing(path string) error {
 	for i, f := range s {
 		if f == nil {

@@ -16,7 +16,7 @@ const (
 	fieldFact = "field" // the number of the field of lines that keys are; 0 is the whole line
 	sepFact   = "sep"   // the byte between fields, if -sep named it
 	shardFact = "shard" // the shard whose lines the filter has, such as 3/8
-	// 1 if the filter has the empty line, which its bits in Guava's form do not say; 0 if it was removed
+	// 1 if the filter has the empty line, 0 if that was removed; Guava's bits do not show it
 	blankFact = "blank"
 
 	// The record of OUT; see outRecord.
@@ -28,8 +28,8 @@ const (
 var outFacts = []string{outSizeFact, outDelimFact, outDigestFact}
 
 // several is the value of fieldFact if the keys are not all one field, and of outSizeFact if the
-// filter is a union of states with different OUTs. SetInfo cannot leave a Meta empty that was not, so
-// a fact that no longer holds is replaced, and not only deleted.
+// filter is a union of states with different OUTs. SetInfo cannot make a Meta empty, so a fact that
+// no longer holds is replaced by this value and not deleted.
 const several = "several"
 
 // informed is a filter or a bank, which may be read only.
@@ -55,8 +55,8 @@ func fieldOf(f informed) (field int, known bool) {
 	return field, err == nil && field >= 0
 }
 
-// fieldInUnion is fieldOf for the union of filters, where it cannot be told which lines were meant:
-// what the command made without -f counts as lines.
+// fieldInUnion is fieldOf for the filters of a union. A filter that the command made without -f
+// counts as one of whole lines, because it does not tell.
 func fieldInUnion(f informed) (field int, known bool) {
 	hash := f.Info().Hash
 	if !factsOf(f).Has(fieldFact) {

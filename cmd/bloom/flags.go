@@ -52,7 +52,7 @@ func (c *count) Set(s string) error {
 	return nil
 }
 
-// rate is a part of all lines, such as 0.01, 1e-6 or 1%.
+// rate is a fraction, written as 0.01, 1e-6 or 1%.
 type rate float64
 
 func (r *rate) Type() string { return "P" }
@@ -212,8 +212,8 @@ func unescaped(s string) string {
 	return string([]byte{byte(c)})
 }
 
-// need returns a check for least to most arguments, or for least and more if most is negative. Its
-// error says that the command needs what.
+// need returns a check that there are least to most arguments, or least or more if most is
+// negative. Its error says that the command needs what.
 func need(least, most int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < least || most >= 0 && len(args) > most {

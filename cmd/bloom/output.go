@@ -90,7 +90,7 @@ func (o *output) skip(p []byte) (news []byte, err error) {
 			"that this run does not write, and stays as it is; "+
 			"to cut it off: truncate -s %d %s", o.name, o.tail-end, end, o.name)
 	}
-	// start is where the line begins that differs from the tail's.
+	// The first line that differs from the tail's begins at start.
 	start, err := o.lastLine(o.head, o.skipped)
 	if err != nil {
 		return nil, err

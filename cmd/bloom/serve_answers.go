@@ -156,8 +156,8 @@ func setWriteTime(w http.ResponseWriter, size int64) {
 }
 
 // readBody returns the body of a request, of up to most bytes, without a byte order mark of UTF-8.
-// It takes a place for each piece as that arrives: a silent client takes none. The caller calls
-// release once it no longer needs the body, and also after an error.
+// Each piece that arrives occupies a place in s.pieces, so a client that sends nothing occupies
+// none. The caller calls release once it no longer needs the body, and also after an error.
 func (s *server) readBody(w http.ResponseWriter, r *http.Request, most int64) (
 	body []byte, release func(), err error,
 ) {

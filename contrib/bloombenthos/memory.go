@@ -255,7 +255,8 @@ func newMemoryCache(
 }
 
 // hold locks the file at path against other caches and against the command bloom, until unlock is
-// called. It does not wait. file is the path that SaveFile must replace: a link remains a link.
+// called. It does not wait. file is path with symbolic links resolved: pass it to SaveFile, which
+// would replace a link.
 func hold(path string) (file string, unlock func() error, err error) {
 	unlock = func() error { return nil }
 	if path == "" {

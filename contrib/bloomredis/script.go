@@ -49,7 +49,7 @@ return {header, redis.call('STRLEN', KEYS[1]), redis.call('GETRANGE', KEYS[3], 0
 
 	// ARGV = ..., length of the stream, digests of 16 bytes, and the offsets of the bits of each
 	// digest. KEYS = ..., and the key of a token if there is one. It returns 1 for each digest that
-	// was new, and 0 for each other one.
+	// was new, and 0 for the others.
 	addScript = newScript(ifLost + `
 if KEYS[4] then
 	local before = redis.call('GETRANGE', KEYS[4], 0, -1)

@@ -27,7 +27,7 @@ const page = 4096
 // filter; see FullEvery in [replica.Config]. A filter that others created has no stream before this
 // package adds a new key. Until then each fetch gets the whole filter.
 //
-// A fetch only reads. If there is nothing new, it is one round trip of some hundred bytes. For new
+// A fetch only reads. If there is nothing new, it is one round trip of a few hundred bytes. For new
 // keys it needs memory for their digests, not for a filter.
 func (f *Filter) Source() replica.Source {
 	f.store() // panics if Open was forgotten

@@ -66,8 +66,8 @@ func (c WindowConfig) layout() (l layout, err error) {
 		l.slack++
 	}
 	l.full = planes - 1 - l.slack
-	// N keys are shares planes. Keys that were not written again may be in lean planes before
-	// these.
+	// N keys fill this many planes. The lean planes before these may have keys that were not
+	// written again.
 	shares := float64(l.full - l.lean)
 	q := max(c.P/planes, leastRate) // the rate of a plane: each of them can report an absent key
 	// A filter with few positions is fast. Choose the fewest that need at most 7 % more bits than

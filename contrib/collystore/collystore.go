@@ -57,7 +57,8 @@ var _ storage.Storage = (*Storage)(nil)
 
 // New returns a Storage that keeps visited pages in the given set. An asynchronous collector needs
 // a set for many goroutines, such as a [bloom.SyncFilter] or a growing.Filter. If several
-// collectors share a set, one of them visits a page, or two that ask for it at the same moment.
+// collectors share a set, a page is visited by only one of them, or by several that ask for it
+// concurrently.
 //
 // It panics if visited is nil.
 func New(visited bloom.Set) *Storage {

@@ -8,9 +8,9 @@
 // The cookie is signed, so the server accepts only filters that it made. It makes a new key at each
 // start; older cookies, like any others, count as no cookie.
 //
-// A false positive hides a page that the visitor has not seen. Of two visits at the same moment,
-// only one counts. The cookie is not encrypted: every holder can find out whether a page was shown,
-// with contrib/readers/bloom.mjs.
+// A false positive hides a page that the visitor has not seen. Of two concurrent visits, only one
+// counts. The cookie is not encrypted: every holder can find out whether a page was shown, with
+// contrib/readers/bloom.mjs.
 package main
 
 import (

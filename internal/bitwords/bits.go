@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// Clone returns a copy of words, to which other goroutines may write atomically meanwhile.
+// Clone returns a copy of words. Other goroutines may write to words atomically meanwhile.
 func Clone(words []uint64) []uint64 {
 	c := Make(len(words))
 	for i := range c {
@@ -14,7 +14,7 @@ func Clone(words []uint64) []uint64 {
 	return c
 }
 
-// OnesCount returns the number of bits set in words, to which other goroutines may write atomically
+// OnesCount returns the number of bits set in words. Other goroutines may write to words atomically
 // meanwhile.
 func OnesCount(words []uint64) (ones uint64) {
 	for i := range words {

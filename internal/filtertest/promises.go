@@ -101,7 +101,7 @@ type Asks struct {
 // Type is a type of Filter.
 type Type struct {
 	Name string // for example blocked.SyncFilter
-	// Make returns an empty filter for some thousand keys at 1 % or less. All such filters are
+	// Make returns an empty filter for a few thousand keys at 1 % or less. All such filters are
 	// equal.
 	Make func() Filter
 	// Zero returns a zero value.
@@ -520,7 +520,8 @@ func testStats(t *testing.T, typ Type) {
 	require.Equal(t, s, got)
 }
 
-// agrees requires that those methods of x that are named like fields of s return these.
+// agrees requires that each method of x with the name of a field of s returns the value of that
+// field.
 func agrees(t *testing.T, x any, s bloom.Stats) {
 	t.Helper()
 	if x, ok := x.(interface{ M() uint64 }); ok {

@@ -73,7 +73,7 @@ func (i Info) with(j Info) Info {
 	}
 }
 
-// Folded returns the Info of a smaller filter with the keys of i's, for which N and P do not hold.
+// Folded returns i without N and P, which do not hold for a smaller filter with the same keys.
 func (i Info) Folded() Info {
 	i.N, i.P = 0, 0
 	return i

@@ -82,7 +82,7 @@ func WordsSum(words []uint64) (sum Sum) {
 }
 
 // bestRice returns the rice with the least upper bound for the length of the stream, and this bound
-// in bits, for changed of m bits that differ.
+// in bits, if changed of m bits differ.
 func bestRice(m, changed uint64) (best uint, least uint64) {
 	if changed == 0 {
 		return 0, 0
@@ -109,8 +109,8 @@ func newGapWriter(m, changed uint64) *gapWriter {
 	return &gapWriter{rice: rice, words: make([]uint64, 0, (bound+63)/64)}
 }
 
-// write writes changes, and returns how many bits change. It stops writing when the stream is
-// longer than the filter's words, as its rice is then not the best.
+// write writes changes, and returns how many bits change. Once the stream is longer than the
+// filter's words, write only counts: another rice makes a shorter stream.
 func (w *gapWriter) write(words int, changes iter.Seq2[int, uint64]) (changed uint64) {
 	for word, mask := range changes {
 		changed += uint64(bits.OnesCount64(mask))

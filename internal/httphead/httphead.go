@@ -54,8 +54,8 @@ func Codings(lines []string) (codings []string) {
 	return codings
 }
 
-// Prefers reports whether Accept-Encoding accepts the content coding name, with no less weight than
-// no coding.
+// Prefers reports whether Accept-Encoding accepts the content coding name, and does not give
+// identity, which is no coding, a higher weight.
 func Prefers(lines []string, name string) bool {
 	all := weights(lines)
 	others, hasOthers := all["*"]

@@ -25,7 +25,7 @@ func AfterFunc(_ time.Duration, call func()) {
 	}
 }
 
-// Fire lets the timers go off that were set while no order ran.
+// Fire makes the calls of the timers that were set while no order ran.
 func Fire() {
 	for len(timers) > 0 {
 		call := timers[0]

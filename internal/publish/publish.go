@@ -40,7 +40,7 @@ const (
 )
 
 // Publisher has the present version of a filter, and patches from past ones. Many goroutines may
-// use it concurrently. The first call is Publish.
+// use it concurrently. The first call must be Publish.
 type Publisher struct {
 	name  func(r *release, seq uint64) string // returns the name of a version
 	exact bool                                // no answer has other bits than its version
@@ -94,8 +94,8 @@ func New() *Publisher {
 }
 
 // NewExact returns a Publisher without a version, whose versions are named by their contents:
-// several Publishers of one file, and one after a restart, have the same versions. An answer of
-// the whole filter that can no longer have its version's bits breaks off.
+// several Publishers of one file, and one after a restart, have the same versions. The answer with
+// a whole filter breaks off if the bits of its version can no longer be restored.
 func NewExact() *Publisher {
 	return &Publisher{exact: true, name: func(r *release, _ uint64) string { return r.digest() }}
 }

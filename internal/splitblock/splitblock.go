@@ -16,7 +16,7 @@ import (
 // sets one bit in each of its words. Zero Blocks contain nothing; adding to them panics.
 //
 // During a call that writes, no other goroutine uses the Blocks, and during one that reads, none
-// writes. Batches have a parameter for more, and single calls other names:
+// writes. To permit more, batches have a parameter, and single calls have other names:
 //
 //	others   other goroutines may      call for a single key
 //	None     read if the call reads    Add, Contains, AddKey, ContainsKey
@@ -70,7 +70,7 @@ func Of(words []uint64, lines int) Blocks {
 	return b
 }
 
-// Clone returns a copy of b, to which other goroutines may write meanwhile.
+// Clone returns a copy of b. Other goroutines may write to b meanwhile.
 func (b *Blocks) Clone() Blocks { return Of(bitwords.Clone(b.Words), b.Lines) }
 
 // First returns b with only the first line of each key. It contains all keys of b, and few others.
@@ -177,9 +177,9 @@ func line(h1, h2 uint64, i int) uint64 {
 // the line's value is a fraction of 2^32, and the number is that fraction of blocks.
 func narrow(value uint64, blocks int) int { return int(value >> 32 * uint64(blocks) >> 32) }
 
-// Block returns the number of the block of a key's line. For more than Narrow blocks, half a value
-// is too coarse. There the fraction is one of 2^64: the high half of the value, followed by the
-// high half of the value of line i^1.
+// Block returns the number of the block of a key's line. With more than Narrow blocks, the fraction
+// of narrow is too coarse. Block then uses a fraction of 2^64: the high half of the line's value,
+// followed by the high half of the value of line i^1.
 func Block(h bloom.Hash, i, blocks int) int {
 	h1, h2 := h.Words()
 	if blocks <= Narrow {

@@ -32,7 +32,7 @@ type Config struct {
 	*Counts // of what was read so far; Start makes it, if it is nil
 }
 
-// Again returns a Config that reads the same, with its own Counts.
+// Again returns a Config for reading the same input again, with its own Counts.
 func (c *Config) Again() *Config {
 	again := *c
 	again.Counts = new(Counts)

@@ -91,9 +91,9 @@ func (t *Table) Get(key string) (value []byte, err error) {
 func (t *Table) Put(ctx context.Context, key, value string) error {
 	_, err := t.shared.AddString(ctx, key)
 	if errors.Is(err, bloomredis.ErrLost) {
-		// Redis came back without the filter. Copies keep their keys until there is a new one,
-		// which has no keys until fill has ended: rows look missing during that time. If that must
-		// not happen, use package guard, whose filter belongs to one process.
+		// Redis came back without the filter. Reopen makes an empty filter. Copies follow it, so
+		// rows look missing until fill has ended. If that must not happen, use package guard, whose
+		// filter belongs to one process.
 		if err = t.shared.Reopen(ctx); err == nil {
 			err = t.fill(ctx)
 		}
