@@ -177,7 +177,7 @@ func (b *Bank) AppendFilter(f *bloom.Filter) (int, error) {
 	}
 	s.n.Store(int64(n + 1))
 	if invariants.On {
-		s.verifyMember(n, func(r uint64) bool { return words[r/64*8+7-r%64/8]>>(r%8)&1 != 0 })
+		s.verifyMember(n, func(r uint64) bool { return words[r/64]>>(r%64)&1 != 0 })
 	}
 	return n, nil
 }
