@@ -646,6 +646,7 @@ func (m *model) insert(rnd *rand.Rand, i int) bool {
 func (m *model) look(ctx context.Context, w int) {
 	rnd := rand.New(rand.NewPCG(uint64(w), 2))
 	for ctx.Err() == nil {
+		nowAndThen(rnd) // lets the writers run if there is one thread
 		i := rnd.IntN(modelKeys)
 		if rnd.IntN(2) == 0 {
 			i /= 20
