@@ -93,7 +93,7 @@ func TestProcesses(t *testing.T) {
 	assert.Error(t, results[2].err)
 	lines, err := os.ReadFile(asked)
 	require.NoError(t, err)
-	want := strings.Repeat("empty\nadd 0 100\n", 3) + "find 100 100000\n"
+	want := strings.Repeat("empty\nadd 0 100\n", 3) + "find 100 1000000\n"
 	for turn := range 3 {
 		want += fmt.Sprintf("find 0 100\nfind %d 100\n", 100+100*turn)
 	}

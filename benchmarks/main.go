@@ -228,9 +228,9 @@ func (w workload) rounds(quick bool) int {
 	case quick:
 		return 7
 	case w.n > 1e6:
-		return 11
+		return 7
 	}
-	return 21
+	return 15
 }
 
 // record measures all tables. It writes the files, or prints the tables if quick is true, or prints

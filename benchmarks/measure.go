@@ -81,8 +81,11 @@ func (w workload) plan(rounds int) plan {
 	}
 	p := plan{
 		n: w.n, window: window,
-		absent: max(window, min(absentKeys, 1000*window)),
+		absent: max(window, absentKeys),
 		chunks: min(max(w.n/leastChunk, 1), rounds),
+	}
+	if w.lookups > 0 { // a look-up takes long, and false positives are not counted
+		p.absent = min(absentKeys, rounds*window)
 	}
 	p.all = w.kind.make(0, w.n)
 	others := w.kind.make(absentIDs, p.absent)
