@@ -129,7 +129,7 @@ func workloads(found map[string][]process) []workload {
 			rows: append(removers, seiflotfy, cuckooAsEmpty), reference: seiflotfy.name,
 		},
 		{
-			title: "Many filters of 512 bits and three keys each, asked at once; n is filters",
+			title: "Which of many filters hold a key: 512 bits and three keys each; n is filters",
 			kind:  integers, n: 1e5, p: 0.01,
 			rows: banks, lookups: 500, reference: banks[1].name,
 		},

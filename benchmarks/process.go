@@ -62,8 +62,8 @@ func builds(dir, boost string, quick bool) (found map[string][]process, missing 
 	if quick {
 		return found, missing
 	}
-	missing = append(missing, "Bloofi (Crainiceanu and Lemire, 2015). It looks a key up in many "+
-		"filters at once, as bank.Bank does. It is published only as Java source")
+	missing = append(missing, "Bloofi (Crainiceanu and Lemire, 2015). It finds which of many filters "+
+		"hold a key, as bank.Bank does. It is published only as Java source")
 	try("Guava", func() ([]process, error) {
 		jar := os.Getenv("GUAVA_JAR")
 		if jar == "" {
