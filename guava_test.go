@@ -386,45 +386,82 @@ func (g *javaGuava) sizing() {
 	t.Logf("k = round(log2(1/p)): %v, which differs for %d of %d", g.byP, differ, len(all))
 }
 
-// TestFlink: the class in docs/java.md compiles with Flink and Guava, and asks a filter that Go made. The
-// jars of flink-core and flink-core-api are in BLOOM_FLINK_JARS.
-func TestFlink(t *testing.T) {
-	guava, flink := guavaJars(t)[0], os.Getenv("BLOOM_FLINK_JARS")
-	if flink == "" {
-		require.Empty(t, os.Getenv("BLOOM_REQUIRE_JAVA"), "BLOOM_FLINK_JARS is not set")
-		t.Skip("BLOOM_FLINK_JARS is not set")
-	}
-	_, class, ok := strings.Cut(string(bloom.Must(os.ReadFile("docs/java.md"))), "```java\npublic class Unknown")
-	require.True(t, ok)
-	class, _, _ = strings.Cut(class, "```")
-	dir := t.TempDir()
-	const imports = `import static java.nio.charset.StandardCharsets.UTF_8;
-import com.google.common.hash.*;
-import java.io.*;
-import org.apache.flink.api.common.functions.*;
-`
-	const main = `
-class Main {
-	public static void main(String[] keys) throws Exception {
+// streams are the classes in docs/java.md for other systems. Each main prints the keys that its
+// class lets through.
+var streams = []struct {
+	name    string
+	jars    string // the variable with the jars of the system
+	class   string
+	imports string
+	main    string
+	want    string // of the keys zoë, which was added, and ada
+}{
+	{"Flink", "BLOOM_FLINK_JARS", "Unknown", "import org.apache.flink.api.common.functions.*;", `
 		Unknown unknown = new Unknown();
 		unknown.open((OpenContext) null);
-		for (String key : keys) System.out.println(unknown.filter(key));
+		for (String key : keys) if (unknown.filter(key)) System.out.println(key);`, "ada\n"},
+	{"Kafka Streams", "BLOOM_KAFKA_JARS", "Known", `
+import java.lang.reflect.*;
+import org.apache.kafka.streams.processor.api.*;
+import org.apache.kafka.streams.processor.api.Record; // not java.lang's`, `
+		ProcessorSupplier<String, String, String, String> supplier = Known::new;
+		Processor<String, String, String, String> known = supplier.get();
+		Class<?>[] types = {ProcessorContext.class};
+		InvocationHandler print = (context, method, arguments) -> {
+			if (method.getName().equals("forward")) {
+				System.out.println(((Record<?, ?>) arguments[0]).key());
+			}
+			return null;
+		};
+		known.init((ProcessorContext<String, String>)
+			Proxy.newProxyInstance(Main.class.getClassLoader(), types, print));
+		for (String key : keys) known.process(new Record<>(key, "", 0));`, "zoë\n"},
+}
+
+// TestStreams: the classes in docs/java.md compile with the jars of Flink, Kafka and Guava, and ask
+// a filter that Go made.
+func TestStreams(t *testing.T) {
+	guava := guavaJars(t)[0]
+	for _, s := range streams {
+		t.Run(s.name, func(t *testing.T) {
+			jars := os.Getenv(s.jars)
+			if jars == "" {
+				require.Empty(t, os.Getenv("BLOOM_REQUIRE_JAVA"), "%s is not set", s.jars)
+				t.Skipf("%s is not set", s.jars)
+			}
+			head := "public class " + s.class
+			page := string(bloom.Must(os.ReadFile("docs/java.md")))
+			_, class, ok := strings.Cut(page, "```java\n"+head)
+			require.True(t, ok)
+			class, _, _ = strings.Cut(class, "```")
+			source := `import static java.nio.charset.StandardCharsets.UTF_8;
+import com.google.common.hash.*;
+import java.io.*;
+` + s.imports + "\n" + head + class + `
+class Main {
+	public static void main(String[] keys) throws Exception {` + s.main + `
 	}
 }
 `
-	program := filepath.Join(dir, "Unknown.java")
-	require.NoError(t, os.WriteFile(program, []byte(imports+"public class Unknown"+class+main), 0o600))
-	path := strings.Join([]string{flink, guava, dir}, string(filepath.ListSeparator))
-	out, err := exec.Command("javac", "-proc:none", "-nowarn", "-encoding", "UTF-8", "-cp", path, "-d", dir, program).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+			dir := t.TempDir()
+			program := filepath.Join(dir, s.class+".java")
+			require.NoError(t, os.WriteFile(program, []byte(source), 0o600))
+			path := strings.Join([]string{jars, guava, dir}, string(filepath.ListSeparator))
+			out, err := exec.Command("javac", "-proc:none", "-nowarn", "-encoding", "UTF-8",
+				"-cp", path, "-d", dir, program).CombinedOutput()
+			require.NoError(t, err, "%s", out)
 
-	f := bloom.Must(bloom.New(1000, 1e-9))
-	f.AddString("zoë")
-	f.SetInfo(bloom.Info{Hash: "stringFunnel(UTF_8)"})
-	require.NoError(t, f.SaveFile(filepath.Join(dir, "list.bloom")))
-	cmd := exec.Command("java", "-Dfile.encoding=UTF-8", "-Dsun.jnu.encoding=UTF-8", "-cp", path, "Main", "zoë", "ada")
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "LC_ALL=C.UTF-8")
-	out, err = cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	require.Equal(t, "false\ntrue\n", string(out))
+			f := bloom.Must(bloom.New(1000, 1e-9))
+			f.AddString("zoë")
+			f.SetInfo(bloom.Info{Hash: "stringFunnel(UTF_8)"})
+			require.NoError(t, f.SaveFile(filepath.Join(dir, "list.bloom")))
+			cmd := exec.Command("java", "-Dfile.encoding=UTF-8", "-Dsun.jnu.encoding=UTF-8",
+				"-Dstdout.encoding=UTF-8", "-cp", path, "Main", "zoë", "ada")
+			cmd.Dir = dir
+			cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
+			out, err = cmd.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			require.Equal(t, s.want, string(out))
+		})
+	}
 }
