@@ -59,7 +59,6 @@ func bankBuildCommand() *cobra.Command {
 	return c
 }
 
-// checkTwice returns an error if one of the files cannot be read twice.
 func checkTwice(names []string) error {
 	for _, name := range names {
 		info, err := os.Stat(name)
@@ -70,8 +69,8 @@ func checkTwice(names []string) error {
 	return nil
 }
 
-// buildBank returns a bank of the files of cfg. All filters have room for n lines or, if n is 0,
-// for those of the file with the most different lines.
+// buildBank returns a bank of the files of cfg. Each filter has room for n lines or, if n is 0, for
+// as many different lines as any of the files has.
 func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*bank.Bank, error) {
 	if n == 0 {
 		var err error
@@ -118,7 +117,7 @@ func mostLines(ctx context.Context, cfg *lines.Config) (most uint64, err error) 
 }
 
 // eachFile calls add with the digests of each file, in several parts, and then end with the file's
-// name. verb is what the progress line calls add's work.
+// name. The progress line says verb, such as "added".
 func eachFile(ctx context.Context, cfg *lines.Config, verb string, add func([]bloom.Hash),
 	end func(name string) error,
 ) error {
@@ -191,8 +190,8 @@ func bankWhichCommand() *cobra.Command {
 	return c
 }
 
-// checkBank returns an error if the file at path does not begin like a bank. It ends with ifFilter
-// if the file is a filter, and with order if it is neither.
+// checkBank returns an error if the file at path does not begin like a bank. The error ends with
+// ifFilter if the file begins like a filter, and otherwise with order.
 func checkBank(path, ifFilter, order string) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -213,8 +212,8 @@ func checkBank(path, ifFilter, order string) error {
 	return fmt.Errorf("%s is not a bank: it begins with %q%s", path, head, order)
 }
 
-// filesWith returns the names of the files that may have one of the lines of args, or all of them
-// if all is true. The bank is in file.
+// filesWith returns the names of the files in a bank that may have one of the lines of args, or all
+// of them if all is true.
 func filesWith(args []string, file *os.File, all bool) (names []string, err error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -260,8 +259,8 @@ func filesWith(args []string, file *os.File, all bool) (names []string, err erro
 	return names, nil
 }
 
-// hashLines hashes the lines of args in the way that hash, from a bank's Info, names. If no command
-// writes that Hash, the lines are hashed as they are.
+// hashLines hashes args, which are lines, as hash, the Hash of a bank's Info, says. If no command
+// writes that Hash, hashLines hashes the lines unchanged.
 func hashLines(hash string, args []string) (hs []bloom.Hash, err error) {
 	key, _, known := keyOf(hash)
 	key.KeepCR = key.KeepCR || !known

@@ -17,8 +17,8 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
-// maker returns a function that makes a filter with create. It passes create at least one line, and
-// a rate of at most a half: a filter of few lines with a higher rate would have no bits.
+// maker returns a function that calls create with at least one line and a rate of at most a half.
+// With a higher rate, a filter of few lines would have no bits.
 func maker[F filter](
 	create func(n uint64, p float64) (F, error),
 ) func(n uint64, p float64) (filter, error) {
@@ -103,8 +103,8 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 // errInterrupted is the error of a command that a signal ended before it changed a file.
 var errInterrupted = errors.New("interrupted; no file was changed")
 
-// scan reads all lines and calls handle with each batch. handle returns the number of lines to
-// which verb, such as "removed", applies. The caller calls endProgress when its work is done.
+// scan reads all lines and calls handle with each batch. handle returns how many of them verb, such
+// as "removed", applies to. The caller calls endProgress when its work is done.
 func scan(ctx context.Context, cfg *lines.Config, verb string,
 	handle func(*lines.Batch) (some int, err error),
 ) error {
@@ -123,7 +123,8 @@ func scan(ctx context.Context, cfg *lines.Config, verb string,
 	return err
 }
 
-// addLines adds all lines to f, which was made for room different lines; 0 means unknown.
+// addLines adds all lines to f. room is the number of different lines that f was made for, or 0 if
+// that is unknown.
 func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) error {
 	held := f.Stats().ApproxCount
 	var isNew []bool
@@ -148,8 +149,8 @@ func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) err
 	return nil
 }
 
-// refused returns an error if f is a cuckooFilter and added fewer keys than came: it is full. If it
-// has fewer keys than it is made for, that is because some of them repeat.
+// refused returns an error if f is a cuckooFilter that is full: it added fewer keys than came. It
+// is full with fewer keys than it was made for only if lines repeat.
 func refused(f filter, added, came int) error {
 	of, ok := f.(cuckooFilter)
 	if !ok || added == came {
@@ -164,13 +165,13 @@ func refused(f filter, added, came int) error {
 		"A line counts as often as it comes", has)
 }
 
-// errRepeats is the error for a cuckooFilter with room for all different lines, but not for their
-// repetitions.
+// errRepeats is the error for a cuckooFilter that has room for all different lines, but is full
+// because they repeat.
 var errRepeats = errors.New("the filter is full because lines repeat, and each repetition " +
 	"takes a place, up to eight; build it of the output of bloom dedupe, or with -type counting")
 
-// buildMeasured counts all lines, and makes a filter of them, with create, for the number of
-// different lines. If repeats is true, each repetition of a line needs room.
+// buildMeasured counts all lines, and makes a filter of them with create, for the number of
+// different lines. If repeats is true, a repeated line needs room each time.
 func buildMeasured(ctx context.Context, cfg *lines.Config, repeats bool,
 	create func(n uint64) (filter, error),
 ) (filter, error) {
@@ -186,8 +187,9 @@ func buildMeasured(ctx context.Context, cfg *lines.Config, repeats bool,
 	if !repeats {
 		return makeSpooled(ctx, file, all, different.count(), create)
 	}
-	// Lines that repeat leave some places unused: two of each one in eight, three a third, and four
-	// two thirds. If they repeat more often, most of them fit into no filter.
+	// Repeated lines leave some places unused: an eighth if each line comes twice, a third if it
+	// comes three times, and two thirds if four times. If lines come more often, most sets fit into
+	// no filter.
 	n := min(all, 8*different.count())
 	var full error
 	for _, room := range []float64{1, 1.2, 1.7, 3} {
@@ -218,7 +220,7 @@ func makeSpooled(ctx context.Context, file *os.File, all, n uint64,
 	return f, addSpooled(ctx, f.(hashFilter), file, doing("making the filter", all))
 }
 
-// spool writes the digests of all lines to file. It returns a sample and the number of the digests.
+// spool writes the digests of all lines to file. It returns a sample of them and their number.
 func spool(ctx context.Context, cfg *lines.Config, file io.Writer) (
 	different sample, all uint64, err error,
 ) {
@@ -241,7 +243,7 @@ func spool(ctx context.Context, cfg *lines.Config, file io.Writer) (
 	return different, all, err
 }
 
-// addSpooled adds the digests that spool wrote to file.
+// addSpooled adds to f the digests that spool wrote to file.
 func addSpooled(ctx context.Context, f hashFilter, file io.Reader, p *progress) error {
 	raw := make([]byte, 64<<10)
 	var hs []bloom.Hash
@@ -304,7 +306,7 @@ func (s *sample) keeps(h bloom.Hash) bool {
 	return h1>>(64-s.level) == 0
 }
 
-// count returns the number of different hashes. To an estimate it adds a percent, so that it is
+// count returns the number of different hashes. It raises an estimate by a percent, so that it is
 // rarely too small.
 func (s *sample) count() uint64 {
 	n := uint64(len(s.kept)) << s.level

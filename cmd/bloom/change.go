@@ -153,8 +153,8 @@ func unionOf(ctx context.Context, names []string) (*loaded, error) {
 	return all, nil
 }
 
-// union adds the keys of b to a. Both must have the same Hash, unless one has none, and compatible
-// facts. If their Comments differ, a gets severalComments.
+// union adds the keys of b to a. Their Hashes must be equal, or one of them empty, and their facts
+// compatible. If their Comments differ, a gets severalComments.
 func union(a, b *loaded) error {
 	x, y := a.Info(), b.Info()
 	if a.kind.name != b.kind.name {

@@ -50,8 +50,8 @@ func checkCommand() *cobra.Command {
 			cfg.Out = out
 			var present []bool
 			var kept []int
-			var found, hits uint64 // lines that count; lines that the filter may have
-			var misses bool        // lines need another -f
+			var found, hits uint64 // lines to write or count; lines that the filter may have
+			var misses bool        // whether some lines need another -f
 			reader := lines.Start(c.Context(), cfg)
 			err = reader.Each(c.Context(), nil, nil, func(b *lines.Batch) error {
 				present = answers(present, len(b.Hashes))
@@ -125,9 +125,8 @@ var errFound = errors.New("found")
 // asker looks up the keys of a batch, as contains does.
 type asker func(found []bool, b *lines.Batch)
 
-// loadAll loads the filter that the first of args names. If it has one of n shards, the first n of
-// args name the filters of all shards, in any order. loadAll returns a function that asks all of
-// them, the first filter, and the rest of args.
+// loadAll loads the filter that args[0] names. If that is one of n shards, the first n args must
+// name all shards, in any order. all looks up keys in all loaded filters; rest is the other args.
 func loadAll(args []string) (all asker, first *loaded, rest []string, err error) {
 	first, err = loadKeys(args[0])
 	if err != nil {

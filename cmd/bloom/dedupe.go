@@ -123,7 +123,7 @@ func (o *dedupeFlags) open(cfg *lines.Config) (*deduper, error) {
 		arrived: arrivals{total: totalSize(cfg.Names), read: &cfg.Read, part: o.part},
 		state:   state{path: o.file.path, every: o.saveEvery, saved: time.Now()},
 	}
-	if o.span == 0 { // -n of a window is for a span, not for a run
+	if o.span == 0 { // with -span, -n is a number of lines per span, not per run
 		d.room = o.part.part(uint64(o.size.n))
 	}
 	fresh, err := o.newMemory(&d.arrived)
@@ -137,7 +137,7 @@ func (o *dedupeFlags) open(cfg *lines.Config) (*deduper, error) {
 	case old == nil:
 		keyRule{o.input.key, o.part}.setInfo(fresh.f, "", false)
 		facts := factsOf(fresh.f)
-		facts.Set(fieldFact, strconv.Itoa(o.input.key.Field)) // 0, too: later runs see lines, or fields
+		facts.Set(fieldFact, strconv.Itoa(o.input.key.Field)) // also 0, for whole lines
 		setFacts(fresh.f, facts)
 		d.seen = fresh
 		return d, nil
@@ -146,7 +146,7 @@ func (o *dedupeFlags) open(cfg *lines.Config) (*deduper, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.Key = o.input.key // accept has changed it as old's Info says
+	cfg.Key = o.input.key // accept has set it from old's Info
 	d.blank = recordsBlank(old)
 	d.seen = memoryOf(f)
 	d.held = old.Stats().ApproxCount
@@ -206,7 +206,6 @@ func (o *dedupeFlags) accept(old *loaded, fresh *memory) (hashFilter, error) {
 	return f, nil
 }
 
-// newMemory returns an empty memory.
 func (o *dedupeFlags) newMemory(arrived *arrivals) (*memory, error) {
 	n := o.part.part(uint64(o.size.n))
 	switch {

@@ -81,9 +81,9 @@ func (d *deduper) write(b *lines.Batch) error {
 	return nil
 }
 
-// correctBlanks returns kept, the indexes of the new lines, corrected so that only the first blank
-// line that ever came is new. A filter alone may take it for an old one. Filters that forget lines
-// need no correction.
+// correctBlanks returns kept, the indexes of the new lines, so corrected that a blank line is new
+// exactly if it is the first one ever. The filter may have a false positive for it. Filters that
+// forget lines are not corrected.
 func (d *deduper) correctBlanks(hs []bloom.Hash, kept []int) []int {
 	first := slices.IndexFunc(hs, lines.IsBlank)
 	if first < 0 || forgets(d.seen.f) {

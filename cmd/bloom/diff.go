@@ -26,7 +26,7 @@ func diffCommand() *cobra.Command {
 	return c
 }
 
-// patchBytes is a patch. It is a saver.
+// patchBytes is a patch, as a saver.
 type patchBytes []byte
 
 func (p patchBytes) SaveFile(path string) error { return bloom.WriteFile(path, bytes.NewReader(p)) }
@@ -108,7 +108,7 @@ func patchFrom(f *bloom.Filter, path string) error {
 		defer file.Close()
 		in = file
 	}
-	const more = 1 << 16 // A patch of all bits is longer than the filter by fewer bytes.
+	const more = 1 << 16 // A patch is longer than its filter by less than this.
 	data, err := io.ReadAll(io.LimitReader(in, f.SizeBytes()+more))
 	if err != nil {
 		return err

@@ -10,10 +10,10 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// Facts about a file that later runs need are in the Meta of its Info, listed in docs/format.md.
-// Names of other programs stay as they are.
+// Later runs need facts about a file. These are in the Meta of its Info; docs/format.md lists them.
+// Names in Meta that other programs use are left alone.
 const (
-	fieldFact = "field" // the number of the field of lines that keys are; 0 is the whole line
+	fieldFact = "field" // the number of the field that is the key; 0 is the whole line
 	sepFact   = "sep"   // the byte between fields, if -sep named it
 	shardFact = "shard" // the shard whose lines the filter has, such as 3/8
 	// 1 if the filter has the empty line, 0 if that was removed; Guava's bits do not show it
@@ -27,9 +27,9 @@ const (
 
 var outFacts = []string{outSizeFact, outDelimFact, outDigestFact}
 
-// several is the value of fieldFact if the keys are not all one field, and of outSizeFact if the
-// filter is a union of states with different OUTs. SetInfo cannot make a Meta empty, so a fact that
-// no longer holds is replaced by this value and not deleted.
+// several replaces a fact that no longer holds: fieldFact if keys come from different fields, and
+// outSizeFact if the filter is a union of states with different OUTs. The fact is not deleted,
+// because SetInfo cannot make a Meta empty.
 const several = "several"
 
 // informed is a filter or a bank, which may be read only.
@@ -47,16 +47,16 @@ func setFacts(f infoHolder, facts url.Values) {
 	f.SetInfo(bloom.Info{Meta: facts.Encode()})
 }
 
-// fieldOf returns the number of the field of lines that keys of f are. Field 0 is the whole line.
-// known is false if f does not tell: its keys are several fields, or f was made without -f, from
-// whole lines or from values of a field.
+// fieldOf returns the number of the field that the keys of f come from; 0 is the whole line. known
+// is false if f does not record it: the keys come from several fields, or f was made without -f,
+// from whole lines or from values of a field.
 func fieldOf(f informed) (field int, known bool) {
 	field, err := strconv.Atoi(factsOf(f).Get(fieldFact))
 	return field, err == nil && field >= 0
 }
 
-// fieldInUnion is fieldOf for the filters of a union. A filter that the command made without -f
-// counts as one of whole lines, because it does not tell.
+// fieldInUnion is fieldOf for a union. It assumes that a filter without that record, if the command
+// made it, has whole lines.
 func fieldInUnion(f informed) (field int, known bool) {
 	hash := f.Info().Hash
 	if !factsOf(f).Has(fieldFact) {
@@ -65,7 +65,6 @@ func fieldInUnion(f informed) (field int, known bool) {
 	return fieldOf(f)
 }
 
-// partOf returns the shard whose lines f has.
 func partOf(f informed) shard {
 	var s shard
 	if s.Set(factsOf(f).Get(shardFact)) != nil {
@@ -80,7 +79,7 @@ func recordBlank(f infoHolder) {
 	setFacts(f, facts)
 }
 
-// recordBlankRemoved records that f no longer has the empty line, if it certainly has not.
+// recordBlankRemoved records that the empty line was removed, once f certainly lacks it.
 func recordBlankRemoved(f hashFilter) {
 	if recordsBlank(f) && !f.ContainsHash(bloom.SumString("")) {
 		facts := factsOf(f)
@@ -91,8 +90,8 @@ func recordBlankRemoved(f hashFilter) {
 
 func recordsBlank(f informed) bool { return factsOf(f).Get(blankFact) == "1" }
 
-// joinFacts returns the facts of the union of two filters, or an error if their keys do not mix.
-// What only one of them has stays, and a name of other programs keeps the values of both.
+// joinFacts returns the facts of the union of two filters, or an error if their keys do not mix. A
+// fact that only one filter has is kept. A name of other programs gets the values of both.
 func joinFacts(a, b informed) (url.Values, error) {
 	x, y := factsOf(a), factsOf(b)
 	fieldA, knownA := fieldInUnion(a)
@@ -122,10 +121,10 @@ func joinFacts(a, b informed) (url.Values, error) {
 		all.Set(blankFact, "1")
 	}
 	if len(all[sepFact]) > 1 || knownA && knownB && x.Get(sepFact) != y.Get(sepFact) {
-		all.Del(sepFact) // a later run says -sep, or takes a tab or a comma
+		all.Del(sepFact) // a later run needs -sep, or looks for a tab or a comma
 	}
 	differs := func(name string) bool { return len(all[name]) > 1 }
-	if slices.ContainsFunc(outFacts, differs) { // the union goes on with neither OUT
+	if slices.ContainsFunc(outFacts, differs) { // the union continues neither OUT
 		for _, name := range outFacts {
 			all.Del(name)
 		}

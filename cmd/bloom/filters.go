@@ -160,7 +160,7 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	// Data that are no filter may have any length, and are refused before they fill the disk.
+	// Data that is no filter may have any length, and is refused before it fills the disk.
 	if _, ok := kindOf(inner); !ok && len(inner) > 0 && form.KindOf(inner) == nil {
 		return nil, noFilter(name, inner)
 	}
@@ -209,8 +209,8 @@ func peek(r io.Reader) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, 24))
 }
 
-// replaceable reports whether the file at path is a filter, empty, or missing. It is false for a
-// file of JSON, which need not be a filter of bits-and-blooms.
+// replaceable reports whether the file at path is a filter, empty, or missing. It returns false for
+// JSON, which need not be a filter of bits-and-blooms.
 func replaceable(path string) bool {
 	file, err := os.Open(path)
 	if err != nil {
@@ -226,7 +226,8 @@ func replaceable(path string) bool {
 		return err == nil
 	}
 	if begins("BLM")(head) {
-		// A frame has a letter for its kind and a version, and a text has no control character.
+		// After the magic, a frame has a letter and a control character. Texts have no such
+		// characters.
 		return len(head) > 4 && 'A' <= head[3] && head[3] <= 'Z' && head[4] < ' '
 	}
 	k, ok := kindOf(head)
@@ -259,7 +260,7 @@ func (f foreignFilter) Info() bloom.Info           { return bloom.Info{} }
 func (f foreignFilter) SetInfo(bloom.Info)         {}
 func (f foreignFilter) SaveFile(path string) error { return bloom.WriteFile(path, f.foreignBytes) }
 
-// foreignLoader returns a function that loads files of another library, which decode decodes.
+// foreignLoader returns a function that loads a file of another library. decode decodes its bytes.
 func foreignLoader[F foreignBytes](
 	library string, decode func([]byte) (F, error),
 ) func(string) (filter, error) {
@@ -280,8 +281,8 @@ func foreignLoader[F foreignBytes](
 	}
 }
 
-// loadKeys is load for commands that add lines or look them up. It returns an error for a filter of
-// hashes that only its own library can make.
+// loadKeys is load for commands that add lines or look them up. It returns an error for a filter
+// whose hashes only its own library can compute.
 func loadKeys(path string) (*loaded, error) {
 	f, err := load(path)
 	if err != nil {

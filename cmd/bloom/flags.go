@@ -196,7 +196,8 @@ func (f *inputFlags) config(names []string) (*lines.Config, error) {
 	return cfg, nil
 }
 
-// unescaped returns the byte of an escape such as \t, \x1f or \0, and any other s unchanged.
+// unescaped returns the byte that an escape, such as \t, \x1f or \0, stands for, and any other s
+// unchanged.
 func unescaped(s string) string {
 	if s == `\0` {
 		return "\x00"
@@ -212,7 +213,7 @@ func unescaped(s string) string {
 	return string([]byte{byte(c)})
 }
 
-// need returns a check that there are least to most arguments, or least or more if most is
+// need returns a check of the number of arguments: least to most, or least or more if most is
 // negative. Its error says that the command needs what.
 func need(least, most int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {

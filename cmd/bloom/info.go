@@ -28,7 +28,7 @@ type report struct {
 	Files    int      `json:"files,omitempty"` // the number of files in a bank
 	M        uint64   `json:"m,omitempty"`
 	K        int      `json:"k,omitempty"`
-	Lines    int      `json:"lines,omitempty"` // cache lines a key
+	Lines    int      `json:"lines,omitempty"` // cache lines per key
 	Strategy string   `json:"strategy,omitempty"`
 	Fill     float64  `json:"fill"`
 	Keys     uint64   `json:"keys"`
@@ -36,7 +36,7 @@ type report struct {
 	MadeAt   float64  `json:"made_at,omitempty"`
 	Rate     float64  `json:"rate"`
 	Span     float64  `json:"span,omitempty"`  // a window's Span in seconds
-	Reach    *float64 `json:"reach,omitempty"` // seconds back that a window remembers every key
+	Reach    *float64 `json:"reach,omitempty"` // for how many seconds back a window has every key
 	Hash     string   `json:"hash,omitempty"`
 	Comment  string   `json:"comment,omitempty"`
 	Meta     string   `json:"meta,omitempty"`
@@ -56,8 +56,8 @@ func infoCommand() *cobra.Command {
 	})
 }
 
-// reportCommand returns a command that writes a report on each of its arguments. It goes on after
-// an error. It returns the last error, and writes the others.
+// reportCommand returns a command that writes a report on each argument. After an error it goes on
+// with the next argument. It writes every error but the last, which it returns.
 func reportCommand(use, needs string, of func(path string) (*report, error)) *cobra.Command {
 	c := &cobra.Command{Use: use, Args: need(1, -1, needs)}
 	asJSON := addJSON(c.Flags())

@@ -9,7 +9,6 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
-// totalSize returns the size of all files, or 0 if it is unknown.
 func totalSize(names []string) (total int64) {
 	for _, name := range names {
 		info, err := stat(name)
@@ -55,7 +54,6 @@ func checkReadable(names []string) error {
 	return errors.New("nothing was read: " + strings.Join(bad, "; "))
 }
 
-// readable returns an error if the file of this name cannot be read.
 func readable(name string) error {
 	if name == lines.Stdin {
 		return nil

@@ -47,8 +47,8 @@ func (k keyRule) setInfo(f infoHolder, comment string, blank bool) {
 // severalWays is the Hash of a filter whose keys were not all hashed in one way.
 const severalWays = "several ways"
 
-// mergeInfo changes the Info of f for more keys, which k makes. If f's Hash names another way of
-// hashing, it becomes severalWays. An empty Hash stays empty. The same goes for the field.
+// mergeInfo changes the Info of f before keys made by k are added. A Hash that names another way of
+// making keys becomes severalWays, and another field becomes several. Empty ones stay empty.
 func (k keyRule) mergeInfo(f infoHolder) {
 	info := bloom.Info{}
 	if hash := f.Info().Hash; hash != "" && hash != k.Hash() {
@@ -75,8 +75,8 @@ var keyFlags = []struct {
 	{lines.Key{Hex: true}, "-hex"},
 }
 
-// keyOf returns the way of making keys that an Info's Hash names, and the flags for it. known is
-// false if no command writes that Hash.
+// keyOf returns the way of making keys that hash, from an Info, names, and the flags for it. known
+// is false if no command writes that Hash.
 func keyOf(hash string) (key lines.Key, flags string, known bool) {
 	for _, k := range keyFlags {
 		if k.key.Hash() == hash {
@@ -86,9 +86,8 @@ func keyOf(hash string) (key lines.Key, flags string, known bool) {
 	return lines.Key{}, "", false
 }
 
-// keyFromInfo sets key as f's Info tells, if none of flags, which are those of the command, sets
-// it. A flag that contradicts the Info is an error. If no command writes the Info's Hash, key stays
-// as it is; see warnHash.
+// keyFromInfo sets key from f's Info, unless the command's flags set it. A flag that contradicts
+// the Info is an error. If no command writes the Info's Hash, key is left alone; see warnHash.
 func (f *loaded) keyFromInfo(key *lines.Key, flags *pflag.FlagSet) error {
 	hash := f.Info().Hash
 	made, with, known := keyOf(hash)
@@ -106,7 +105,7 @@ func (f *loaded) keyFromInfo(key *lines.Key, flags *pflag.FlagSet) error {
 	return nil
 }
 
-// checkField returns an error if the keys of f are known to be another field of lines than field.
+// checkField returns an error if the keys of f are known to come from another field.
 func (f *loaded) checkField(field int) error {
 	was, known := fieldOf(f)
 	if !known || was == field {
@@ -116,8 +115,8 @@ func (f *loaded) checkField(field int) error {
 		"-force goes on with it", f.path, fieldFlag(was), fieldFlag(field))}
 }
 
-// missesField reports whether a look-up of data, which is lines or a line, needs another -f than
-// field to find keys of f. The value of a field, without others beside it, needs none.
+// missesField reports whether a look-up of data, one or more lines, would miss the keys of f
+// because these come from another field. A line without separators may be the value of a field.
 func missesField(f informed, field int, data []byte) bool {
 	was, known := fieldOf(f)
 	if !known || was == field {
@@ -129,7 +128,8 @@ func missesField(f informed, field int, data []byte) bool {
 	})
 }
 
-// warnField is called if no line was found in f, and missesField is true.
+// warnField warns that the keys of f come from another field than the one looked up. It is called
+// if no line was found and missesField returned true.
 func (f *loaded) warnField(field int) {
 	if was, known := fieldOf(f); known {
 		warn("%s was made with %s, and there is %s now: none of the lines was found",
@@ -145,15 +145,15 @@ func fieldFlag(field int) string {
 	return fmt.Sprintf("-f %d", field)
 }
 
-// ownHash reports whether no command uses the way of making keys that an Info's Hash names, as a
-// program may have written it.
+// ownHash reports whether a program, and no command, chose the way of making keys that an Info's
+// Hash names.
 func ownHash(hash string) bool {
 	_, _, known := keyOf(hash)
 	return !known && hash != ""
 }
 
-// warnHash is called if no line was found in the file at path. It warns if no command writes the
-// Hash of the file's Info.
+// warnHash is called if no line was found in the file at path. It warns if no command writes hash,
+// the Hash of the file's Info.
 func warnHash(path, hash string) {
 	if ownHash(hash) {
 		warn("%s says that its keys are %q. bloom looked up the lines as they are, and found none",

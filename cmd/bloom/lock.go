@@ -137,8 +137,8 @@ func (f *target) waitForLock(ctx context.Context) (release func(), err error) {
 	return nil, lockError(f.path, err)
 }
 
-// lockError returns the error for a file that cannot be locked. It names the lock only if that is
-// the fault: the user named the file.
+// lockError returns the error for a file that cannot be locked. It names the file of the lock only
+// if the fault lies there, because the user does not know that file.
 func lockError(path string, err error) error {
 	if of := (*fs.PathError)(nil); errors.As(err, &of) && of.Op != "lock" {
 		err = of.Err

@@ -215,7 +215,6 @@ func main() {
 	os.Exit(status(command.Name(), err, int(caught.Load())))
 }
 
-// status shows err and returns the exit status.
 func status(command string, err error, signal int) int {
 	silent := err == nil || err == errNothing || err == errShown
 	if !silent && !errors.Is(err, context.Canceled) {

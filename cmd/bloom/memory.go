@@ -12,7 +12,7 @@ import (
 // memory holds the lines that dedupe has seen.
 type memory struct {
 	f      hashFilter
-	once   *counting.Filter  // f, if it has this type: then each key is added once only
+	once   *counting.Filter  // f if it is a counting.Filter, to which a key is added only once
 	create func() hashFilter // makes the filter that replaces f when the first lines come; or nil
 	added  []bool            // memory for the answers of AddBatch
 }

@@ -19,12 +19,12 @@ import (
 // OUT has up to three parts:
 //
 //	head  the lines that the state records; they are in its filter
-//	tail  the bytes after the head when the run began; a killed run wrote them after it had last
-//	      saved the state, and may have ended within a line, or another program appended them
+//	tail  the bytes behind the head when the run began: a killed run wrote them after it last
+//	      saved the state, and may have ended within a line, or another program wrote them
 //	news  the bytes that this run appended
 //
 // A run that reads the same input as the killed run has the same lines to write. It skips them
-// while they equal those of the tail, and so goes on where the killed run ended, even within a
+// while they equal those of the tail, and so continues where the killed run ended, even within a
 // line. Other lines are appended after the tail, if the tail ends with a whole line.
 type output struct {
 	file interface {
@@ -118,13 +118,13 @@ func (o *output) append(news []byte) error {
 	isLast := statErr == nil && stat.Mode().IsRegular() && stat.Size() == o.end
 	if isLast { // no other program has written behind it
 		o.file.Truncate(o.lineEnd)
-		o.file.Seek(o.lineEnd, io.SeekStart) // for what writes to the same standard output next
+		o.file.Seek(o.lineEnd, io.SeekStart) // for whatever writes to the same file next
 	}
 	return err
 }
 
-// sync returns once all lines that were written to a regular file are on the disk. It then records
-// OUT in the Info of f. For other outputs, such as pipes, it does nothing.
+// sync returns once all lines written to a regular file are on the disk, and then records OUT in
+// the Info of f. For other outputs, such as pipes, it does nothing.
 func (o *output) sync(f infoHolder) error {
 	stat, err := o.file.Stat()
 	if err != nil || !stat.Mode().IsRegular() {
@@ -216,8 +216,8 @@ func (o *output) open(path, state string, seen infoHolder, delim byte) (known bo
 	return known, err
 }
 
-// recorded returns the record of OUT, which has size bytes, in seen. known is true if OUT still
-// begins as recorded.
+// recorded returns the record of OUT that is in seen. size is OUT's present size. known is true if
+// OUT still begins as recorded.
 func (o *output) recorded(seen infoHolder, size int64) (r outRecord, known bool, err error) {
 	r, ok := outRecordOf(seen)
 	if !ok || r.size > size {
@@ -253,8 +253,8 @@ func lastLine(file io.ReaderAt, delim byte, from, to int64) (int64, error) {
 }
 
 // openStdout makes standard output, with lines that end with delim, the output. It returns an error
-// if that is a regular file that ends with half a line, to which the first line would be joined. It
-// cannot tell if the system does not let it read what the shell opened for writing.
+// for a regular file that ends with half a line, to which the first line would be joined. It misses
+// this where the system does not let it read what the shell opened for writing.
 func (o *output) openStdout(delim byte) error {
 	o.file = os.Stdout
 	o.delim = delim

@@ -15,7 +15,7 @@ import (
 	"github.com/seed79a3ff49/bloom/growing"
 )
 
-// sampleKeys is a number of keys for which sizes are already in proportion to the number.
+// sampleKeys is a number of keys above which sizes are in proportion to the number.
 const sampleKeys = 100_000
 
 func planGrowing(p float64) (bits float64, k int) {
@@ -110,16 +110,15 @@ type planned struct {
 	Note string  `json:"note"`
 }
 
-// exact returns a function that makes a filter with create, which uses Guava's formula. That leaves
-// out the effect of double hashing, which raises the rate of small filters. exact makes such a
-// filter larger, so that its rate is p.
+// exact returns create for filters of exactly the rate p. create uses Guava's formula, which
+// ignores that double hashing raises the rate of small filters. exact makes those larger.
 func exact[F filter](create func(uint64, float64) (F, error)) func(uint64, float64) (F, error) {
 	return func(n uint64, p float64) (F, error) { return create(roomFor(n, p), p) }
 }
 
-// roomFor returns a number of keys for which Guava's formula gives the size that n keys need. If
-// Guava's size for n is a hundredth smaller at most, roomFor returns n, so that the filter merges
-// with Guava's.
+// roomFor returns a number of keys for which Guava's formula gives the size that n keys need. It
+// returns n if Guava's size for n is at most a percent too small, so that the filter merges with
+// Guava's.
 func roomFor(n uint64, p float64) uint64 {
 	n = max(n, 1)
 	guava := bloom.OptimalM(n, p)
@@ -134,8 +133,8 @@ func roomFor(n uint64, p float64) uint64 {
 	return room
 }
 
-// machine returns the memory of the machine in bytes, or less if the process's control group, or a
-// group above it, may use less. It is 0 if the memory is unknown.
+// machine is the memory of the machine in bytes, or the limit of the process's control groups if
+// that is less, or 0 if it is unknown.
 var machine = func() uint64 {
 	total, err := memlimit.FromSystem()
 	if err != nil {
@@ -151,8 +150,8 @@ var machine = func() uint64 {
 // ownMemory is the memory, in bytes, that a command needs beside its filter.
 const ownMemory = 32 << 20
 
-// fits returns an error if the machine has less memory than the bytes that what needs. Without it,
-// Go would end the program and print its stacks, or the system would kill it without a word.
+// fits returns an error if what needs more bytes than the machine has. Without it, Go would end the
+// program with stack traces, or the system would kill it silently.
 func fits(what string, bytes float64) error {
 	if machine == 0 || bytes+ownMemory <= float64(machine) {
 		return nil
@@ -165,9 +164,9 @@ func fits(what string, bytes float64) error {
 
 type memoryError struct{ error }
 
-// usage returns err, which is about a size that the flags ask for, as an error of the command line
-// that names flags in place of Go's packages. A memoryError is returned as it is: the size may fit
-// on another machine.
+// usage returns err, which is about a size that the flags ask for, as an error of the command line.
+// Its text names flags in place of Go's packages. A memoryError is returned unchanged, because the
+// size may fit on another machine.
 func usage(err error) error {
 	if _, ok := err.(memoryError); ok || err == nil {
 		return err

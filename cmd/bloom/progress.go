@@ -22,7 +22,7 @@ import (
 // Without a terminal it is nil, and its methods do nothing.
 type progress struct {
 	start time.Time
-	still bool // there is the summary only
+	still bool // only the summary is written
 	stop  chan struct{}
 
 	mu    sync.Mutex
@@ -42,8 +42,8 @@ type progress struct {
 // summary, and without a terminal.
 var running atomic.Pointer[progress]
 
-// newProgress shows the line four times a second, until end is called. If a command reads its input
-// twice, newProgress goes on with the first line.
+// newProgress shows the line four times a second, until end is called. For a command that reads its
+// input twice, it continues the first line.
 func newProgress(cfg *lines.Config, verb string) *progress {
 	if fd := os.Stderr.Fd(); !isatty.IsTerminal(fd) && !isatty.IsCygwinTerminal(fd) {
 		return nil
@@ -119,7 +119,6 @@ func doing(phase string, all uint64) *progress {
 	return p
 }
 
-// step adds to the number of steps that are done.
 func (p *progress) step(n int) {
 	if p != nil {
 		p.mu.Lock()

@@ -80,7 +80,7 @@ type server struct {
 	path  string
 	key   lines.Key
 	flags *pflag.FlagSet // tells which fields of key the user set; the file sets the others
-	blank bool           // look up the empty key, too
+	blank bool           // also look up the empty key
 	hosts []string       // the names to answer for on a loopback address
 	local bool           // the server listens on a loopback address
 	open  func(path string) (*loaded, error)
@@ -112,7 +112,7 @@ type version struct {
 	key    lines.Key
 	report *report
 	loaded time.Time
-	guava  func() *bloom.Filter // for /filter; nil if Guava lacks the type
+	guava  func() *bloom.Filter // for /filter; nil if the type has no Guava form
 }
 
 // load loads the file. After an error the server keeps its version.
@@ -150,7 +150,7 @@ func (s *server) load() error {
 	s.publishing.Lock()
 	defer s.publishing.Unlock()
 	switch {
-	case s.publisher == nil: // nobody follows
+	case s.publisher == nil: // no client has asked for /filter
 	case next.guava == nil:
 		s.publisher = nil
 	default:
@@ -170,7 +170,7 @@ func (s *server) reload() (bool, error) {
 	if same {
 		return false, nil
 	}
-	runtime.GC() // Frees the version before the present one, before the next one takes memory.
+	runtime.GC() // frees the version before the present one, before load allocates
 	err = s.load()
 	return err == nil, err
 }
@@ -213,7 +213,6 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// run serves until ctx ends.
 func (s *server) run(ctx context.Context, addr string) error {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {

@@ -42,9 +42,9 @@ func (s *server) handler() http.Handler {
 	})
 }
 
-// answersFor reports whether a server on a loopback address answers requests for host, which is the
-// name under which a browser found a page. The owner of another name can point it at this machine,
-// and a page of that name must not read the answers.
+// answersFor reports whether a server on a loopback address answers requests for host, the name in
+// a browser's address bar. Anyone can let a name of their own point to this machine, and pages of
+// that name must not read the answers.
 func (s *server) answersFor(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -124,8 +124,8 @@ func (s *server) has(v *version, line []byte, scratch *[]byte) (bool, error) {
 	return v.filter.filter.(keyedFilter).Contains(key), nil
 }
 
-// postContains answers for the lines of a body, which it reads first, so that a slow client holds
-// no version of the filter in memory.
+// postContains answers for the lines of a body. It reads the body first, so that a slow client
+// keeps no version of the filter in memory.
 func (s *server) postContains(w http.ResponseWriter, r *http.Request) {
 	body, release, err := s.readBody(w, r, maxBody)
 	defer release()
@@ -156,8 +156,9 @@ func setWriteTime(w http.ResponseWriter, size int64) {
 }
 
 // readBody returns the body of a request, of up to most bytes, without a byte order mark of UTF-8.
-// Each piece that arrives occupies a place in s.pieces, so a client that sends nothing occupies
-// none. The caller calls release once it no longer needs the body, and also after an error.
+// It occupies a place in s.pieces for each piece that has arrived, so a client that sends nothing
+// occupies none. The caller calls release once it no longer needs the body, and also after an
+// error.
 func (s *server) readBody(w http.ResponseWriter, r *http.Request, most int64) (
 	body []byte, release func(), err error,
 ) {

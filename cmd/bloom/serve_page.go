@@ -31,7 +31,7 @@ var pagePolicy = func() string {
 		"'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }()
 
-// page has the content of the page for people.
+// page is the content of the page for people.
 type page struct {
 	Name, Host string
 	Comment    string

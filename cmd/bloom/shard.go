@@ -29,8 +29,8 @@ func (s *shard) String() string {
 	return fmt.Sprintf("%d/%d", s.i, s.n)
 }
 
-// maxShards bounds n. The fewer lines a shard has, the larger is the share of the extra room that
-// shard.part adds.
+// maxShards bounds n. With more shards, the extra room that shard.part adds is a larger part of
+// each.
 const maxShards = 1 << 20
 
 func (s *shard) Set(text string) error {
@@ -64,8 +64,8 @@ func shardOf(h bloom.Hash, n uint64) uint64 {
 	return i
 }
 
-// part returns how many of the given lines s must have room for: the n-th part, and four standard
-// deviations.
+// part returns how many of the given lines s must have room for: an n-th of them, and four standard
+// deviations more.
 func (s shard) part(lines uint64) uint64 {
 	if s.n <= 1 || lines == 0 {
 		return lines

@@ -26,7 +26,7 @@ type kind struct {
 	name string // the type in Go, or the library
 
 	// is reports whether a file with these first bytes may have the type. sure reports whether such
-	// a file of that size surely has it; if it is nil, it has.
+	// a file, of that size, certainly has it; nil always says yes.
 	is   func(head []byte) bool
 	sure func(head []byte, size int64) bool
 	load func(path string) (filter, error)
@@ -36,17 +36,17 @@ type kind struct {
 	create  func(n uint64, p float64) (filter, error) // makes a filter for n lines, for build
 	least   float64                                   // the lowest rate of create
 	plan    func(p float64) (bits float64, k int)     // see made; nil: plan leaves the type out
-	note    string                                    // what plan says of it
+	note    string                                    // what plan says about the type
 	merge   func(a, b filter) error                   // adds the keys of b to a; or nil
 	figures func(f filter, r *report)                 // the figures that only this type has; or nil
 	bits    string                                    // what info calls the bits, if not bits
-	set     string                                    // what info says of bits that are set
+	set     string                                    // what info calls the bits that are set
 	sum     string                                    // the checksum of a file, if not CRC-32C
 
 	removes bool // keys can be removed
-	repeats bool // a key takes room as often as it comes
+	repeats bool // a key needs room each time it is added
 	forgets bool // keys are forgotten
-	keeps   bool // the rate stays, however many keys come
+	keeps   bool // the rate does not rise, however many keys are added
 }
 
 var kinds = []kind{
@@ -210,8 +210,8 @@ func kindOfFilter(f filter) kind {
 	return kind{}
 }
 
-// namesOf returns a text of the names, except empty ones, that name returns for kinds, such as "a,
-// b or c".
+// namesOf returns what name returns for each of kinds, without empty names, as a list in words such
+// as "a, b or c".
 func namesOf(name func(kind) string, or string) string {
 	var names []string
 	for _, k := range kinds {
@@ -223,8 +223,8 @@ func namesOf(name func(kind) string, or string) string {
 	return strings.Join(names[:last], ", ") + " " + or + " " + names[last]
 }
 
-// kindFor returns the kind that build -type calls by the given name, or by that in Go, which info
-// shows.
+// kindFor returns the kind for a name given to build -type: the flag's own name for it or, as info
+// shows it, the name of the type in Go.
 func kindFor(name string) (k kind, ok bool) {
 	i := slices.IndexFunc(kinds, func(k kind) bool {
 		short, _ := strings.CutSuffix(k.name, ".Filter")
@@ -236,7 +236,6 @@ func kindFor(name string) (k kind, ok bool) {
 	return kinds[i], true
 }
 
-// forgets reports whether f forgets keys.
 func forgets(f filter) bool { return kindOfFilter(f).forgets }
 
 // full reports whether f has more lines than it was made for, so that more than half of its bits
@@ -281,7 +280,7 @@ func sparkHeadOf(head []byte) sparkHead {
 }
 
 // isSpark reports whether head begins a filter of Spark. If head may also begin a filter of
-// bits-and-blooms, isSpark expects that to have a k of 1,024 at most.
+// bits-and-blooms, isSpark assumes that such a filter has a k of at most 1,024.
 func isSpark(head []byte) bool {
 	if len(head) < 16 {
 		return false

@@ -28,7 +28,7 @@ func (r *Reader) Each(
 	return err
 }
 
-// ErrStuck is the error of Each if it cannot end, because the output takes no bytes.
+// ErrStuck is the error of Each if it cannot end, because the output accepts no bytes.
 var ErrStuck = errors.New("the output takes nothing")
 
 func (r *Reader) each(ctx context.Context, tick <-chan time.Time, onTick func() error,
@@ -37,7 +37,7 @@ func (r *Reader) each(ctx context.Context, tick <-chan time.Time, onTick func() 
 	ended := ctx.Done()
 	for {
 		var idle <-chan time.Time
-		if ended == nil { // ctx is done. A read under way may still bring lines, but must not last.
+		if ended == nil { // ctx is done: wait a moment for a read under way
 			idle = time.After(50 * time.Millisecond)
 		}
 		select {
@@ -54,7 +54,7 @@ func (r *Reader) each(ctx context.Context, tick <-chan time.Time, onTick func() 
 			r.out <- nil
 			select {
 			case <-r.flushed:
-			case <-ended: // do not wait for an output that may take no bytes
+			case <-ended: // the output may accept no bytes
 				ended = nil
 				tick = nil
 				continue
@@ -92,8 +92,8 @@ func (r *Reader) deliver(b *Batch, handle func(*Batch) error) error {
 	if err := handle(b); err != nil {
 		return err
 	}
-	// Ends lacks skipped lines, which makes r.line too small, but with SkipBad no later error shows
-	// it.
+	// Skipped lines are missing in Ends, so r.line becomes too small. No error shows it: with
+	// SkipBad, a bad line is not reported.
 	r.line += len(b.Ends)
 	err := b.err
 	if b.bad {

@@ -17,7 +17,7 @@ func (r *Reader) hashBatches() {
 	var scratch []byte
 	for b := range r.work {
 		scratch = b.hash(keys[:0], scratch)
-		if b.long { // no reference to the line must keep it in memory
+		if b.long { // keep no reference to the line, so that it can be freed
 			scratch = nil
 			clear(keys[:])
 		}
@@ -110,8 +110,8 @@ func cutLines(b *Batch, keys [][]byte) [][]byte {
 	return keys
 }
 
-// cutKeys is cutLines for keys that are not whole lines. It appends a key that is not a part of its
-// line to scratch. It leaves out lines without a key, and closes their gaps.
+// cutKeys is cutLines for keys that are not whole lines. Keys that are no part of their line are
+// appended to scratch. Lines without a key are removed from b.Data.
 func cutKeys(b *Batch, keys [][]byte, scratch []byte) ([][]byte, []byte) {
 	to := b.start(len(b.Ends))
 	for b.next < len(b.Data) && len(keys) < cap(keys) && len(scratch) < longLine {

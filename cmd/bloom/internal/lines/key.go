@@ -26,8 +26,8 @@ type Key struct {
 // whole reports whether keys are whole lines, with or without a carriage return at the end.
 func (k *Key) whole() bool { return k.Field == 0 && !k.FoldCase && !k.Hex }
 
-// Hash returns the text for the Hash of a bloom.Info, without the field: a look-up has the value of
-// the field, and needs no number.
+// Hash returns the text for the Hash of a bloom.Info. It leaves out the field, because a look-up
+// may have the value of the field alone.
 func (k *Key) Hash() string {
 	if k.Hex { // keys have no carriage returns, so KeepCR makes no difference
 		return "Sum of the bytes given in hexadecimal"
@@ -80,14 +80,14 @@ func (k *Key) Of(line []byte, sep byte, scratch []byte) (key, newScratch []byte,
 	default:
 		return key, scratch, nil
 	}
-	if doubled { // in place: one more copy of a long line takes too much memory
+	if doubled { // in place, to save memory: the line may be long
 		scratch = scratch[:start+undouble(scratch[start:])]
 	}
 	return scratch[start:], scratch, nil
 }
 
-// errHex returns the error for a key that is not in hexadecimal. If it begins with digits of whole
-// bytes, they may be a field.
+// errHex returns the error for a key that is not in hexadecimal. If the key begins with whole bytes
+// in hexadecimal, the error suggests that these are a field.
 func (k *Key) errHex(key []byte) error {
 	key = key[:min(len(key), 400)]
 	digits := 0

@@ -45,7 +45,7 @@ type Counts struct {
 	Bad      int          // the lines that SkipBad left out so far
 	FirstBad error        // the error of the first such line
 	Blanks   int          // the lines with an empty key so far
-	Keys     uint64       // the lines with a key so far, with those that Take does not want
+	Keys     uint64       // the lines with a key so far, including those that Take rejects
 }
 
 // Batch is some lines of one file.
@@ -59,7 +59,7 @@ type Batch struct {
 	name  string        // the name of the file
 	first bool          // the batch is the first of the file
 	sep   byte          // the byte between fields
-	long  bool          // the batch holds the element of Reader.long
+	long  bool          // the batch has put its element into Reader.long
 	err   error         // an error of reading, or of the line after the last one in Data
 	bad   bool          // err is the error of a line
 	ready chan struct{} // yields once the worker has finished the batch
@@ -69,7 +69,7 @@ type Batch struct {
 	skip    error  // the error of the first such line
 	skipAt  int    // the number of lines before that line
 	blanks  int    // the number of lines with an empty key
-	keys    uint64 // the number of lines that count for Config.Keys
+	keys    uint64 // the number of lines with a key, for Config.Keys
 	picked  bool   // some lines have no digest in Hashes
 	taken   []int  // if picked is true, taken[i] is the number of the line of Hashes[i]
 	kept    []byte // the lines to write

@@ -72,8 +72,8 @@ func open(name string, window uint64, read *atomic.Int64) (*opened, error) {
 
 // Decompress returns a reader of r's bytes, decompressed if they begin like gzip or zstd, and
 // without a byte order mark of UTF-8. It returns an error if they begin like UTF-16 or another
-// compression. It waits for no more bytes than it needs to decide. Read returns an error if zstd
-// needs a window of more than window bytes.
+// compression. It reads no more bytes than it needs to decide. Read returns an error if zstd needs
+// a window of more than window bytes.
 func Decompress(r io.Reader, window uint64) (io.ReadCloser, error) {
 	r, name, err := Begin(r)
 	if err != nil {
@@ -107,9 +107,9 @@ func Decompress(r io.Reader, window uint64) (io.ReadCloser, error) {
 	}{inner, unpacked}, nil
 }
 
-// Begin looks at the first bytes of r. whole reads all bytes of r, without a byte order mark of
-// UTF-8. name is the kind of file that r begins like, or "". Begin returns an error for kinds that
-// bloom does not read. It waits for no more bytes than it needs to decide.
+// Begin looks at the first bytes of r, and reads no more of them than it needs to decide. whole
+// yields all bytes of r, without a byte order mark of UTF-8. name is the kind of file that r begins
+// like, or "". Begin returns an error for kinds that bloom does not read.
 func Begin(r io.Reader) (whole io.Reader, name string, err error) {
 	var buf [10]byte
 	n := 0
@@ -138,7 +138,7 @@ func Begin(r io.Reader) (whole io.Reader, name string, err error) {
 	return io.MultiReader(bytes.NewReader(head), r), name, nil
 }
 
-// undecided reports whether head is shorter than one of begins that it may turn out to have.
+// undecided reports whether more bytes could make head begin like one of begins.
 func undecided(head string) bool {
 	for _, b := range begins {
 		if len(head) < len(b.magic) && strings.HasPrefix(b.magic, head) {

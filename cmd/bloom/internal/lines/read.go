@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// pieceSize is the largest number of bytes in a read. A core's cache has room for a piece and its
-// digests.
+// pieceSize is the largest number of bytes in a read. A piece and its digests fit into a core's
+// cache.
 const pieceSize = 256 << 10
 
 // longLine is the length, in bytes, above which the copies of a line take most of the program's
@@ -20,7 +20,7 @@ const pieceSize = 256 << 10
 const longLine = 8 << 20
 
 // grown returns b with room for n more bytes. Unlike slices.Grow it does not write to that room, so
-// the system provides no memory before it is used.
+// the system provides the memory only when it is used.
 func grown(b []byte, n int) []byte {
 	if cap(b)-len(b) < n {
 		b = append(make([]byte, 0, len(b)+max(n, len(b))), b...)

@@ -39,8 +39,8 @@ func (r *Reader) write() {
 	}
 }
 
-// piece returns how many bytes of left to write next: whole lines if they fit, so that a process
-// which is killed between two writes leaves no half line.
+// piece returns how many bytes of left to write next. These are whole lines if they fit, so that a
+// process that is killed between two writes leaves no half line.
 func (r *Reader) piece(left []byte) int {
 	if len(left) <= writeSize {
 		return len(left)
@@ -51,7 +51,7 @@ func (r *Reader) piece(left []byte) int {
 	return writeSize
 }
 
-// Patience is how long Each waits, once its ctx is done, for an output that takes no bytes.
+// Patience is how long Each waits, once its ctx is done, for an output that accepts no bytes.
 var Patience = 2 * time.Second
 
 // finish waits until all kept lines are written. It returns false if ctx is done and the output
