@@ -53,8 +53,11 @@ func (d *deduper) run(ctx context.Context, cfg *lines.Config) error {
 	return err
 }
 
-// tick saves the state when it is due.
+// tick saves the state when it is due, and ends a run whose OUT is gone.
 func (d *deduper) tick() error {
+	if err := d.out.checkName(); err != nil {
+		return err
+	}
 	if !d.state.due() {
 		return nil
 	}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -180,6 +181,108 @@ func TestOutOfAnotherName(t *testing.T) {
 		require.Greater(t, len(rotated), len(numbers(0, 1000)))
 		require.True(t, strings.HasSuffix(rotated, "\n"), "half a line is left")
 	}
+}
+
+// TestOutIsRemoved: a run whose OUT has no name any more ends with an error, and its state has none
+// of the lines that are lost: another run writes them.
+func TestOutIsRemoved(t *testing.T) {
+	const line = "dedupe -p 1e-9 -n 10k -state state"
+	old, before, after := "old\n", numbers(0, 1000), numbers(1000, 2000)
+	for name, test := range map[string]struct {
+		flags   string
+		remove  func() error
+		left    string // what is at OUT's name afterwards
+		endless bool   // the input has no end, as that of tail -f
+	}{
+		"removed": {" -o dir/out", func() error { return os.Remove("dir/out") }, "", false},
+		"replaced": {" -o dir/out", func() error {
+			return errors.Join(os.WriteFile("other", []byte("other\n"), 0o666), os.Rename("other", "dir/out"))
+		}, "other\n", false},
+		"removed with its folder": {" -o dir/out", func() error { return os.RemoveAll("dir") }, "", false},
+		"standard output":         {" > dir/out", func() error { return os.Remove("dir/out") }, "", false},
+		"noticed by a save": {" -save-every 1ms -o dir/out",
+			func() error { return os.Remove("dir/out") }, "", true},
+		"noticed before a save": {" -o dir/out", func() error { return os.Remove("dir/out") }, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			require.NoError(t, os.Mkdir("dir", 0o777))
+			good(t, old, line, "-o", "dir/out")
+			state := read(t, "state")
+			cmd := child(t, "sh", "-c", "exec bloom "+line+test.flags)
+			var stderr strings.Builder
+			cmd.Stderr = &stderr
+			in, _ := start(t, cmd)
+			isSaved := strings.Contains(test.flags, "save-every")
+			send(t, in, before)
+			becomes(t, func() bool {
+				info, err := os.Stat("dir/out")
+				return err == nil && info.Size() >= int64(len(before))
+			})
+			becomes(t, func() bool {
+				found, _, _ := bloomRun(t, before, "check -c state")
+				return found == "1000\n" || !isSaved
+			})
+			state = read(t, "state")
+			require.NoError(t, test.remove())
+			io.WriteString(in, after)
+			if !test.endless {
+				in.Close()
+			}
+			require.Error(t, cmd.Wait())
+			require.Equal(t, 1, cmd.ProcessState.ExitCode())
+			requireError(t, stderr.String(), " was removed while lines were written to it")
+			require.Equal(t, state, read(t, "state"), "the state is as it was last saved")
+			require.Equal(t, test.left != "", exists("dir/out"))
+			if test.left != "" {
+				require.Equal(t, test.left, read(t, "dir/out"))
+				require.NoError(t, os.Remove("dir/out"))
+			}
+			require.NoError(t, os.MkdirAll("dir", 0o777))
+			lost := before + after
+			if isSaved {
+				lost = after
+			}
+			good(t, before+after, line, "-o", "dir/out")
+			require.True(t, lost == read(t, "dir/out"), "another run writes what was lost")
+		})
+	}
+}
+
+// TestOutKeepsAnotherName: a file that has a name is not lost.
+func TestOutKeepsAnotherName(t *testing.T) {
+	t.Chdir(t.TempDir())
+	cmd := command(t, "dedupe -p 1e-9 -n 10k -state state -o out")
+	in, _ := start(t, cmd)
+	send(t, in, numbers(0, 1000))
+	becomes(t, func() bool {
+		info, err := os.Stat("out")
+		return err == nil && info.Size() > 0
+	})
+	require.NoError(t, os.Link("out", "other name"))
+	require.NoError(t, os.Remove("out"))
+	send(t, in, numbers(1000, 2000))
+	require.NoError(t, in.Close())
+	require.NoError(t, cmd.Wait())
+	require.Equal(t, numbers(0, 2000), read(t, "other name"))
+}
+
+// TestStdoutWithoutName: a program may start bloom with a file that has no name, and reads that.
+func TestStdoutWithoutName(t *testing.T) {
+	t.Chdir(t.TempDir())
+	file, err := os.Create("out")
+	require.NoError(t, err)
+	defer file.Close()
+	require.NoError(t, os.Remove("out"))
+	cmd := command(t, "dedupe -state state")
+	cmd.Stdin = strings.NewReader(numbers(0, 1000))
+	cmd.Stdout = file
+	require.NoError(t, cmd.Run())
+	_, err = file.Seek(0, io.SeekStart)
+	require.NoError(t, err)
+	out, err := io.ReadAll(file)
+	require.NoError(t, err)
+	require.Equal(t, numbers(0, 1000), string(out))
 }
 
 // TestAppendsToNoHalfLine: lines that a shell appends to a file are joined to no half line, which a

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -40,6 +41,7 @@ type output struct {
 
 	path    string // the absolute path of OUT; "" is standard output
 	name    string // the name of OUT in messages
+	named   bool   // the file had a name when the run began
 	delim   byte   // the byte that ends each line
 	head    int64  // the end of the head, as an offset in OUT
 	skipped int64  // the end of the part of the tail that this run skipped
@@ -134,6 +136,9 @@ func (o *output) sync(f infoHolder) error {
 		o.failed = true
 		return err
 	}
+	if err := o.checkName(); err != nil {
+		return err
+	}
 	if o.path == "" {
 		return nil
 	}
@@ -147,6 +152,19 @@ func (o *output) sync(f infoHolder) error {
 	}
 	setOutRecord(f, outRecord{size: size, delim: o.delim, digest: digest})
 	return nil
+}
+
+// checkName returns an error if the file has lost its last name, and its lines are lost with it. A
+// file that was renamed, as logs are, has a name.
+func (o *output) checkName() error {
+	stat, err := o.file.Stat()
+	if err != nil || !o.named || !files.Nameless(stat) {
+		return nil
+	}
+	o.failed = true
+	return fmt.Errorf("%s was removed while lines were written to it, and they are lost: "+
+		"another run writes those that came since the last save of -state",
+		cmp.Or(o.name, "the file of standard output"))
 }
 
 // pieceOfOut is the number of bytes of OUT in a read.
@@ -195,6 +213,7 @@ func (o *output) open(path, state string, seen infoHolder, delim byte) (known bo
 	if !stat.Mode().IsRegular() {
 		return false, fmt.Errorf("%s is no regular file", path)
 	}
+	o.named = !files.Nameless(stat)
 	size := stat.Size()
 	record, known, err := o.recorded(seen, size)
 	switch {
@@ -262,6 +281,7 @@ func (o *output) openStdout(delim byte) error {
 	if err != nil || !stat.Mode().IsRegular() {
 		return nil
 	}
+	o.named = !files.Nameless(stat)
 	o.end = stat.Size()
 	o.lineEnd = o.end
 	file, err := os.Open("/proc/self/fd/1")
