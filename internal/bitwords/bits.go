@@ -37,8 +37,8 @@ func And(words, other []uint64) {
 	}
 }
 
-// OrAtomic is Or while other goroutines write to words. It writes no word that has the bits
-// already, so that the cache line can stay in the caches of all processors.
+// OrAtomic is Or while other goroutines write to words. It skips words that already have the bits,
+// so that their cache lines can stay in the caches of all processors.
 func OrAtomic(words, other []uint64) {
 	for i, w := range other[:len(words)] {
 		if w&^atomic.LoadUint64(&words[i]) != 0 {

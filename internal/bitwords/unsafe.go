@@ -6,22 +6,22 @@ import (
 	"unsafe"
 )
 
-// BytesOf returns the bytes of s, which must not be written to, without a copy. A copy of a key
-// would cost more than its hash.
+// BytesOf returns the bytes of s, without a copy, which would cost more than the hash of a key.
+// They must not be written to.
 func BytesOf(s string) []byte {
 	return unsafe.Slice(unsafe.StringData(s), len(s))
 }
 
 // NoEscape returns key, hidden from escape analysis, for functions that do not keep it. The
-// analysis does not see that package murmur3 keeps a key only in a digest on its own stack. Without
-// NoEscape, every key that could lie on its caller's stack would be allocated on the heap.
+// analysis does not see that package murmur3 keeps a key only in a digest on its own stack, and
+// would allocate every key on the heap.
 func NoEscape(key []byte) []byte {
 	hidden := unsafe.Add(nil, uintptr(unsafe.Pointer(unsafe.SliceData(key))))
 	return unsafe.Slice((*byte)(hidden), len(key))
 }
 
-// WordsOf returns n words, in the machine's order of bytes, that share the memory of data from byte
-// number from on. from and the address of data must be multiples of 8.
+// WordsOf returns n words, in the machine's byte order, that share the memory of data from offset
+// from on. from and the address of data must be multiples of 8.
 func WordsOf(data []byte, from, n int) []uint64 {
 	return unsafe.Slice((*uint64)(unsafe.Pointer(&data[from:][: 8*n : 8*n][0])), n)
 }

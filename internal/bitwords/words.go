@@ -1,12 +1,12 @@
 // Package bitwords has the arrays that filters are made of: it allocates, counts and combines
 // words, plainly or atomically, and converts strings and bytes without a copy.
 //
-// Store is an ordinary store of a 64-bit word that other goroutines load atomically. That works on
-// all 64-bit platforms of Go: the compiler makes one store instruction of it, and the processor
-// does not divide an aligned store. On 32-bit platforms a load may see the halves of two different
-// stores, so Store is for words whose halves do not depend on each other, such as the bits of a
-// filter. An atomic store also orders all other stores, which makes it as slow as a lock on amd64.
-// The race detector reports an ordinary store during a load, so Store is atomic under it.
+// Store is an ordinary store of a 64-bit word that other goroutines load atomically. On the 64-bit
+// platforms of Go that works: the compiler emits one store instruction, and the processor does not
+// split an aligned store. On 32-bit platforms a load may see halves of two different stores, so
+// Store is only for words whose halves are independent, such as the bits of a filter. An atomic
+// store would also order all other stores, which on amd64 makes it as slow as a lock. Under the
+// race detector, which reports ordinary stores beside atomic loads, Store is atomic.
 package bitwords
 
 import (
@@ -14,8 +14,8 @@ import (
 	"sync"
 )
 
-// Make returns n zero words. For a large array it asks the kernel for huge pages; if the kernel
-// refuses, the array has ordinary pages. If there is no memory, Make panics or exits as make does.
+// Make returns n zero words. For a large array it asks the kernel for huge pages, and uses ordinary
+// ones if the kernel refuses. Without enough memory, it panics or exits as make does.
 func Make(n int) []uint64 {
 	words := make([]uint64, n)
 	if n >= hugeBytes/8 {
@@ -24,9 +24,9 @@ func Make(n int) []uint64 {
 	return words
 }
 
-// hugeBytes is the least size of an array for which Make asks for huge pages. Such an array has a
-// whole huge page in it, and is larger than what the second-level TLB of many processors covers
-// with ordinary pages, so a random access would walk the page table.
+// hugeBytes is the least size of an array for which Make asks for huge pages. Such an array
+// contains a whole huge page. With ordinary pages it would exceed the second-level TLB of many
+// processors, so that a random access walks the page table.
 const hugeBytes = 4 << 20
 
 // Fill returns dst[:n], which a batch of package pkg is about to fill. It panics if dst is shorter.
@@ -37,8 +37,8 @@ func Fill[T any](pkg string, dst []T, n int) []T {
 	return dst[:n]
 }
 
-// Discard calls addBatch for all of hs, in portions, and discards the answers. It implements
-// AddBatch for a nil added, and does not allocate.
+// Discard calls addBatch for hs, in portions, and discards the answers. It implements AddBatch for
+// a nil added, without an allocation.
 func Discard[H any](hs []H, addBatch func(added []bool, hs []H)) {
 	room := discarded.Get().(*[discardedAnswers]bool)
 	for len(hs) > 0 {
@@ -55,19 +55,19 @@ const discardedAnswers = 4096
 var discarded = sync.Pool{New: func() any { return new([discardedAnswers]bool) }}
 
 // Clear zeroes words, in chunks between which a garbage collection can begin. Go's clear is
-// assembly, which nothing interrupts, and needs a second for ten gigabytes.
+// assembly, which cannot be interrupted, and needs a second for ten gigabytes.
 func Clear(words []uint64) {
 	for ; len(words) > 0; words = words[min(len(words), chunk):] {
 		clearChunk(words[:min(len(words), chunk)])
 	}
 }
 
-// chunk is the number of words that are cleared without interruption, in about 50 microseconds if
-// their pages are fresh.
+// chunk is the number of words that are cleared without interruption. If their pages are fresh,
+// that takes about 50 microseconds.
 const chunk = 32 << 10
 
-// clearChunk is not inlined: a call of a Go function can be interrupted, and a loop with nothing
-// but assembly in it cannot.
+// clearChunk is not inlined, because calls of Go functions can be interrupted, and a loop that
+// calls only assembly cannot.
 //
 //go:noinline
 func clearChunk(words []uint64) { clear(words) }

@@ -1,7 +1,8 @@
-// Package digest has the steps of MurmurHash3_x64_128 (Appleby, smhasher), from a key's bytes to
-// two words, which package guava turns into the places of bits. The state of a digest is two words,
-// at first the seed. Mix changes it for each block of 16 bytes, Last for the last block, and Finish
-// makes the digest of it. The state is two values and no struct, because values stay in registers.
+// Package digest has the steps of MurmurHash3_x64_128 (Appleby, smhasher), from a key's bytes to a
+// digest of two words, which package guava turns into the places of bits. The state is also two
+// words, at first the seed: Mix changes it for each block of 16 bytes, Last for the rest of the
+// key, and Finish turns it into the digest. The state is no struct, because single values stay in
+// registers.
 package digest
 
 import "math/bits"
@@ -21,8 +22,8 @@ func Mix(h1, h2, k1, k2 uint64) (uint64, uint64) {
 	return h1, h2
 }
 
-// Last returns the state after the last block of a key of n bytes in all. The last block has fewer
-// than 16 bytes, maybe none, and is padded with zeros.
+// Last returns the state after the last block of a key of n bytes. The last block has fewer than 16
+// bytes, maybe none, and is padded with zeros.
 func Last(h1, h2, k1, k2, n uint64) (uint64, uint64) {
 	h1 ^= bits.RotateLeft64(k1*C1, 31)*C2 ^ n
 	h2 ^= bits.RotateLeft64(k2*C2, 33)*C1 ^ n

@@ -1,11 +1,11 @@
-// Package door lets the other packages of this module reach what package bloom does not export. As
-// bloom imports door to open it, door cannot name bloom's types: the type parameters F, S and I
+// Package door lets the other packages of this module reach what package bloom does not export.
+// bloom imports door to open it, so door cannot name bloom's types: the type parameters F, S and I
 // stand for bloom.Filter, bloom.SyncFilter and bloom.Info. A call with other types panics.
 package door
 
 import "github.com/seed79a3ff49/bloom/internal/form"
 
-// Functions are what package bloom opens the door to.
+// Functions are what package bloom makes available.
 type Functions[F, S, I any] struct {
 	Info   func(form.Info) I
 	Fields func(I) form.Info
@@ -17,7 +17,7 @@ type Functions[F, S, I any] struct {
 // The fields of Functions.
 var toInfo, toFields, toWords, toFilter, toShare any
 
-// Open sets the functions behind this package.
+// Open sets the functions that this package calls.
 func Open[F, S, I any](f Functions[F, S, I]) {
 	toInfo = f.Info
 	toFields = f.Fields
@@ -26,22 +26,22 @@ func Open[F, S, I any](f Functions[F, S, I]) {
 	toShare = f.Share
 }
 
-// Info returns i as a bloom.Info.
+// Info converts i to a bloom.Info.
 func Info[I any](i form.Info) I { return toInfo.(func(form.Info) I)(i) }
 
-// Fields returns a bloom.Info as package form has it.
+// Fields converts a bloom.Info to a form.Info.
 func Fields[I any](i I) form.Info { return toFields.(func(I) form.Info)(i) }
 
-// Words returns the parameters of f and its words, not copied.
+// Words returns the parameters of f and its words, which are shared with f.
 func Words[F any](f *F) (form.Header, []uint64) {
 	return toWords.(func(*F) (form.Header, []uint64))(f)
 }
 
-// Filter returns a bloom.Filter with the Strategy and the K of h. It retains words.
+// Filter returns a bloom.Filter with h's Strategy and K. It retains words.
 func Filter[F any](h form.Header, words []uint64, info form.Info) *F {
 	return toFilter.(func(form.Header, []uint64, form.Info) *F)(h, words, info)
 }
 
-// Share returns a bloom.SyncFilter with the words of f, not copied, and its Info. Nothing may use f
-// afterwards.
+// Share returns a bloom.SyncFilter that takes over the words and the Info of f, which must not be
+// used afterwards.
 func Share[S, F any](f *F) *S { return toShare.(func(*F) *S)(f) }

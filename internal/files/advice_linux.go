@@ -2,8 +2,8 @@ package files
 
 import "syscall"
 
-// AdviseRandom advises the kernel to read only the pages of a map that are used, and not 32 pages
-// around each.
+// AdviseRandom advises the kernel to read only the pages of a map that are used, instead of the 32
+// pages around each.
 func AdviseRandom(data []byte) { _ = syscall.Madvise(data, syscall.MADV_RANDOM) }
 
 // AdviseSequential advises the kernel that data, if it is a map, is read from start to end, until

@@ -12,11 +12,11 @@ import (
 	"runtime"
 )
 
-// Write replaces or creates the file at path with what write writes. bloom.Filter's SaveFile
-// describes what it promises: durability, temporary files, permissions, owners and links.
+// Write replaces or creates the file at path with what write writes. bloom.Filter's SaveFile says
+// what that promises: durability, temporary files, permissions, owners and links.
 //
-// If the new file cannot keep the old one's group, its group gets the permissions that others have.
-// Write must open the directory to sync it, and refuses if it may not.
+// If the new file cannot keep the old one's group, its group gets only the permissions of others.
+// Write fails if it may not open the directory, which it syncs.
 func Write(path string, write func(io.Writer) error) (err error) {
 	old, err := regular(path)
 	if err != nil {
@@ -69,8 +69,8 @@ func Write(path string, write func(io.Writer) error) (err error) {
 	return dir.sync()
 }
 
-// regular returns the regular file at path, or at the end of a symbolic link there, or nil if there
-// is none.
+// regular returns the file at path, which must be a regular file or a symbolic link to one, or nil
+// if there is none.
 func regular(path string) (fs.FileInfo, error) {
 	info, err := os.Lstat(path)
 	switch {
@@ -94,8 +94,8 @@ func regular(path string) (fs.FileInfo, error) {
 // prefix returns the common start of the paths of all temporary files for path.
 func prefix(path string) string { return beside(path, "bloom-tmp-") }
 
-// create creates and claims a temporary file. old is the file to replace, or nil. If there is one,
-// only the owner may read the new file, because the old one may be private.
+// create creates and claims a temporary file that is to replace old, or nil. If there is an old
+// file, which may be private, only the owner may read the new one.
 func create(prefix string, old fs.FileInfo) (*os.File, error) {
 	mode := fs.FileMode(0o666)
 	if old != nil {
@@ -104,21 +104,21 @@ func create(prefix string, old fs.FileInfo) (*os.File, error) {
 	for i := 0; ; i++ {
 		file, err := os.OpenFile(temporary(prefix, i), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 		if errors.Is(err, fs.ErrExist) {
-			continue // the file of another Write to the same path
+			continue // another Write to path has this file
 		}
 		if err != nil || claim(file) {
 			return file, err
 		}
-		file.Close() // another process took the file for a dead one, and removed it
+		file.Close() // another process took the file for an abandoned one, and removed it
 	}
 }
 
-// temporary returns the path of temporary file number i. Numbers let clean find dead files without
-// a list of the directory, which may be large.
+// temporary returns the path of temporary file number i. Numbered names let clean find abandoned
+// files without listing the directory, which may be large.
 func temporary(prefix string, i int) string { return fmt.Sprintf("%s%d", prefix, i) }
 
-// cleaned is the number of temporary files that clean looks for. There are more only while more
-// Writes to one path run concurrently.
+// cleaned is how many temporary files clean looks for. There are more only while more Writes to one
+// path run concurrently.
 const cleaned = 16
 
 // directory is an open directory. Its file is nil on systems that cannot sync directories.
@@ -139,8 +139,8 @@ func (d directory) close() {
 	}
 }
 
-// SyncDir returns once the name of the file at path is on disk, on the systems on which Write does
-// so.
+// SyncDir returns once the name of the file at path is on disk, on systems where Write syncs
+// directories.
 func SyncDir(path string) error {
 	dir, err := openDir(filepath.Dir(path))
 	if err != nil {
@@ -158,8 +158,7 @@ func (d directory) sync() error {
 	return ignoreUnsupported(d.file.Sync())
 }
 
-// clean removes temporary files that dead processes left. It returns no error, because nothing
-// depends on that.
+// clean removes temporary files that dead processes left. Errors do not matter.
 func clean(prefix string) {
 	for i := range cleaned {
 		path := temporary(prefix, i)

@@ -12,9 +12,8 @@ func OpenThere(path string, flag int, perm os.FileMode) (*os.File, error) {
 	return os.OpenFile(path, flag, perm)
 }
 
-// claim is described in flock_unix.go. Windows renames no open file, so a file loses its lock
-// before it has its name, and other systems have no locks. Therefore removeDead judges by a file's
-// age.
+// claim is described in flock_unix.go. Windows cannot rename an open file, so a file loses its lock
+// before it gets its name; other systems have no locks. Therefore removeDead goes by a file's age.
 func claim(*os.File) bool { return true }
 
 // removeDead removes a file that was not written to for a day.

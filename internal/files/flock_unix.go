@@ -34,13 +34,13 @@ func flock(file *os.File, wait bool) error {
 }
 
 // OpenThere is os.OpenFile, but does not follow a link at path, and does not wait for the other end
-// of a pipe: where another user may write, the file that was looked at may be another one by now.
+// of a pipe. Where other users may write, they may have replaced the file since it was examined.
 func OpenThere(path string, flag int, perm os.FileMode) (*os.File, error) {
 	return os.OpenFile(path, flag|unix.O_NOFOLLOW|unix.O_NONBLOCK, perm)
 }
 
-// claim locks file until file is closed, and reports whether file is still at its path, where
-// removeDead of another process may have removed it. If files cannot be locked, claim returns true.
+// claim locks file until it is closed, and reports whether it is still at its path; another
+// process's removeDead may have removed it. If files cannot be locked, claim returns true.
 func claim(file *os.File) bool {
 	return flock(file, true) != nil || isAt(file, file.Name())
 }
@@ -52,15 +52,15 @@ func removeDead(path string) {
 		return
 	}
 	defer file.Close()
-	// Another process may have removed the dead file and created its own since. Only the lock's
-	// holder removes the file.
+	// Another process may have removed the abandoned file and created its own. Only the holder of
+	// the lock removes a file.
 	if flock(file, false) == nil && isAt(file, path) {
 		os.Remove(path)
 	}
 }
 
-// ignoreUnsupported returns err, or nil if err says that a directory cannot be synced, as on
-// network file systems that sync directories by themselves.
+// ignoreUnsupported returns err, or nil if err says that the file system cannot sync directories,
+// as some network file systems do by themselves.
 func ignoreUnsupported(err error) error {
 	if errors.Is(err, unix.EINVAL) {
 		return nil

@@ -14,19 +14,19 @@ import (
 	"time"
 )
 
-// Saving replaces a file, so a lock of the file itself would be lost with it. The lock is on an
-// empty file beside it, which its holder removes before unlocking:
+// Saving replaces a file, so a lock on the file itself would be lost. The lock is on an empty file
+// beside it, which the holder removes before unlocking:
 //
-//	create  a new file, or open the one that is there
+//	create  a new file, or open the existing one
 //	lock    it
 //	look    whether it is still at its name; if not, begin again
 //	...
 //	remove  the file
 //	unlock  it
 //
-// A process that waits for the lock finds the file gone at "look". A process that is killed leaves
-// the file, unlocked, for the next one to lock and remove. In a folder where other users may write,
-// the name may become a link at any moment. Therefore links are not followed, and permissions are
+// A process that waits for the lock finds the file gone at "look". A killed process leaves the
+// file, unlocked, for the next one to lock and remove. In a folder where other users may write, the
+// name may become a link at any moment. Therefore links are not followed, and permissions are
 // changed only through the handle of a file that this process created.
 
 // Lock is described in bloom.Lock.
@@ -59,22 +59,22 @@ func Lock(ctx context.Context, path string) (unlock func() error, err error) {
 	}
 }
 
-// held has the files of all locks, which the garbage collector would otherwise close if nobody
-// releases the lock.
+// held keeps the files of all locks reachable. Otherwise the garbage collector would close the file
+// of a lock that is never released.
 var held sync.Map
 
 // LockName returns the path of the file that Lock locks for the file at path, which is no link.
 func LockName(path string) string { return beside(path, "bloom-lock") }
 
-// beside returns the path of a hidden file in the directory of path. Its name ends with suffix. A
-// long name is cut, to leave room for the rest, and gets a checksum in place of its end.
+// beside returns the path of a hidden file in the directory of path, whose name ends with suffix.
+// In a long name, a checksum replaces the end.
 func beside(path, suffix string) string {
 	const longest = 200
 	dir, name := filepath.Split(path)
 	if len(name) > longest {
 		sum := fnv.New64a()
 		sum.Write([]byte(name))
-		// A cut within a character would make a name that some file systems refuse.
+		// A cut within a character makes a name that some file systems refuse.
 		begin := strings.ToValidUTF8(name[:longest-20], "")
 		name = fmt.Sprintf("%s-%016x", begin, sum.Sum64())
 	}
@@ -82,7 +82,7 @@ func beside(path, suffix string) string {
 }
 
 // Follow returns the path to which the symbolic links at path lead, or path if it is no link, so
-// that all names of a file have the same lock. There may be no file at that path.
+// that a file has one lock under all its names. There may be no file at that path.
 func Follow(path string) (string, error) {
 	for range 40 {
 		to, err := os.Readlink(path)
@@ -151,7 +151,7 @@ func openLock(name string) (file *os.File, created bool, err error) {
 func release(file *os.File, name string) error {
 	held.Delete(file)
 	if runtime.GOOS == "windows" {
-		// It removes no open file, and thus no file that another process has locked.
+		// Remove fails if another process has opened the file, and so never removes a locked one.
 		err := file.Close()
 		os.Remove(name)
 		return err
@@ -163,9 +163,9 @@ func release(file *os.File, name string) error {
 	return errors.Join(err, file.Close())
 }
 
-// mayPass reports whether an error of locking may be gone at the next try. Windows opens no file
-// that is being removed. Elsewhere another user may have created the file just now, and not yet
-// have permitted its use.
+// mayPass reports whether locking may succeed at the next try, despite err. Windows does not open a
+// file that is being removed. Elsewhere another user may have just created the file, and not yet
+// have set its permissions.
 func mayPass(err error, name string) bool {
 	if runtime.GOOS == "windows" {
 		return !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrNotExist)

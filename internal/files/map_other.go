@@ -9,8 +9,8 @@ import (
 	"os"
 )
 
-// maxRead is the size of the largest file that Map reads. If a system does not grant memory, the
-// process ends, and WebAssembly has 4 GiB at most.
+// maxRead is the size of the largest file that Map reads. Without enough memory the process ends,
+// and WebAssembly has at most 4 GiB.
 const maxRead = math.MaxInt32
 
 // Map is described in map_unix.go. These systems have no maps, so Map reads the file.

@@ -7,9 +7,8 @@ import (
 	"syscall"
 )
 
-// Map returns the first size bytes of file; size is positive. The bytes must not be written to.
-// They stay valid until Unmap, even if file is closed. If the system has maps, it reads them on
-// demand.
+// Map returns the first size bytes of file; size is positive. The bytes are read on demand if the
+// system has maps. They must not be written to, and are valid until Unmap, even if file is closed.
 func Map(file *os.File, size int) ([]byte, error) {
 	return syscall.Mmap(int(file.Fd()), 0, size, syscall.PROT_READ, syscall.MAP_SHARED)
 }

@@ -18,8 +18,8 @@ func Map(file *os.File, size int) ([]byte, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("MapViewOfFile", err)
 	}
-	// addr is the address of memory that Go does not manage, as an integer. go vet takes a
-	// conversion of addr itself for a mistake, but not a conversion of addr's address.
+	// addr is the address of memory that Go does not manage, as an integer. go vet would report a
+	// conversion of addr itself, but not of addr's address.
 	return unsafe.Slice(*(**byte)(unsafe.Pointer(&addr)), size), nil
 }
 

@@ -67,8 +67,7 @@ func Allocated(do func()) uint64 {
 }
 
 // Damage tests that decode accepts good, and returns errors that wrap ErrFormat for copies with a
-// flipped bit, an additional byte, or a missing end. It does not test copies whose lengths are in
-// cuts.
+// flipped bit, an extra byte, or a missing end. It leaves out copies whose lengths are in cuts.
 func Damage(t *testing.T, good []byte, decode func([]byte) error, cuts ...int) {
 	t.Helper()
 	require.NoError(t, decode(good))
@@ -117,7 +116,7 @@ func Sealed(data []byte) []byte {
 }
 
 // LimitedWriter accepts N bytes. The write that exceeds N returns a short count and Err, which may
-// be nil. A write after that panics.
+// be nil. Writes after that panic.
 type LimitedWriter struct {
 	N   int64
 	Err error
@@ -145,8 +144,8 @@ func Words(n int) []uint64 {
 	return array
 }
 
-// RateBound returns a number of hits in n trials of probability p that chance exceeds about once
-// in a million times (4.75 standard deviations).
+// RateBound returns a number of hits in n trials of probability p that chance exceeds once in about
+// a million times (4.75 standard deviations).
 func RateBound(n int, p float64) float64 {
 	return float64(n)*p + 4.75*math.Sqrt(float64(n)*p*(1-p))
 }

@@ -82,7 +82,7 @@ type Set interface {
 	AddBatch(added []bool, hs []bloom.Hash)
 }
 
-// Adds are a filter's own methods that add keys. The last one is nil if there is none.
+// Adds are a filter's methods that add keys. The last one is nil if there is none.
 type Adds struct {
 	Add       func(key []byte) bool
 	AddString func(key string) bool
@@ -108,13 +108,13 @@ type Type struct {
 	Zero func() Filter
 	// Adds returns the methods of a filter that add. If nil, the filter is a Set.
 	Adds func(Filter) Adds
-	// Asks returns the methods of a Filter or a View that look up. If nil, they have their usual
-	// names.
+	// Asks returns the methods of a Filter or a View that look keys up. If nil, these have their
+	// usual names.
 	Asks func(any) Asks
 	Load func(path string) (Filter, error)
 	// Open opens a file, or is nil.
 	Open func(path string) (View, error)
-	// LoadOrNew is the package's function, with the parameters of Make if p is 0.01, or nil if
+	// LoadOrNew is the package's function with the parameters of Make, if p is 0.01. It is nil if
 	// that function makes another type.
 	LoadOrNew func(path string, p float64) (Filter, error)
 	// Others call LoadOrNew, each with another value of one parameter.
@@ -128,7 +128,7 @@ type Type struct {
 	Guava         bool // the binary form is Guava's, which has no checksum and no Info
 	GuavasIndexes bool // the indexes of a key are Guava's: all 0 for the empty key
 	AnyN          bool // Make's filter need not know N
-	Multiset      bool // a key that is added again is kept again, and is new; AddBatch needs room
+	Multiset      bool // a key added twice is kept twice, and is new both times; AddBatch needs added
 }
 
 // filter is a Filter with the methods that its Type names.
@@ -678,7 +678,7 @@ func testWriters(t *testing.T, typ Type) {
 	require.EqualValues(t, size, n)
 }
 
-// decoders decode data. The last one does not see bytes that follow the form.
+// decoders decode data. The last one ignores bytes after the form.
 var decoders = []func(f Filter, data []byte) error{
 	Filter.UnmarshalBinary,
 	func(f Filter, data []byte) error {
@@ -687,9 +687,9 @@ var decoders = []func(f Filter, data []byte) error{
 	func(f Filter, data []byte) error { return errOf(f.ReadFrom(bytes.NewReader(data))) },
 }
 
-// refused requires that the first of decoders, as many as ways, refuse data, as do Load and Open
-// of a file of data, which refused makes at path. All errors must wrap ErrFormat and the error is.
-// f is a filter that filled returned, and must not change.
+// refused requires that the first ways of decoders refuse data, and so do Load and Open of a file
+// of data, which it makes at path. All errors must wrap ErrFormat and the error is. f is a filter
+// that filled returned, and must not change.
 func (typ Type) refused(
 	t *testing.T, f *filter, path string, data []byte, is error, ways int, about string,
 ) {
@@ -718,8 +718,8 @@ func (typ Type) refused(
 	kept(t, f, size, about)
 }
 
-// testDamage: decoders notice damage to any byte that SaveFile wrote, in every form, and do not
-// change the filter.
+// testDamage: decoders notice damage to any byte that SaveFile wrote, in every form, and leave the
+// filter unchanged.
 func testDamage(t *testing.T, typ Type) {
 	f, path, data := typ.saved(t)
 	bare, ways := len(data), 3
@@ -745,7 +745,7 @@ func testDamage(t *testing.T, typ Type) {
 	}
 }
 
-// testNewer: every decoder tells a newer version's data from damage.
+// testNewer: every decoder distinguishes a newer version's data from damage.
 func testNewer(t *testing.T, typ Type) {
 	f, path, data := typ.saved(t)
 	at := func(i int, b byte) []byte {

@@ -27,8 +27,8 @@ func AtOnce(n int, do func(i int)) {
 	done.Wait()
 }
 
-// Waits reports whether do waits while lock is held. If should, do is expected to wait, and gets
-// 25 ms to end, otherwise 20 seconds.
+// Waits reports whether do waits while lock is held. If should is true, do is expected to wait, and
+// has 25 ms to end; otherwise it has 20 seconds.
 func Waits(lock sync.Locker, should bool, do func()) (waited bool) {
 	patience := 20 * time.Second
 	if should {

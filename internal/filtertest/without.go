@@ -10,7 +10,7 @@ import (
 )
 
 // Without runs the tests whose names match the regular expression tests once more, in a process
-// without a feature of the amd64 processor, such as avx2. Every go test thus covers all forms of a
+// without a feature of the amd64 processor, such as avx2. So every go test covers all forms of a
 // function that has several.
 func Without(t *testing.T, feature, tests string) {
 	t.Helper()

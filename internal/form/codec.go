@@ -14,8 +14,8 @@ func AppendBinary(dst []byte, size int64, from io.WriterTo) ([]byte, error) {
 	return a, err
 }
 
-// Unmarshal sets f to the result of read, which must read data to the last byte. On error, which is
-// of package pkg, f keeps its value.
+// Unmarshal sets f to the result of read, which must consume data to the last byte. On error f is
+// unchanged, and the error begins with pkg.
 func Unmarshal[F any](pkg string, data []byte, f *F, read func(io.Reader) (F, int64, error)) error {
 	r := bytes.NewReader(data)
 	g, _, err := read(r)
@@ -28,7 +28,7 @@ func Unmarshal[F any](pkg string, data []byte, f *F, read func(io.Reader) (F, in
 	return Refused(pkg, data, err)
 }
 
-// ReadFrom sets f to the result of read. On error f keeps its value.
+// ReadFrom sets f to the result of read. On error f is unchanged.
 func ReadFrom[F any](r io.Reader, f *F, read func(io.Reader) (F, int64, error)) (int64, error) {
 	g, n, err := read(r)
 	if err == nil {
@@ -37,7 +37,7 @@ func ReadFrom[F any](r io.Reader, f *F, read func(io.Reader) (F, int64, error)) 
 	return n, err
 }
 
-// FileReader reads a file, of which Left bytes are left.
+// FileReader reads a file that has Left more bytes.
 type FileReader struct {
 	File io.Reader
 	Left int64
@@ -49,9 +49,9 @@ func (r *FileReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// MaxUnzipped returns the largest size of a form that a reader unpacks from n bytes of gzip, or of
-// another compression. A larger one is refused before memory is allocated: what arrives can promise
-// a thousand times as much.
+// MaxUnzipped returns the largest size of a form that a reader unpacks from n bytes of gzip or
+// another compression. A larger form is refused before memory is allocated, because a few bytes can
+// promise a thousand times as many.
 func MaxUnzipped(n int) int64 { return max(1<<20, 100*int64(n)) }
 
 // ErrUnzipped is the error for a form that is larger than MaxUnzipped.

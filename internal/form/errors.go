@@ -1,5 +1,5 @@
 // Package form has the binary forms of all types: Guava's (guava.go) and frames (frame.go), the
-// words in both (words.go), the trailer of both (trailer.go) and the Info in it (info.go), patches
+// words in them (words.go), their trailer (trailer.go) and the Info in it (info.go), patches
 // (patch.go), the text of forms (text.go), and the errors of decoders (errors.go).
 package form
 
@@ -14,7 +14,7 @@ import (
 // ErrFormat is exported as bloom.ErrFormat.
 var ErrFormat = errors.New("bloom: invalid format")
 
-// Errorf returns an error that wraps ErrFormat, and what %w in format wraps. Its message begins
+// Errorf returns an error that wraps ErrFormat and whatever %w in format wraps. Its message begins
 // with pkg, the name of the decoding package, and has that name only there.
 func Errorf(pkg, format string, args ...any) error {
 	return &formatError{pkg, fmt.Errorf(format, args...), nil}
@@ -71,8 +71,8 @@ func In(path string, err error) error {
 	return fmt.Errorf("%w (in %s)", err, path)
 }
 
-// NoForm is the error for the zero value of a type, which has no binary form. It is the name of the
-// type's package.
+// NoForm is the error for a zero value, which has no binary form. It is the name of the type's
+// package.
 type NoForm string
 
 func (pkg NoForm) Error() string { return string(pkg) + ": the zero value has no binary form" }
@@ -85,7 +85,7 @@ var (
 )
 
 // ReadFull fills p from r. If r ends before p is full, the error is ErrTruncated. Any other error
-// is r's own, io.ErrUnexpectedEOF included, because a broken connection is no damage.
+// is r's own, even io.ErrUnexpectedEOF, which may come from a broken connection and is no damage.
 func ReadFull(r io.Reader, p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		var m int
@@ -110,8 +110,8 @@ func readStart(r io.Reader, p []byte) (int, error) {
 	return n, err
 }
 
-// ReadError returns the error of package pkg for a reader that failed. If the reader ended too
-// early, the error wraps ErrFormat, and otherwise the reader's own.
+// ReadError returns the error of package pkg for a read that failed with err. If the reader ended
+// too early, it wraps ErrFormat, and otherwise err.
 func ReadError(pkg string, err error) error {
 	if err == ErrTruncated || err == ErrEmpty {
 		return Errorf(pkg, "%w", err)
@@ -136,7 +136,7 @@ func CheckKeys(pkg string, n uint64) error {
 	return nil
 }
 
-// As returns an error with err's message, in which the name of package pkg replaces the first one.
+// As returns an error with err's message, in which pkg replaces the package's name.
 func As(pkg string, err error) error {
 	_, says, _ := strings.Cut(err.Error(), ": ")
 	return errors.New(pkg + ": " + says)

@@ -93,16 +93,16 @@ func (k *Kind) Size(words int, info Info) int64 {
 }
 
 // Write writes a frame to w through a small buffer. It loads each word once, atomically, so other
-// goroutines may change words meanwhile: the frame has the value of each word at some time during
-// the call. The error is w's own, or says that info cannot be saved.
+// goroutines may write to array atomically meanwhile. The error is w's own, or says that info
+// cannot be saved.
 func (k *Kind) Write(w io.Writer, params, array []uint64, info Info) (int64, error) {
 	return k.WriteFunc(w, params, len(array), info, func(out []byte, from int) {
 		PutWords(out, array[from:from+len(out)/8], ^uint64(0), LittleEndian)
 	})
 }
 
-// WriteFunc writes a frame of n words. It calls put for each chunk of them: put fills the slice out
-// with the bytes of the words that begin at number from.
+// WriteFunc writes a frame of n words. For each chunk of words it calls put, which fills out with
+// the bytes of the words from number from on.
 func (k *Kind) WriteFunc(
 	w io.Writer, params []uint64, n int, info Info, put func(out []byte, from int),
 ) (total int64, err error) {
@@ -152,7 +152,7 @@ func (a *appender) Write(p []byte) (int, error) {
 }
 
 // A Check returns how many words must follow the parameters, or an error if a parameter is out of
-// range. It runs before the words are allocated.
+// range. It runs before words are allocated.
 type Check func(params []uint64) (words uint64, err error)
 
 // head holds the bytes before the words of a frame.
@@ -163,8 +163,8 @@ type head struct {
 	trailer int // length of the trailer
 }
 
-// readHead reads the head of the frame that r yields next, and no byte more. A type's ReadFrom can
-// return its errors as they are.
+// readHead reads the head of the next frame in r, and no byte more. Its errors are complete:
+// ReadFrom of a type can return them unchanged.
 func (k *Kind) readHead(r io.Reader, check Check) (h head, err error) {
 	h.bytes = make([]byte, k.HeadSize())
 	n, err := readStart(r, h.bytes[:start])
@@ -220,8 +220,8 @@ func (k *Kind) checkStart(b []byte) error {
 	return nil
 }
 
-// Read reads the frame that r yields next, and no byte more. It returns how many bytes it read. A
-// type's ReadFrom can return its errors as they are.
+// Read reads the next frame in r, and no byte more, and returns how many bytes it read. Its errors
+// are complete: ReadFrom of a type can return them unchanged.
 func (k *Kind) Read(
 	r io.Reader, check Check,
 ) (params, array []uint64, info Info, total int64, err error) {
@@ -247,7 +247,7 @@ func (k *Kind) Read(
 	return h.params, array, info, total, err
 }
 
-// Unmarshal is Read for a frame that is all of data.
+// Unmarshal is Read for data that is one frame.
 func (k *Kind) Unmarshal(data []byte, check Check) (params, array []uint64, info Info, err error) {
 	r := bytes.NewReader(data)
 	params, array, info, _, err = k.Read(r, check)
@@ -257,8 +257,8 @@ func (k *Kind) Unmarshal(data []byte, check Check) (params, array []uint64, info
 	return params, array, info, Refused(k.Package, data, err)
 }
 
-// Parse is Unmarshal without a copy of the words: body is their part of data. It checks the head
-// and the trailer, but not the checksum of the words; see Verify.
+// Parse is Unmarshal without a copy of the words: body is the part of data with their bytes. It
+// checks the head and the trailer, but not the checksum of the words; see Verify.
 func (k *Kind) Parse(
 	data []byte, check Check,
 ) (params []uint64, body []byte, info Info, err error) {
@@ -276,8 +276,8 @@ func (k *Kind) Parse(
 	return h.params, data[len(h.bytes):end], info, nil
 }
 
-// ParseAt is Parse for the size bytes of r, without the words. It makes one request for the head
-// and one for the trailer.
+// ParseAt is Parse for the size bytes of r, without the words. It makes two requests: for the head
+// and for the trailer.
 func (k *Kind) ParseAt(
 	r io.ReaderAt, size int64, check Check,
 ) (params []uint64, info Info, err error) {
@@ -300,12 +300,12 @@ func (k *Kind) ParseAt(
 	return h.params, info, err
 }
 
-// ReadAt reads n bytes of r, from the given offset on, in one request.
+// ReadAt reads n bytes of r, from the offset from on, in one request.
 func (k *Kind) ReadAt(r io.ReaderAt, from, n int64) ([]byte, error) {
 	return ReadAt(k.Package, r, from, n)
 }
 
-// ReadAt reads n bytes of r, from the given offset on, in one request. Errors are of package pkg.
+// ReadAt reads n bytes of r, from the offset from on, in one request. Errors are of package pkg.
 func ReadAt(pkg string, r io.ReaderAt, from, n int64) ([]byte, error) {
 	data := make([]byte, n)
 	if _, err := ReadFull(io.NewSectionReader(r, from, n), data); err != nil {

@@ -109,8 +109,8 @@ func (h Header) String() string {
 		64*uint64(h.Words), h.K, 32<<h.Strategy)
 }
 
-// checkSize returns the length of the trailer, or 0 if there is none. It returns an error unless
-// size is the length of the binary form that h begins, with or without a trailer.
+// checkSize returns the length of the trailer, or 0 if there is none. It returns an error if the
+// form that h begins, with or without a trailer, cannot have size bytes.
 func (h Header) checkSize(pkg string, size int64) (trailer int, err error) {
 	rest := size - h.Size()
 	if rest == 0 || IsTrailerSize(rest) {
@@ -121,9 +121,8 @@ func (h Header) checkSize(pkg string, size int64) (trailer int, err error) {
 		h.Words, h.Size(), h.Size()+int64(MinTrailer), size)
 }
 
-// Guava is Guava's form, alone or in a file, where a trailer follows it. It is the name of the
-// package for which it writes and reads, with which errors begin. Without a trailer, a filter's
-// Info is zero.
+// Guava is Guava's form, alone or in a file, which has a trailer. Its value is the name of the
+// package that reads or writes, for errors. Without a trailer, a filter's Info is zero.
 type Guava string
 
 // WriteFile writes a file to w. info has passed Check.
@@ -137,8 +136,8 @@ func (pkg Guava) WriteFile(w io.Writer, h Header, words []uint64, info Info) err
 	return err
 }
 
-// Read reads the form that r yields next, without a trailer, and no byte more. It returns how many
-// bytes it read.
+// Read reads the next form in r, without a trailer, and no byte more. It returns how many bytes it
+// read.
 func (pkg Guava) Read(r io.Reader) (h Header, words []uint64, total int64, err error) {
 	h, head, err := pkg.readHeader(r)
 	total = int64(len(head))
@@ -163,7 +162,7 @@ func (pkg Guava) readHeader(r io.Reader) (h Header, head []byte, err error) {
 	return h, head, err
 }
 
-// ReadFile reads the file that r is, to its last byte.
+// ReadFile reads a file from r, to its last byte.
 func (pkg Guava) ReadFile(r *FileReader) (h Header, words []uint64, info Info, err error) {
 	size := r.Left
 	var trailer int
@@ -177,7 +176,7 @@ func (pkg Guava) ReadFile(r *FileReader) (h Header, words []uint64, info Info, e
 	})
 }
 
-// ReadAll reads r to its end: the form, and the trailer if there is one. accept can refuse the
+// ReadAll reads a form, and the trailer if there is one, to the end of r. accept can refuse the
 // header before memory is allocated.
 func (pkg Guava) ReadAll(
 	r io.Reader, accept func(Header) error,
@@ -187,7 +186,7 @@ func (pkg Guava) ReadAll(
 	})
 }
 
-// readAll is ReadAll, with rest to read the trailer. rest returns nothing if there is none.
+// readAll is ReadAll. rest reads the trailer, and returns nothing if there is none.
 func (pkg Guava) readAll(
 	r io.Reader, accept func(Header) error, rest func() ([]byte, error),
 ) (h Header, words []uint64, info Info, err error) {
@@ -227,8 +226,8 @@ func (pkg Guava) Parse(data []byte) (h Header, body []byte, info Info, err error
 	return h, data[HeaderSize:h.Size()], info, err
 }
 
-// parseHead returns the header that data begins with, and the length of the trailer if there are
-// size bytes in all.
+// parseHead returns the header that data begins with, and the length of the trailer of a form that
+// has size bytes in all.
 func (pkg Guava) parseHead(data []byte, size int64) (h Header, trailer int, err error) {
 	if h, err = parseHeader(string(pkg), data); err == nil {
 		trailer, err = h.checkSize(string(pkg), size)
@@ -236,8 +235,8 @@ func (pkg Guava) parseHead(data []byte, size int64) (h Header, trailer int, err 
 	return h, trailer, err
 }
 
-// ParseAt is Parse for the size bytes of r, without the words. It makes one request for the header
-// and one for the trailer.
+// ParseAt is Parse for the size bytes of r, without the words. It makes two requests: for the
+// header and for the trailer.
 func (pkg Guava) ParseAt(r io.ReaderAt, size int64) (h Header, info Info, err error) {
 	head, err := ReadAt(string(pkg), r, 0, max(0, min(size, HeaderSize)))
 	if err != nil {
@@ -257,7 +256,8 @@ func (pkg Guava) ParseAt(r io.ReaderAt, size int64) (h Header, info Info, err er
 	return h, info, err
 }
 
-// Verify checks the checksum of data, which Parse accepted. Without a trailer there is none.
+// Verify checks the checksum of data, which Parse accepted. Without a trailer, data has no
+// checksum.
 func (pkg Guava) Verify(data []byte) error {
 	h, err := parseHeader(string(pkg), data)
 	if err != nil || int64(len(data)) == h.Size() {

@@ -62,7 +62,7 @@ func (i Info) Fits(pkg string, j Info) error {
 	return nil
 }
 
-// with returns j with its zero fields replaced by i's.
+// with returns i with its fields replaced by those of j that are not zero.
 func (i Info) with(j Info) Info {
 	return Info{
 		N:       cmp.Or(j.N, i.N),
@@ -73,14 +73,14 @@ func (i Info) with(j Info) Info {
 	}
 }
 
-// Folded returns i without N and P, which do not hold for a smaller filter with the same keys.
+// Folded returns i without N and P, which do not describe a smaller filter with the same keys.
 func (i Info) Folded() Info {
 	i.N, i.P = 0, 0
 	return i
 }
 
-// Kept keeps the Info of one filter. Many goroutines may call its methods. Copies of a filter by
-// value share the Info of the original.
+// Kept holds the Info of a filter. Many goroutines may call its methods concurrently. Copies of a
+// filter by value share the Info of the original.
 //
 // The pointer is a plain one, so that reflect.DeepEqual compares what it points to. It is nil in
 // the zero filter, until Add sets it.
@@ -91,7 +91,7 @@ type kept struct {
 	info Info
 }
 
-// Keep returns a Kept that has i.
+// Keep returns a Kept that holds i.
 func Keep(i Info) Kept { return Kept{&kept{info: i}} }
 
 // Clone returns an independent Kept with k's Info.
@@ -133,7 +133,7 @@ func (k *Kept) Join(pkg string, j Info) error {
 	})
 }
 
-// Replace replaces the Info by i. If i has no Hash, k keeps its own.
+// Replace replaces the Info by i. If i has no Hash, the old Hash remains.
 func (k *Kept) Replace(i Info) {
 	_ = k.change(func(old Info) (Info, error) {
 		i.Hash = cmp.Or(i.Hash, old.Hash)
@@ -163,6 +163,6 @@ func (k *Kept) swap(at *kept) bool {
 	return atomic.CompareAndSwapPointer(k.pointer(), nil, unsafe.Pointer(at))
 }
 
-// pointer returns k's pointer for package atomic. An atomic.Pointer would have an unsafe.Pointer,
-// which reflect.DeepEqual compares by address.
+// pointer returns the address of k's pointer for package atomic. An atomic.Pointer would hide it in
+// an unsafe.Pointer, which reflect.DeepEqual compares by address.
 func (k *Kept) pointer() *unsafe.Pointer { return (*unsafe.Pointer)(unsafe.Pointer(&k.at)) }

@@ -2,11 +2,12 @@ package form
 
 import "math/bits"
 
-// Merged reads the changes of several patches together, each of which turns a filter into the next
-// one's. A bit that changes in an even number of patches is equal in the end.
+// Merged reads the changes of several patches as one patch. Each of these patches turns a filter
+// into the next one's. A bit that an even number of patches changes is unchanged in the end.
 //
-// It goes through the filter in windows. Each patch flips its bits in the window and marks the
-// words that it touches, so the time depends on the changes and not on the filter.
+// Merged goes through the filter in windows. Each patch flips its bits in the window and marks the
+// words that it touches, so the time depends on the number of changes, not on the size of the
+// filter.
 type Merged struct {
 	all     []*Changes
 	first   int // number of the window's first word
@@ -26,7 +27,7 @@ func Merge(patches []*Patch) *Merged {
 	return m
 }
 
-// Next returns the next word that changes, and the bits of it that do.
+// Next returns the number of the next word that changes, and the bits of it that do.
 func (m *Merged) Next() (word int, mask uint64, ok bool) {
 	for {
 		for ; m.mark < windowMarks; m.mark++ {
@@ -64,8 +65,8 @@ func (m *Merged) fill() bool {
 	return true
 }
 
-// nextWord returns the number of a word before which all changes were read. ok is false if none is
-// left.
+// nextWord returns a lower bound for the number of the next word that changes. ok is false if none
+// is left.
 func (c *Changes) nextWord() (word int, ok bool) {
 	if c.rice == 0 {
 		return int(c.at / 64), c.left > 0 && c.at < 8*uint64(len(c.stream))

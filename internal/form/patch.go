@@ -15,14 +15,12 @@ import (
 //	changed               the number of bits that differ
 //	rice                  the parameter of the code below, 0 to 37
 //	length                the number of the frame's words
-//	proof                 the CRC-32C of the words of the filter that is patched, as Guava's form
-//	                      has them
+//	proof                 the CRC-32C of the old filter's words, as bytes of Guava's form
 //
-// The frame's words are a stream of bits, the least significant bit of a word first: a gap for each
-// bit that differs, in ascending order. The gap is the number of equal bits before that bit, back
-// to the last one that differs or to the filter's start. Gaps are in a Rice code: gap >> rice
-// zeros, a one, and the rice lower bits of the gap, least significant first. Zeros fill the last
-// word.
+// The frame's words are a stream of bits, the least significant bit of a word first. For each bit
+// that differs, in ascending order, it has a gap: the number of equal bits between the last bit
+// that differs, or the filter's start, and this one. Gaps are in a Rice code: gap >> rice zeros, a
+// one, and the rice lower bits of the gap, least significant first. Zeros fill the last word.
 //
 // With rice = 0 the stream is the exclusive or of both filters, so a patch never has more words
 // than a filter. With the best rice a bit that differs needs at most 40 bits.
@@ -43,10 +41,10 @@ type Patch struct {
 	stream  []byte
 }
 
-// AppendPatch appends to b a patch of a filter with the header h, whose words have the checksum
-// proof; see WordsSum. changes yields the number of each word that changes, in ascending order, and
-// the bits of it that do. guess is about how many bits these are: if another rice is better than
-// guess's, AppendPatch goes through changes twice. info is the new filter's.
+// AppendPatch appends to b a patch of a filter with the header h. proof is the checksum of its
+// words; see WordsSum. changes yields the number of each word that changes, in ascending order, and
+// the bits of it that do. info is the new filter's. guess estimates how many bits change: if that
+// does not lead to the best rice, AppendPatch goes through changes twice.
 func AppendPatch(
 	b []byte, h Header, info Info, proof Sum, guess uint64, changes iter.Seq2[int, uint64],
 ) ([]byte, error) {
@@ -81,8 +79,8 @@ func WordsSum(words []uint64) (sum Sum) {
 	return sum
 }
 
-// bestRice returns the rice with the least upper bound for the length of the stream, and this bound
-// in bits, if changed of m bits differ.
+// bestRice returns the rice for which the stream has the least upper bound, and that bound in bits.
+// changed of the m bits differ.
 func bestRice(m, changed uint64) (best uint, least uint64) {
 	if changed == 0 {
 		return 0, 0
@@ -110,7 +108,7 @@ func newGapWriter(m, changed uint64) *gapWriter {
 }
 
 // write writes changes, and returns how many bits change. Once the stream is longer than the
-// filter's words, write only counts: another rice makes a shorter stream.
+// filter's words, write only counts, for a better rice.
 func (w *gapWriter) write(words int, changes iter.Seq2[int, uint64]) (changed uint64) {
 	for word, mask := range changes {
 		changed += uint64(bits.OnesCount64(mask))
@@ -137,7 +135,7 @@ func (w *gapWriter) append(word int, mask uint64) {
 	}
 }
 
-// put writes the n lower bits of v, at most 64. All others are 0.
+// put writes the n lower bits of v. n is at most 64, and the other bits of v are 0.
 func (w *gapWriter) put(v uint64, n uint) {
 	at := w.used % 64
 	i := int(w.used / 64)
@@ -151,8 +149,8 @@ func (w *gapWriter) put(v uint64, n uint) {
 	}
 }
 
-// ParsePatch decodes data, which the Patch retains. It checks everything but the stream, which
-// Check goes through. Its errors wrap ErrFormat.
+// ParsePatch decodes data, which the Patch retains. It checks everything but the stream; see Check.
+// Its errors wrap ErrFormat.
 func ParsePatch(data []byte) (*Patch, error) {
 	params, stream, info, err := patchKind.Parse(data, checkPatch)
 	if err != nil {
@@ -197,9 +195,9 @@ func checkPatch(params []uint64) (words uint64, err error) {
 }
 
 // Check returns an error that wraps ErrMismatch unless p was made from a filter with the header h
-// and the given words, and an error that wraps ErrFormat if the stream of p is damaged. It loads
-// each word once, so other goroutines may write to words atomically meanwhile. was has the bits
-// that p changes, as Check found them: the i-th such bit is bit i%64 of was[i/64].
+// and these words, and an error that wraps ErrFormat if the stream of p is damaged. It loads each
+// word once, so other goroutines may write to words atomically meanwhile. was has the values of the
+// bits that p changes: bit i%64 of was[i/64] is the old value of the i-th such bit.
 func (p *Patch) Check(h Header, words []uint64) (was []uint64, err error) {
 	if h != p.Header {
 		words = nil
@@ -221,7 +219,7 @@ func (p *Patch) Check(h Header, words []uint64) (was []uint64, err error) {
 			word, mask, ok = c.Next()
 		}
 	}
-	for ok { // h is another header
+	for ok { // words is nil: the headers differ
 		_, _, ok = c.Next()
 	}
 	switch {
@@ -248,7 +246,7 @@ func (p *Patch) Changes() *Changes {
 	return c
 }
 
-// whole reports whether the stream, which c has gone through, has as many changes as the parameters
+// whole reports whether c, at the end of the stream, has read as many changes as the parameters
 // say, and nothing else.
 func (c *Changes) whole() bool {
 	return !c.damaged && (c.at+63)/64 == uint64(len(c.stream)/8) && c.rest() == 0
@@ -262,7 +260,7 @@ type Changes struct {
 	at      uint64 // index of the next bit in the stream
 	left    uint64 // number of bits that differ and were not read
 	next    uint64 // index in the filter after the last bit that was read
-	read    bool   // whether bit next-1 was read and Next has not returned it
+	read    bool   // whether bit next-1 was read but not yet returned by Next
 	damaged bool
 }
 
@@ -339,7 +337,7 @@ func (c *Changes) code() (high, low uint64, ok bool) {
 	return high, c.take(c.rice), true
 }
 
-// unary reads zeros and the one behind them. It returns how many zeros there are, and whether there
+// unary reads zeros and the one that ends them. It returns the number of zeros, and whether there
 // is a one.
 func (c *Changes) unary() (zeros uint64, ok bool) {
 	for c.at < 8*uint64(len(c.stream)) {

@@ -6,8 +6,8 @@ import (
 	"encoding/base64"
 )
 
-// AppendText appends the binary form of a value to dst, in standard base64, and nothing for a zero
-// value, which has no binary form.
+// AppendText appends the binary form of a value to dst, in standard base64. For a zero value, which
+// has no binary form, it appends nothing.
 func AppendText(dst []byte, form encoding.BinaryMarshaler) ([]byte, error) {
 	data, err := form.MarshalBinary()
 	if _, zero := err.(NoForm); zero {

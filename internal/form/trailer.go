@@ -25,11 +25,11 @@ import (
 //	1 byte   version, 1
 //	4 bytes  CRC-32C of everything before
 //
-// The head is all bytes before the filter's words. Its CRC serves readers that do not read the
-// words. A trailer's length is 4 modulo 8, and that of Guava's form 6 modulo 8, so a file's length
-// alone shows whether it has a trailer. Even if the word count is damaged, no decoder reads words
-// as a trailer or a trailer as words. Later versions keep that: their trailers have such lengths,
-// and end with the version and a checksum.
+// The head is all bytes before the filter's words. Its CRC serves readers that skip the words. A
+// trailer's length is 4 modulo 8, and that of Guava's form is 6 modulo 8, so a file's length alone
+// shows whether it has a trailer. Thus no decoder confuses words and trailer, even if the word
+// count is damaged. Trailers of later versions keep these lengths, and also end with the version
+// and a checksum.
 const (
 	trailerMagic   = "bloom"
 	trailerVersion = 1
@@ -102,7 +102,7 @@ func infoSum(head, info []byte) (sum Sum) {
 	return sum
 }
 
-// end appends to b the checksum of what was written to s, followed by b.
+// end appends to b the checksum of the bytes written to s and of b.
 func (s Sum) end(b []byte) []byte {
 	s.Write(b)
 	return binary.BigEndian.AppendUint32(b, uint32(s))
@@ -117,8 +117,8 @@ func versionOf(data []byte) byte {
 	return 0
 }
 
-// Refused returns the error for a form that was refused with err. data has its last bytes. If err
-// wraps ErrFormat, and a newer version wrote the trailer, the result says so.
+// Refused returns the error for a form that a decoder refused with err. data is the form's end. If
+// err wraps ErrFormat, and a newer version wrote the trailer, the result says so.
 func Refused(pkg string, data []byte, err error) error {
 	v := versionOf(data)
 	if v > trailerVersion && errors.Is(err, ErrFormat) && !errors.Is(err, ErrVersion) {

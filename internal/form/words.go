@@ -23,9 +23,9 @@ const (
 // ChunkBytes is the largest size of the buffer through which an array is written or read.
 const ChunkBytes = 64 << 10
 
-// PutWords writes the bytes of each word to out, which has 8 bytes for each, with the bits that are
-// not in mask as 0. It loads each word once, atomically, so other goroutines may change words
-// meanwhile. Words in fours take half the time of single words.
+// PutWords writes the bytes of each word to out, 8 bytes a word. Bits that are not in mask become
+// 0. It loads each word once, atomically, so other goroutines may write to words atomically
+// meanwhile. Four words at a time take half the time of single words.
 func PutWords(out []byte, words []uint64, mask uint64, order Order) {
 	for ; len(words) >= 4 && len(out) >= 32; words, out = words[4:], out[32:] {
 		w0 := atomic.LoadUint64(&words[0]) & mask
@@ -103,7 +103,7 @@ func WriteFull(w io.Writer, p []byte) (int, error) {
 	return n, err
 }
 
-// left returns the least number of bytes that r still has, if it is known.
+// left returns a lower bound for the number of bytes left in r, if one is known.
 func left(r io.Reader) (n int64, known bool) {
 	switch r := r.(type) {
 	case *FileReader:
@@ -119,10 +119,9 @@ func left(r io.Reader) (n int64, known bool) {
 }
 
 // ReadWords reads n words from r, and no byte more, and writes their bytes to sum unless it is nil.
-// If r is known to have too few bytes, ReadWords returns ErrTruncated immediately; if it is known
-// to have enough, all memory is allocated first. Otherwise the memory grows fourfold whenever it is
-// full, so it is never more than four times what has arrived, and the copies are at most a third of
-// it.
+// If r is known to have too few bytes, ReadWords returns ErrTruncated immediately; if r is known to
+// have enough, it allocates all memory first. Otherwise the memory grows fourfold whenever it is
+// full, so that it is at most four times what has arrived, and copying costs at most a third more.
 func ReadWords(
 	r io.Reader, sum io.Writer, n int, order Order,
 ) (words []uint64, total int64, err error) {

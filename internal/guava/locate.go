@@ -1,5 +1,5 @@
-// Package guava turns a number into the place of a bit, as Guava's BloomFilter does. Package digest
-// makes such numbers of keys, and package form has Guava's binary form.
+// Package guava turns a number into the place of a bit, as Guava's BloomFilter does. The numbers
+// come from package digest. Package form has Guava's binary form.
 package guava
 
 import (

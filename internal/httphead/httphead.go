@@ -1,8 +1,8 @@
-// Package httphead reads the fields of HTTP that name codings and versions: lists with weights,
-// such as Accept-Encoding and A-IM, Content-Encoding, and entity tags. It follows RFC 9110.
+// Package httphead parses the HTTP fields that name codings and versions: lists with weights, such
+// as Accept-Encoding and A-IM, Content-Encoding, and entity tags. It follows RFC 9110.
 //
-// All functions take the values of a field as http.Header.Values returns them. A field may come in
-// several lines, which together are one list.
+// All functions take the values of a field as http.Header.Values returns them. Several lines of a
+// field are one list.
 package httphead
 
 import (
@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// split calls yield with each element of a list that is not empty, without the spaces around it.
-// Commas in quotes separate nothing.
+// split calls yield with each non-empty element of a list, without the spaces around it. Commas in
+// quotes do not separate elements.
 func split(lines []string, yield func(element string)) {
 	for _, line := range lines {
 		quoted := false
@@ -33,8 +33,8 @@ func split(lines []string, yield func(element string)) {
 
 func trim(s string) string { return strings.Trim(s, " \t") }
 
-// coding returns the name of a content coding in lower case, and gzip and compress for their old
-// names x-gzip and x-compress (section 8.4.1).
+// coding returns the name of a content coding in lower case. The old names x-gzip and x-compress
+// become gzip and compress (section 8.4.1).
 func coding(name string) string {
 	name = strings.ToLower(name)
 	if name == "x-gzip" || name == "x-compress" {
@@ -43,8 +43,8 @@ func coding(name string) string {
 	return name
 }
 
-// Codings returns the content codings of a body, in the order in which they were applied, from
-// Content-Encoding, without identity.
+// Codings returns the content codings in Content-Encoding, in the order in which they were applied,
+// without identity.
 func Codings(lines []string) (codings []string) {
 	split(lines, func(element string) {
 		if name := coding(element); name != "identity" {
@@ -55,7 +55,7 @@ func Codings(lines []string) (codings []string) {
 }
 
 // Prefers reports whether Accept-Encoding accepts the content coding name, and does not give
-// identity, which is no coding, a higher weight.
+// identity, which means no coding, a higher weight.
 func Prefers(lines []string, name string) bool {
 	all := weights(lines)
 	others, hasOthers := all["*"]
@@ -67,8 +67,8 @@ func Prefers(lines []string, name string) bool {
 	return weight > 0 && (!named || weight >= plain)
 }
 
-// Lists reports whether a list with weights, such as A-IM, has name, in lower case, with a weight
-// above 0. The list may have capitals.
+// Lists reports whether a list with weights, such as A-IM, has name with a weight above 0. name is
+// in lower case; the list need not be.
 func Lists(lines []string, name string) bool { return weights(lines)[name] > 0 }
 
 // weights returns the weight of each coding in a list, in thousandths (section 12.4.2), or the
@@ -87,8 +87,9 @@ func weights(lines []string) map[string]int {
 	return all
 }
 
-// weight returns the weight among the parameters of an element: 1,000 if there is none, and 0 if
-// it is not one of section 12.4.2, because a coding against the client's will is worse than none.
+// weight returns the weight in the parameters of an element: 1,000 if there is none. A weight that
+// section 12.4.2 does not allow counts as 0, because a coding that the client does not want is
+// worse than none.
 func weight(params string) int {
 	for param := range strings.SplitSeq(params, ";") {
 		name, value, _ := strings.Cut(param, "=")
@@ -104,7 +105,7 @@ func weight(params string) int {
 	return 1000
 }
 
-// isWeight reports whether s is 0 or 1, with up to three digits behind a point, and at most 1.
+// isWeight reports whether s is between 0 and 1, with at most three digits after the point.
 func isWeight(s string) bool {
 	whole, digits, _ := strings.Cut(s, ".")
 	switch whole {

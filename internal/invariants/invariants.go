@@ -1,10 +1,10 @@
-// Package invariants turns on the checks that types make of themselves in each mutation. They are
-// for model tests and fuzzers, and cost far more than the mutation:
+// Package invariants turns on checks that types make of themselves in each mutation. They are for
+// model tests and fuzzers, and cost far more than the mutation:
 //
 //	go test -tags invariants ./...
 //
-// A mutation calls its checks in "if invariants.On", so that no other build has them. They allocate
-// memory, so tests of allocations fail.
+// Checks stand in "if invariants.On", so other builds leave them out. They allocate memory, so
+// tests of allocations fail.
 package invariants
 
 import "fmt"

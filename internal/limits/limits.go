@@ -1,9 +1,9 @@
-// Package limits has the bounds of parameters that more than one package, or the command, must know.
+// Package limits has the bounds of parameters that several packages, or the command, must know.
 package limits
 
 const (
-	// BlockedRate is the least rate of a blocked filter. Four lines reach it with 18 % more memory
-	// than a classic filter; each further factor of ten costs more.
+	// BlockedRate is the least rate of a blocked filter. At this rate, four lines need 18 % more
+	// memory than a classic filter; each further factor of ten costs more.
 	BlockedRate = 1e-12
 
 	// GrowingRate is the least rate of a growing filter.

@@ -2,7 +2,7 @@
 package nocopy
 
 // Locker makes go vet report copies of a struct that has a field of this type, named _. Such a
-// struct cannot be compared with == either, whatever fields it gets.
+// struct also cannot be compared with ==, whatever its other fields.
 type Locker struct{ _ [0]func() }
 
 func (*Locker) Lock()   {}

@@ -17,7 +17,7 @@ type Result struct {
 	Trace   []string // the steps of the order that failed
 }
 
-// choice is one of several threads that could go on at a step.
+// choice is one of several threads that could continue at a step.
 type choice struct{ of, taken int }
 
 // Explore runs a case in each order with at most bound preemptions, depth first, until one fails

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// now is the order that runs, or nil: then locks, atomics and the rest are those of the standard
-// library.
+// now is the order that runs, or nil. If it is nil, locks, atomics and the rest are those of the
+// standard library.
 var now *order
 
 // order is one run of a case.
@@ -77,7 +77,7 @@ func (s *order) choose(n int) int {
 	return s.path[s.at-1].taken
 }
 
-// step is a point: it lets any thread go on. stops says that the running one has ended or waits.
+// step is a point: it lets any thread continue. stops says that the running one has ended or waits.
 func (s *order) step(stops bool) {
 	if s.quiet > 0 && !stops {
 		return
@@ -134,7 +134,7 @@ func (s *order) end() {
 	close(s.ended)
 }
 
-// wait lets others go on until the condition is true.
+// wait lets other threads run until the condition is true.
 func (s *order) wait(until func() bool) {
 	for !until() {
 		t := s.threads[s.running]

@@ -17,7 +17,7 @@ func Quiet[T any](f func() T) T {
 	return f()
 }
 
-// Go is a go statement. A setup's goroutine ends before Go returns, because it must not run on
+// Go is a go statement. In a setup, the goroutine ends before Go returns, because it must not run
 // into the orders.
 func Go(f func()) {
 	if s := now; s != nil {

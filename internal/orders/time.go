@@ -16,7 +16,7 @@ func Now() time.Time {
 // timers has the calls of AfterFunc that came while no order ran.
 var timers []func()
 
-// AfterFunc is time.AfterFunc, with a thread as its timer: it goes off at any moment.
+// AfterFunc is time.AfterFunc, with a thread as its timer, which may fire at any moment.
 func AfterFunc(_ time.Duration, call func()) {
 	if now != nil {
 		Go(call)

@@ -1,9 +1,9 @@
-// Package portable has arithmetic with the same results on every architecture, on which the sizes
-// of filters and the numbers in files depend.
+// Package portable has arithmetic with the same results on every architecture. The sizes of filters
+// and the numbers in files depend on it.
 //
-// Package math has functions in assembly, and a compiler may fuse a product with a sum. Both can
-// change the last bits of a result. To prevent the fusion, code that adds a product to something
-// must convert the product to float64.
+// Functions of package math may be assembly, and a compiler may fuse a product with a sum; both can
+// change the last bits of a result. To prevent the fusion, code that adds a product must convert
+// the product to float64.
 package portable
 
 import "math"
@@ -34,7 +34,7 @@ func atanh2(z float64) float64 {
 	return float64(2 * z * sum)
 }
 
-// reduce returns f in [sqrt(1/2), sqrt(2)) and e such that x = f 2^e. As e is 0 for all x near 1,
+// reduce returns f in [sqrt(1/2), sqrt(2)) and e such that x = f 2^e. e is 0 for all x near 1, so
 // the two terms of ln f + e ln 2 cannot cancel.
 func reduce(x float64) (f, e float64) {
 	f, n := math.Frexp(x)
@@ -44,8 +44,8 @@ func reduce(x float64) (f, e float64) {
 	return f, float64(n)
 }
 
-// Exp returns e^x for x < 700. Its relative error is a few times 1e-16 for |x| <= 1, and |x| times
-// as much for other x.
+// Exp returns e^x for x < 700. Its relative error is a few times 1e-16 for |x| <= 1, and grows in
+// proportion to |x| beyond.
 func Exp(x float64) float64 {
 	if x < -700 {
 		return 0

@@ -21,14 +21,14 @@ const (
 )
 
 // body is the file form of a version, made in pieces while it is sent. Each piece is made from the
-// release that is current at that moment, and the bits that have changed since the version are
-// changed back. If slow clients kept old releases in memory, there could be as many filters as are
-// published during the slowest download.
+// release that is current at that moment, with the changes since the version undone. If slow
+// clients kept old releases in memory instead, all releases published during the slowest download
+// would be there.
 //
 // If the current release no longer has the patches since the version, the body of an exact
 // Publisher breaks off. Otherwise pieces have the bits of the current release, and the client gets
-// a mixture of two versions, which has every key that is in all versions since then. No patch fits
-// it, so its replica loads the whole filter again.
+// a mixture of two versions. It contains every key that is in all versions since then. No patch
+// fits it, so the client's replica loads the whole filter again.
 type body struct {
 	publisher *Publisher
 	version   string
@@ -36,7 +36,7 @@ type body struct {
 	info      form.Info
 
 	from string       // the version of the release from which the last piece was made
-	back *form.Merged // the changes from version to from; nil if there are none, or no patches
+	back *form.Merged // the changes from version to from; nil if none or no patches
 	// The next change of back.
 	word int
 	mask uint64
@@ -99,7 +99,7 @@ func (b *body) piece(buf []byte, i int, gzipped bool) (piece, packed []byte, err
 	form.PutWords(piece, words, ^uint64(0), form.BigEndian)
 	changed := false
 	for ; b.more && b.word < first+len(words); b.next() {
-		if b.word >= first { // words before were sent when r was not published yet
+		if b.word >= first { // earlier words were sent before r was published
 			word := piece[8*(b.word-first):]
 			binary.BigEndian.PutUint64(word, binary.BigEndian.Uint64(word)^b.mask)
 			changed = true
@@ -152,8 +152,8 @@ var packers = sync.Pool{New: func() any {
 	return bloom.Must(gzip.NewWriterLevel(nil, gzip.BestSpeed))
 }}
 
-// pack returns data as a gzip member of at least a 90th of data's length, with zeros in its header
-// if need be: clients refuse gzip that promises more than a hundred times what arrives.
+// pack returns data as a gzip member. Clients refuse gzip that unpacks to more than a hundred times
+// its length, so pack pads the member's header with zeros to a 90th of data's length.
 func pack(data []byte) []byte {
 	w := packers.Get().(*gzip.Writer)
 	defer packers.Put(w)

@@ -18,24 +18,25 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/httphead"
 )
 
-// A version is a filter with a name. A release is a version while it is the present one, or while
-// an answer that began then is made. A step is a patch from one version to the next. A past
-// version is as many steps behind as lead to the present one.
+// A version is a filter with a name. A release is a version in memory: the present one, or an older
+// one that an answer still uses. A step is a patch from one version to the next. A past version is
+// as many steps behind as lead to the present one.
 
 const (
 	// History is the largest number of past versions for which there are patches.
 	History = 16
 
-	// smallPatch is the number of bytes that patches may have beyond half the size of the filter,
-	// for the sake of small filters.
+	// smallPatch is the number of bytes that patches may have beyond half the size of the filter.
+	// It matters for small filters.
 	smallPatch = 4096
 
-	// A patch of several steps costs about a thousand times as much for a bit as the whole filter.
-	// It is cheap if it has at most one of cheapPart bits of the filter, or cheapBits.
+	// Merging patches of several steps costs about a thousand times as much per changed bit as
+	// sending a bit of the whole filter. A merge is cheap if it has at most 1/cheapPart of the
+	// filter's bits, or cheapBits.
 	cheapPart = 2048
 	cheapBits = 1 << 16
-	// Publish makes a patch that is not cheap only if clients wanted one of as many steps before.
-	// Such patches have together at most one of workPart bits of the filter.
+	// Publish makes a patch that is not cheap only if clients asked for one of as many steps
+	// before. Such patches have together at most 1/workPart of the filter's bits.
 	workPart = 64
 )
 
@@ -43,7 +44,7 @@ const (
 // use it concurrently. The first call must be Publish.
 type Publisher struct {
 	name  func(r *release, seq uint64) string // returns the name of a version
-	exact bool                                // no answer has other bits than its version
+	exact bool                                // an answer never mixes two versions
 
 	mu      sync.Mutex // held by Publish
 	seq     uint64
@@ -73,19 +74,18 @@ type step struct {
 	patch   *patch
 	stream  int    // length of the patch without its head and trailer
 	changed uint64 // number of bits that the patch changes
-	// since returns the patch that turns the version into the release, which the first call may
-	// make. It is nil if that would cost too much memory or time; see follow.
+	// since returns the patch from this version to the release. The first call may make it. It
+	// returns nil if the patch would cost too much memory or time; see follow.
 	since func() *patch
 }
 
-// patch is a patch that several clients may be sent.
+// patch is a patch that may be sent to several clients.
 type patch struct {
 	data    []byte
-	clients int // if data is large, how many clients are being sent it
+	clients int // how many clients are being sent data, if that is large
 }
 
-// New returns a Publisher without a version, whose versions get names that no other Publisher
-// uses.
+// New returns a Publisher without a version. Its versions get names that no other Publisher uses.
 func New() *Publisher {
 	random := rand.Text()
 	return &Publisher{name: func(_ *release, seq uint64) string {
@@ -94,8 +94,8 @@ func New() *Publisher {
 }
 
 // NewExact returns a Publisher without a version, whose versions are named by their contents:
-// several Publishers of one file, and one after a restart, have the same versions. The answer with
-// a whole filter breaks off if the bits of its version can no longer be restored.
+// several Publishers of one file, and one after a restart, use the same names. An answer with a
+// whole filter breaks off if the bits of its version can no longer be restored.
 func NewExact() *Publisher {
 	return &Publisher{exact: true, name: func(r *release, _ uint64) string { return r.digest() }}
 }
@@ -109,9 +109,9 @@ func (r *release) digest() string {
 	return base64.RawURLEncoding.EncodeToString(digest.Sum(nil)[:16])
 }
 
-// Publish publishes f, and returns the name of its version. The name is new if f differs from the
-// present version in its bits, its size or its Info. If own, Publish keeps f, which nobody may
-// change afterwards. Otherwise it copies f.
+// Publish publishes f, and returns the name of its version, which is new if f differs from the
+// present version in its bits, its size or its Info. If own is true, Publish keeps f, which must
+// not change afterwards; otherwise it copies f.
 func (p *Publisher) Publish(f *bloom.Filter, own bool) (version string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,9 +138,9 @@ func (p *Publisher) Publish(f *bloom.Filter, own bool) (version string) {
 
 // follow gives r its past. last is the release before r, or nil.
 //
-// The steps that are kept have together at most about half as many bytes as the filter, and so
-// have the patches of several steps. The cheap ones of these are made when the first client asks,
-// others here, if clients were as far behind when last was the present version.
+// The steps that are kept have together at most about half as many bytes as the filter, and so have
+// the patches of several steps. Of these, the cheap ones are made when a client first asks. The
+// others are made here, if clients were as many steps behind last.
 func (r *release) follow(last *release) {
 	if last == nil || last.header != r.header {
 		return
@@ -190,7 +190,7 @@ func (r *release) follow(last *release) {
 	r.past = slices.Clone(steps[first:])
 }
 
-// merge returns the patch that makes all the steps, of which the last one leads to r.
+// merge returns one patch for all the steps, of which the last one leads to r.
 func (r *release) merge(steps []step) *patch {
 	patches := parse(steps)
 	changes := func(yield func(int, uint64) bool) {
@@ -219,8 +219,8 @@ func parse(steps []step) (patches []*form.Patch) {
 	return patches
 }
 
-// find returns a patch from one of the versions to r, preferably the newest, and that version. The
-// patch is nil if there is none.
+// find returns one of the versions, preferably the newest, from which there is a patch to r, and
+// that patch. The patch is nil if there is none.
 func (r *release) find(versions httphead.Tags) (version string, d *patch) {
 	for i, s := range slices.Backward(r.past) {
 		if versions.Find(s.version) {
@@ -235,7 +235,7 @@ func (r *release) find(versions httphead.Tags) (version string, d *patch) {
 }
 
 // Since returns the present version. If have is that version, patch and full are nil. Otherwise it
-// returns a patch from have, which nobody may change, or if there is none a copy of the filter.
+// returns a patch from have, which must not be changed or, if there is none, a copy of the filter.
 func (p *Publisher) Since(have string) (version string, patch []byte, full *bloom.Filter) {
 	r := p.current.Load()
 	if have == r.version {
@@ -258,9 +258,9 @@ func (r *release) size() int64 {
 	return r.header.Size() + int64(form.TrailerSize(door.Fields(r.filter.Info())))
 }
 
-// hold reports whether another client may be sent d. If so, the caller calls drop in the end.
-// Clients may keep small patches for as long as they like. Large ones that are being sent have
-// together at most as many bytes as the filter of r; other clients are sent the whole filter.
+// hold reports whether another client may be sent d. If so, the caller must call drop afterwards.
+// There is no limit for small patches. The large ones that are being sent have together at most as
+// many bytes as the filter of r; further clients are sent the whole filter.
 func (p *Publisher) hold(r *release, d *patch) bool {
 	if len(d.data) <= pieceSize {
 		return true

@@ -11,8 +11,8 @@ import (
 const (
 	// DeltaIM is the instance manipulation (RFC 3229) of a patch; see docs/format.md.
 	DeltaIM = "bloom-delta1"
-	// Below the fill ratio sparse, gzip saves a quarter of a whole filter or more: at 0.2, a bit
-	// has 0.72 bits of information.
+	// sparse is the fill ratio below which gzip saves a quarter of a whole filter or more: at 0.2,
+	// a bit has 0.72 bits of information.
 	sparse = 0.2
 )
 
@@ -38,7 +38,7 @@ func (p *Publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if httphead.Lists(req.Header.Values("A-IM"), DeltaIM) {
 		base, d := r.find(have)
 		if d != nil && p.hold(r, d) {
-			p.sendPatch(w, req, base, d) // keeps d in memory, and not r
+			p.sendPatch(w, req, base, d) // keeps d in memory, but not r
 			return
 		}
 	}

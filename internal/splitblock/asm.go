@@ -19,12 +19,11 @@ func containsHash(b *Blocks, h bloom.Hash) bool
 func addHashPortable(b *Blocks, h bloom.Hash) bool      { return b.add(h, None) }
 func containsHashPortable(b *Blocks, h bloom.Hash) bool { return b.contains(h, None) }
 
-// fetchAhead is the number of digests between the fetch of a block and its use, whose cache misses
+// fetchAhead is how many digests lie between fetching a block and using it, so that cache misses
 // overlap.
 const fetchAhead = 128
 
-// many adds a batch or looks it up, in chunks. It fetches the blocks ahead of their use if there
-// are many.
+// many adds a batch or looks it up, in chunks. If there are many blocks, it fetches them ahead.
 func (b *Blocks) many(add bool, others Others, dst []bool, hs []bloom.Hash) {
 	fetch := len(b.blocks) >= fetchBlocks && len(hs) > 0
 	if fetch {
@@ -40,8 +39,8 @@ func (b *Blocks) many(add bool, others Others, dst []bool, hs []bloom.Hash) {
 	}
 }
 
-// chunk is not inlined: a call of such a Go function can be interrupted, and a loop with nothing
-// but assembly in it cannot.
+// chunk is not inlined, because calls of Go functions can be interrupted, and a loop that calls
+// only assembly cannot.
 //
 //go:noinline
 func (b *Blocks) chunk(add bool, others Others, dst []bool, hs []bloom.Hash, count, further int) {
@@ -55,7 +54,7 @@ func (b *Blocks) chunk(add bool, others Others, dst []bool, hs []bloom.Hash, cou
 	}
 }
 
-// The functions below do count digests; count is positive. b.fast is not 0.
+// The functions below work on count digests, at least one, and need a b.fast above 0.
 
 // prefetchBlocks fetches the blocks of digests.
 //
@@ -63,7 +62,7 @@ func (b *Blocks) chunk(add bool, others Others, dst []bool, hs []bloom.Hash, cou
 func prefetchBlocks(b *Blocks, hs *bloom.Hash, count int)
 
 // addBlocks adds digests, and sets each element of dst to whether its digest changed b. It also
-// fetches the blocks of further later digests, of which the first is fetchAhead digests after hs.
+// fetches blocks for later digests: further ones, from fetchAhead digests behind hs on.
 //
 //go:noescape
 func addBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)

@@ -13,19 +13,18 @@ import (
 //	findKey                   does what containsKey does, and also returns the digest
 //	many                      does a batch, for Blocks whose fast is not 0
 //
-// Assembly loads and stores whole blocks, also while other goroutines read or write. That works
-// because amd64 and arm64 processors do so in pieces of at least 8 bytes at multiples of 8. Race
-// detectors and sanitizers do not see these accesses, so builds with such a tool have no assembly.
+// Assembly loads and stores whole blocks, even while other goroutines read or write. That works
+// because amd64 and arm64 processors access memory in pieces of at least 8 bytes at multiples of 8.
+// Race detectors and sanitizers do not see such accesses, so builds with them have no assembly.
 
 const (
-	// chunk is the number of digests that one call of assembly does. Assembly cannot be
-	// interrupted: a garbage collection waits for the end of a chunk, which may touch a page for
-	// each digest that the system has yet to make. In Go the blocks of a chunk are touched before
-	// they are used, and stay in the cache until then.
+	// chunk is the number of digests in one call of assembly. Assembly cannot be interrupted: a
+	// garbage collection waits until the chunk ends, which may touch a new page for each digest. In
+	// Go the blocks of a chunk are touched before they are used, and stay in the cache until then.
 	chunk = 64
 
 	// fetchBlocks is the least number of blocks that are touched, or fetched, ahead of their use.
-	// Fewer blocks fit into a cache that is near enough.
+	// Fewer blocks fit into a cache that is fast enough.
 	fetchBlocks = 1 << 20 / Bytes
 )
 
@@ -54,7 +53,7 @@ func (b *Blocks) AddBatch(others Others, added []bool, hs []bloom.Hash) {
 }
 
 // ContainsBatch sets found[i] to what Contains of hs[i] returns. found is as long as hs. It looks
-// at a line of a key only if b has all lines before it: of most absent keys, b has no line.
+// for a line of a key only if b has all earlier lines: of most absent keys, b lacks the first line.
 func (b *Blocks) ContainsBatch(others Others, found []bool, hs []bloom.Hash) {
 	if b.fast > 0 {
 		b.many(false, others, found, hs)
@@ -78,10 +77,9 @@ func (b *Blocks) ContainsBatch(others Others, found []bool, hs []bloom.Hash) {
 	}
 }
 
-// touch reads a word of the block of line l of each digest, or of each found digest if found is not
+// touch reads a word of the block of line l for each digest, or for each found one if found is not
 // nil. Nothing waits for the reads, so their cache misses overlap, more than in a loop with more
-// arithmetic. If touch were inlined, the compiler would remove the reads, because their sum is not
-// used.
+// arithmetic. If touch were inlined, the compiler would remove the reads, whose sum is unused.
 //
 //go:noinline
 func (b *Blocks) touch(found []bool, hs []bloom.Hash, l int, others Others) (sum uint64) {
@@ -99,8 +97,7 @@ func (b *Blocks) touch(found []bool, hs []bloom.Hash, l int, others Others) (sum
 	return sum
 }
 
-// addOneLine is AddBatch for Blocks with one line. A loop with nothing else in it needs three
-// quarters of the time.
+// addOneLine is AddBatch for Blocks with one line. A loop of its own needs a quarter less time.
 //
 //go:noinline
 func addOneLine(blocks [][each]uint64, added []bool, hs []bloom.Hash) {

@@ -7,7 +7,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// Params returns the parameters of the frame. The last one is 0 and makes the head 32 bytes long,
+// Params returns the parameters of the frame. The last one is 0, and makes the head 32 bytes long,
 // so that each block of a mapped file lies in one cache line.
 func (b *Blocks) Params() []uint64 { return []uint64{uint64(len(b.blocks)), uint64(b.Lines), 0} }
 

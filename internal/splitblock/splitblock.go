@@ -32,7 +32,7 @@ import (
 //	narrow  at most Narrow blocks, for which half a value is fine enough to pick one
 //	chunk   as many digests of a batch as one call of assembly does
 type Blocks struct {
-	// Words holds the lanes. Word i has lanes 2i and 2i+1, the first one in the low half.
+	// Words holds the lanes: word i has lane 2i in its low half and lane 2i+1 in its high half.
 	Words []uint64
 	// Lines is the number of lines of a key. It is 0 in zero Blocks.
 	Lines int
@@ -50,7 +50,7 @@ const (
 
 	// MaxLines is the largest number of lines of a key.
 	MaxLines = 4
-	// Max is the largest number of blocks: a tebibyte, as in the largest frame.
+	// Max is the largest number of blocks: a tebibyte, like the largest frame.
 	Max = min(1<<35, math.MaxInt/Bytes)
 	// Narrow is the largest number of blocks for which half of a value picks evenly enough.
 	Narrow = 1 << 30
@@ -74,7 +74,7 @@ func Of(words []uint64, lines int) Blocks {
 func (b *Blocks) Clone() Blocks { return Of(bitwords.Clone(b.Words), b.Lines) }
 
 // First returns b with only the first line of each key. It contains all keys of b, and few others.
-// A batch of look-ups reads one line of each key in it, and all lines in b.
+// A batch of look-ups first asks it, which reads one line of each key.
 func (b *Blocks) First() Blocks { return Of(b.Words, min(b.Lines, 1)) }
 
 // Add adds a key and reports whether that changed b.
@@ -85,7 +85,7 @@ func (b *Blocks) Add(h bloom.Hash) bool {
 	return b.add(h, None)
 }
 
-// AddBesideReaders is Add while other goroutines look keys up. It needs no locked writes, the
+// AddBesideReaders is Add while other goroutines look keys up. It avoids locked writes, the
 // expensive part of AddShared.
 func (b *Blocks) AddBesideReaders(h bloom.Hash) bool {
 	if assembly {
@@ -125,7 +125,7 @@ const (
 	Writers
 )
 
-// load returns a word, by a plain load where an atomic one is the same.
+// load returns a word, by a plain load where that is as good as an atomic one.
 func load(word *uint64, others Others) uint64 {
 	if others == None || plainLoads {
 		return *word
@@ -133,8 +133,8 @@ func load(word *uint64, others Others) uint64 {
 	return atomic.LoadUint64(word)
 }
 
-// or sets bits in a word that had the value old, while other goroutines write. It writes nothing if
-// old has the bits: a cache line that no processor writes can stay in the caches of all of them.
+// or sets bits in a word whose value was old, while other goroutines write. It writes nothing if
+// old has the bits, so that the cache line can stay in the caches of all processors.
 func or(word *uint64, old, bits uint64) {
 	if bits&^old != 0 {
 		atomic.OrUint64(word, bits)
@@ -142,9 +142,9 @@ func or(word *uint64, old, bits uint64) {
 }
 
 // masks returns the bits of a line in the words of its block. In each lane of 32 bits, the low half
-// of the line's value is multiplied by the lane's salt, which is that of the Parquet format, and
-// the top five bits of the product pick the bit. The words are written out so that the compiler
-// inlines the function and loads no table.
+// of the line's value is multiplied by the lane's salt, as in the Parquet format, and the top five
+// bits of the product select the bit. The words are written out so that the compiler inlines the
+// function and loads no table.
 func masks(value uint64) (m0, m1, m2, m3 uint64) {
 	x := uint32(value)
 	m0 = 1<<(x*0x47b6137b>>27) | 1<<(x*0x44974d91>>27|32)
@@ -154,8 +154,8 @@ func masks(value uint64) (m0, m1, m2, m3 uint64) {
 	return m0, m1, m2, m3
 }
 
-// lineStep gives the empty key, whose digest is 0, 0, different lines: line i has i steps. The step
-// is 2^64 divided by the golden ratio, so the lines lie far from each other in 5 blocks or more.
+// lineStep gives the empty key, whose digest is 0, 0, different lines: line i gets i steps. The
+// step is 2^64 divided by the golden ratio, so that the lines are far apart in 5 blocks or more.
 const lineStep = 0x9e3779b97f4a7c15
 
 // line returns the value of one of a key's lines. Line 0 is the line of the Parquet format.

@@ -9,7 +9,7 @@ import (
 )
 
 // Stats returns the figures of b, which blocked.Filter explains. size is the length of the binary
-// form in bytes. Other goroutines may write to b meanwhile.
+// form in bytes. Other goroutines may write to b atomically meanwhile.
 func (b *Blocks) Stats(size int64) bloom.Stats {
 	var c Census
 	c.Add(b.Words)

@@ -14,7 +14,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// SaveFile writes the file at path by from.WriteTo, atomically and durably; see files.Write. from
+// SaveFile writes the file at path with from.WriteTo, atomically and durably; see files.Write. from
 // is of kind k, and its binary form has size bytes: 0 for a zero value, which cannot be saved.
 func SaveFile(k *form.Kind, path string, size int64, from io.WriterTo) error {
 	if size == 0 {
@@ -30,8 +30,8 @@ func SaveFile(k *form.Kind, path string, size int64, from io.WriterTo) error {
 	return nil
 }
 
-// LoadFile reads the file at path, to the last byte, by ReadFrom of f, a new value, which it
-// returns. ReadFrom allocates all memory together, after it has compared the header with the file's
+// LoadFile reads the file at path, to the last byte, by calling ReadFrom of f, a new value, which
+// it returns. ReadFrom allocates all memory after it has compared the header with the file's
 // length.
 func LoadFile[F io.ReaderFrom](k *form.Kind, path string, f F) (F, error) {
 	return Load(k.Package, path, func(r *form.FileReader) (F, error) {
@@ -58,8 +58,8 @@ func Load[F any](pkg, path string, read func(*form.FileReader) (F, error)) (none
 }
 
 // Missing reports whether there is no file at path, and SaveFile can write one later. err is the
-// error of loading path. An empty path, a missing directory, and a link to nothing are mistakes:
-// for these Missing returns false.
+// error of loading path. An empty path, a missing directory, and a link to nothing are mistakes,
+// for which Missing returns false.
 func Missing(path string, err error) bool {
 	if path == "" || !errors.Is(err, fs.ErrNotExist) {
 		return false
@@ -69,8 +69,8 @@ func Missing(path string, err error) bool {
 	return errors.Is(link, fs.ErrNotExist) && err == nil && dir.IsDir()
 }
 
-// LoadOr returns the result of load for path, unless fits returns an error for it. If the file is
-// Missing, it returns the result of create.
+// LoadOr returns the result of load for path, or of create if the file is Missing. If fits returns
+// an error for what was loaded, LoadOr returns that error.
 func LoadOr[F any](
 	path string, load func(path string) (*F, error), create func() (*F, error), fits func(*F) error,
 ) (*F, error) {

@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// maxGap is the largest number of bytes between two ranges that one request reads.
+	// maxGap is the largest number of unneeded bytes that a request reads to join two ranges.
 	maxGap = 16 << 10
 	// maxRange is the largest number of bytes that one request asks for.
 	maxRange = 256 << 10
 )
 
-// piece is the range of bytes, from offset at, that one step of a key needs.
+// piece is the range of bytes, from offset at on, that one step of a key needs.
 type piece struct {
 	at        int64
 	key, step int
 }
 
-// Ranges looks keys up in the bytes of r. Each of a key's steps passes size bytes of r, from the
-// offset at(key, step) on, to has. A key is found if has returns true for all its steps. Calls of
-// has do not overlap. Errors are of package pkg.
+// Ranges looks keys up in the bytes of r. For each step of a key it passes size bytes of r, from
+// the offset at(key, step) on, to has. It sets found[key] to whether has returns true for all
+// steps. Calls of has do not overlap. Errors are of package pkg.
 //
 // Ranges does 1 step of each key, then 2, then 4 and so on, until one fails. It sorts the ranges of
 // all keys, and joins those near each other to one request. On error it sets all of found to true,
@@ -87,7 +87,7 @@ func SetAll(found []bool) {
 	}
 }
 
-// near returns how many of pieces, which are sorted, the next request reads.
+// near returns how many of pieces, which are sorted, to read in the next request.
 func near(pieces []piece, size int64) int {
 	n := 1
 	for n < len(pieces) {

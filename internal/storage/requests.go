@@ -7,7 +7,7 @@ const MaxRequests = 64
 
 // Requests runs up to MaxRequests requests concurrently, until one of them fails.
 type Requests struct {
-	tokens  chan struct{} // has one token for each request that runs
+	tokens  chan struct{} // an element for each request that runs
 	running sync.WaitGroup
 	mu      sync.Mutex
 	failure error // the first error
@@ -18,8 +18,8 @@ func NewRequests() *Requests {
 	return &Requests{tokens: make(chan struct{}, MaxRequests)}
 }
 
-// Go runs do as soon as fewer than MaxRequests run, and returns true once it has started. After a
-// request has failed, Go runs nothing and returns false.
+// Go runs do once fewer than MaxRequests run, and returns true when it has started. After a request
+// has failed, Go runs nothing and returns false.
 func (r *Requests) Go(do func() error) bool {
 	r.tokens <- struct{}{}
 	if r.err() != nil {

@@ -8,16 +8,16 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// Bytes are the bytes in which a View looks keys up: its user's, or the map of a file. A View that
-// is zero or closed has the zero Bytes.
+// Bytes are the bytes in which a View looks keys up: a user's slice, or the map of a file. They are
+// zero in a View that is zero or closed.
 type Bytes struct {
 	Data   []byte
 	mapped bool // Close releases Data
 }
 
 // OpenView returns the View that open makes of a map of the file at path; see files.Map. Errors are
-// of package pkg and name path. The map is aligned for words, and so are the words of a frame,
-// because its head has a multiple of 8 bytes.
+// of package pkg and name path. The map is aligned for words. So are the words of a frame, because
+// its head is a multiple of 8 bytes long.
 func OpenView[V any](pkg, path string, open func(Bytes) (V, error)) (none V, err error) {
 	file, size, err := OpenRegular(path)
 	if err != nil {
@@ -42,8 +42,7 @@ func OpenView[V any](pkg, path string, open func(Bytes) (V, error)) (none V, err
 	return view, nil
 }
 
-// Check panics, with a message that begins with pkg, if b is zero, because nothing can be said
-// about any key then.
+// Check panics, with a message that begins with pkg, if b is zero: no answer would be right.
 func (b *Bytes) Check(pkg string) {
 	if b.Data == nil {
 		panicZero(pkg)

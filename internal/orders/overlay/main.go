@@ -23,8 +23,8 @@ import (
 
 const standIn = `"github.com/seed79a3ff49/bloom/internal/orders"`
 
-// packages are the packages whose locks and atomics become points. Packages with state that cases
-// do not reach, such as files, are not among them.
+// packages are the packages whose locks and atomics become points. Packages whose state no case
+// reaches, such as files, are left out.
 var packages = []string{
 	".", "bank", "blocked", "counting", "cuckoo", "flower", "growing", "guard", "replica", "window",
 	"internal/bitwords", "internal/form", "internal/publish", "internal/splitblock",
@@ -33,7 +33,7 @@ var packages = []string{
 // substitution replaces a text in a file, which has it once.
 type substitution struct{ file, old, by string }
 
-// seed is a bug, and a pattern of the tests with the cases that find it.
+// seed is a bug, and a pattern of the tests that find it.
 type seed struct {
 	name, cases string
 	bug         []substitution

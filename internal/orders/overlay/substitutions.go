@@ -1,10 +1,10 @@
 package main
 
-// substitutions are the lines that change besides the imports. Each has as many lines as what it
-// replaces, so that traces have the lines of the library.
+// substitutions are the lines that change besides the imports. A replacement has as many lines as
+// what it replaces, so that traces show the library's lines.
 var substitutions = []substitution{
-	// Plain stores that look-ups see become points. Race is true for code that has another plain
-	// store without the race detector.
+	// Plain stores that look-ups see become points. Race is set to true because it selects code
+	// without other plain stores.
 	{"internal/bitwords/store.go", "package bitwords", "package bitwords; import . " + standIn},
 	{"internal/bitwords/store.go", "{ *word = w }", "{ Point(); *word = w }"},
 	{"internal/bitwords/store.go", "const Race = false", "const Race = true"},
@@ -27,7 +27,8 @@ var substitutions = []substitution{
 
 `},
 
-	// A layer of a growing filter has room for three keys. The next is made from the second on.
+	// A layer of a growing filter has room for three keys. The next layer is made from the second
+	// key on.
 	{"growing/shard.go", "l.soon = l.capacity - l.capacity/lead", "l.capacity = min(l.capacity, 3); l.soon = min(2, l.capacity)"},
 	{"growing/shard.go", "go func() { next <- newLayer(s.rates, number, m) }()", "atomic.Go(func() { next <- newLayer(s.rates, number, m) })"},
 	{"growing/shard.go", "<-s.next)", "atomic.Recv(s.next))"},
