@@ -354,9 +354,16 @@ func TestTooMuchOrZipped(t *testing.T) {
 		return zipped.Bytes()
 	}
 	holiman := sample(t, "holiman.bin")
-	for _, behind := range []string{"x", "some text"} {
+	for _, padding := range []int{1, 2, 512, 1 << 20} {
+		f, err := NewHoliman(append(zip(holiman), make([]byte, padding)...))
+		require.NoError(t, err)
+		require.Equal(t, zip(holiman), written(t, f), "a filter without the padding")
+	}
+	for behind, says := range map[string]string{
+		"x": "1 byte follows", "some text": "9 bytes follow", "\x00\x00x": "3 bytes follow", "\x1f\x8b": "truncated",
+	} {
 		_, err := NewHoliman(append(zip(holiman), behind...))
-		require.EqualError(t, err, "foreign: invalid format: more bytes follow its gzip", behind)
+		require.ErrorContains(t, err, "foreign: invalid format: "+says, behind)
 		_, err = NewHoliman(zip(append(bytes.Clone(holiman), behind...)))
 		require.EqualError(t, err, "foreign: invalid format: more bytes follow it", behind)
 	}

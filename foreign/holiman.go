@@ -13,6 +13,7 @@ import (
 	"math/bits"
 
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/gunzip"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
@@ -54,38 +55,17 @@ func parseHoliman(data []byte) (holiman, error) {
 	if !isZipped(data) {
 		return readHoliman(bytes.NewReader(data), uint64(len(data)), form.ErrTruncated)
 	}
-	in, err := gzip.NewReader(bytes.NewReader(data))
+	in, err := gunzip.NewReader(bytes.NewReader(data), gzip.NewReader)
 	if err != nil {
 		return holiman{}, err
 	}
 	limit := uint64(min(form.MaxUnzipped(len(data)), math.MaxInt))
 	f, err := readHoliman(in, limit, errBomb)
 	f.zipped = true
-	switch {
-	case err != nil && endsBefore(data, limit):
-		err = errors.New("more bytes follow its gzip")
-	case err == io.ErrUnexpectedEOF:
+	if err == io.ErrUnexpectedEOF {
 		err = form.ErrTruncated
 	}
 	return f, err
-}
-
-// endsBefore reports whether gzip's bytes end before the end of data, and other bytes follow, which
-// package gzip takes for a header that is cut.
-func endsBefore(data []byte, limit uint64) bool {
-	rest := bytes.NewReader(data)
-	in, err := gzip.NewReader(rest)
-	for err == nil && rest.Len() > 0 {
-		in.Multistream(false)
-		if _, err = io.CopyN(io.Discard, in, int64(limit)); err != io.EOF {
-			return false
-		}
-		if behind := data[len(data)-rest.Len():]; len(behind) > 0 && !isZipped(behind) {
-			return true
-		}
-		err = in.Reset(rest)
-	}
-	return false
 }
 
 var errBomb = fmt.Errorf("%w: undo the gzip first", form.ErrUnzipped)

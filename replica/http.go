@@ -19,6 +19,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/gunzip"
 	"github.com/seed79a3ff49/bloom/internal/httphead"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/publish"
@@ -230,7 +231,7 @@ func readFilter(resp *http.Response, limit int64) (*bloom.Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := gzip.NewReader(bytes.NewReader(packed))
+	body, err := gunzip.NewReader(bytes.NewReader(packed), gzip.NewReader)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/seed79a3ff49/bloom/internal/gunzip"
 )
 
 // Stdin is the name of standard input among the names of files.
@@ -82,7 +84,7 @@ func Decompress(r io.Reader, window uint64) (io.ReadCloser, error) {
 	unpacked := io.NopCloser(r)
 	switch name {
 	case "gzip":
-		unpacked, err = newGzipReader(r)
+		unpacked, err = gunzip.NewReader(bufio.NewReaderSize(r, 1<<20), gzip.NewReader)
 	case "zstd":
 		var z *zstd.Decoder
 		z, err = zstd.NewReader(r, zstd.WithDecoderMaxWindow(window))
@@ -146,70 +148,6 @@ func undecided(head string) bool {
 		}
 	}
 	return false
-}
-
-// gzipReader reads all members of a gzip file. As gunzip does, it accepts zeros after the last one,
-// the padding of a tape or of a block device.
-type gzipReader struct {
-	*gzip.Reader
-	in *bufio.Reader
-}
-
-func newGzipReader(r io.Reader) (*gzipReader, error) {
-	in := bufio.NewReaderSize(r, 1<<20)
-	z, err := gzip.NewReader(in)
-	if err != nil {
-		return nil, err
-	}
-	z.Multistream(false)
-	return &gzipReader{z, in}, nil
-}
-
-func (z *gzipReader) Read(p []byte) (int, error) {
-	for {
-		n, err := z.Reader.Read(p)
-		if err != io.EOF {
-			return n, err
-		}
-		if n > 0 {
-			return n, nil
-		}
-		if err := z.next(); err != nil {
-			return 0, err
-		}
-	}
-}
-
-// next begins the next member, or returns io.EOF.
-func (z *gzipReader) next() error {
-	head, err := z.in.Peek(2)
-	switch {
-	case string(head) == "\x1f\x8b":
-		err = z.Reset(z.in)
-		z.Multistream(false)
-		return err
-	case err != nil && err != io.EOF:
-		return err
-	}
-	zeros := true
-	count := 0
-	for {
-		c, err := z.in.ReadByte()
-		switch {
-		case err == io.EOF && zeros:
-			return io.EOF
-		case err == io.EOF:
-			follow := "bytes follow"
-			if count == 1 {
-				follow = "byte follows"
-			}
-			return fmt.Errorf("%d %s the end of its gzip: neither gzip nor zeros", count, follow)
-		case err != nil:
-			return err
-		}
-		count++
-		zeros = zeros && c == 0
-	}
 }
 
 // zstdReader replaces two errors of zstd by texts that say what to do, and where the error is.

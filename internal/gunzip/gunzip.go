@@ -1,0 +1,85 @@
+// Package gunzip reads gzip, with the rule of the gunzip program for what follows it.
+package gunzip
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+)
+
+// Reader unpacks the members of a gzip file, one after the other. It accepts zeros after the last
+// one, which are the padding of a tape or of a block device. If other bytes follow, Read returns an
+// error that counts them.
+type Reader struct {
+	member member
+	in     *bufio.Reader
+}
+
+// member is the gzip.Reader of the standard library or of a faster one.
+type member interface {
+	io.ReadCloser
+	Reset(io.Reader) error
+	Multistream(bool)
+}
+
+// NewReader returns a Reader of r, which it reads through a buffer of its own unless r is a
+// bufio.Reader. open is gzip.NewReader. Its error is that of open.
+func NewReader[M member](r io.Reader, open func(io.Reader) (M, error)) (*Reader, error) {
+	in := bufio.NewReader(r)
+	z, err := open(in)
+	if err != nil {
+		return nil, err
+	}
+	z.Multistream(false)
+	return &Reader{z, in}, nil
+}
+
+// Close does not close the reader below.
+func (z *Reader) Close() error { return z.member.Close() }
+
+func (z *Reader) Read(p []byte) (int, error) {
+	for {
+		n, err := z.member.Read(p)
+		if err != io.EOF {
+			return n, err
+		}
+		if n > 0 {
+			return n, nil
+		}
+		if err := z.next(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// next begins the next member, or returns io.EOF.
+func (z *Reader) next() error {
+	head, err := z.in.Peek(2)
+	switch {
+	case string(head) == "\x1f\x8b":
+		err = z.member.Reset(z.in)
+		z.member.Multistream(false)
+		return err
+	case err != nil && err != io.EOF:
+		return err
+	}
+	zeros := true
+	count := 0
+	for {
+		c, err := z.in.ReadByte()
+		switch {
+		case err == io.EOF && zeros:
+			return io.EOF
+		case err == io.EOF:
+			follow := "bytes follow"
+			if count == 1 {
+				follow = "byte follows"
+			}
+			return fmt.Errorf("%d %s the end of its gzip: neither gzip nor zeros", count, follow)
+		case err != nil:
+			return err
+		}
+		count++
+		zeros = zeros && c == 0
+	}
+}
