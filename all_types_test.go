@@ -242,7 +242,7 @@ func streamed(f, into filtertest.Set) bloom.Set {
 	return into
 }
 
-// TestRaces runs writers, readers, encoders, estimators and rotations on one set at once; go test
+// TestRaces runs writers, readers, encoders, estimators and rotations on one set in parallel; go test
 // -race watches them. A key whose Add has returned is always found.
 func TestRaces(t *testing.T) {
 	const writers, perWriter = 4, 1000
@@ -416,7 +416,7 @@ func TestRacesOfReset(t *testing.T) {
 	}
 }
 
-// TestRacesOfReaders reads from many goroutines at once. The types here promise no more than that.
+// TestRacesOfReaders reads from many goroutines in parallel. The types here promise no more than that.
 func TestRacesOfReaders(t *testing.T) {
 	keys := filtertest.Digests(7, 2000)
 	f := bloom.Must(bloom.New(uint64(len(keys)), 0.01))

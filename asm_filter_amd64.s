@@ -5,7 +5,7 @@
 #include "textflag.h"
 #include "hash_amd64.h"
 
-// This file locates four bits of a Mitz64 filter at once, in the four lanes of a vector. The
+// This file locates four bits of a Mitz64 filter together, in the four lanes of a vector. The
 // arithmetic itself takes little time. Most of the time, operations wait for the hash. The
 // processor hashes the next key at the same time, if it has room for the operations that wait.
 // Vectors need less room.

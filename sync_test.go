@@ -16,8 +16,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
-// TestSyncAdders: several goroutines add the same keys at once. Add reports to at least one of them
-// that a key is new, unless the key is a false positive. Each goroutine finds its key at once.
+// TestSyncAdders: several goroutines add the same keys in parallel. Add reports to at least one of them
+// that a key is new, unless the key is a false positive. Each goroutine finds its key immediately.
 func TestSyncAdders(t *testing.T) {
 	const goroutines = 4
 	for _, strategy := range []bloom.Strategy{bloom.Mitz32, bloom.Mitz64} {
@@ -55,7 +55,7 @@ func TestSyncAdders(t *testing.T) {
 	}
 }
 
-// TestWritersKeepEachOthersBits: if two goroutines write to the same words at once, neither clears
+// TestWritersKeepEachOthersBits: if two goroutines write to the same words in parallel, neither clears
 // a bit that the other has set. The race detector would not notice that, because an atomic load and
 // an atomic store are no race.
 func TestWritersKeepEachOthersBits(t *testing.T) {
@@ -131,12 +131,12 @@ func keepEachOthersBits[F batches, S interface {
 				}
 				for _, h := range hs {
 					if !s.ContainsHash(h) {
-						t.Fatalf("a key is lost, after %d rounds of both at once", atOnce)
+						t.Fatalf("a key is lost, after %d rounds of both in parallel", atOnce)
 					}
 				}
 			}
 			if atOnce == 0 {
-				t.Log("not shown: both never ran at once")
+				t.Log("not shown: both never ran in parallel")
 			}
 		})
 	}

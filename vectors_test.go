@@ -249,7 +249,7 @@ func TestGuavaCreate(t *testing.T) {
 		p, err := strconv.ParseFloat(v.P, 64)
 		require.NoError(t, err)
 		f, err := bloom.NewWithStrategy(v.Strategy, n, p)
-		if v.Outcome != "ok" || n == 0 { // for n = 0, Guava makes a filter that is full at once
+		if v.Outcome != "ok" || n == 0 { // for n = 0, Guava makes a filter that is full from the start
 			require.Error(t, err, "%+v", v)
 			require.Regexp(t, "^bloom: .*", err.Error())
 			continue

@@ -34,7 +34,7 @@ func Example() {
 }
 
 // Hashing keys first, and then looking all of them up, lets the processor wait for many
-// cache lines at once.
+// cache lines together.
 func ExampleFilter_ContainsBatch() {
 	f := bloom.Must(blocked.New(1000, 0.001))
 	f.AddString("a")

@@ -121,7 +121,7 @@ func TestFullIsRare(t *testing.T) {
 	assert.InDelta(t, 1.6e-15, tail, 0.05e-15)
 }
 
-// TestCounters compares operations on many counters at once with the same operations on single
+// TestCounters compares operations on many counters together with the same operations on single
 // counters.
 func TestCounters(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -227,7 +227,7 @@ func TestMerge(t *testing.T) {
 }
 
 // TestConcurrent has two goroutines add and remove keys that share counters. Counters that
-// were changed by two at once would differ at the end.
+// were changed by two together would differ at the end.
 func TestConcurrent(t *testing.T) {
 	hs := filtertest.Digests(6, 20_000)
 	f := bloom.Must(New(20_000, 0.5))

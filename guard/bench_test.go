@@ -34,7 +34,7 @@ func BenchmarkAbsent(b *testing.B) {
 	}
 }
 
-// BenchmarkPresent looks up a key that is there, in a store that answers at once.
+// BenchmarkPresent looks up a key that is there, in a store that answers immediately.
 func BenchmarkPresent(b *testing.B) {
 	key := []byte("row 4711")
 	query := func() (bool, error) { return true, nil }

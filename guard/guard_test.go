@@ -144,7 +144,7 @@ func TestRowBesideLoad(t *testing.T) {
 // inTurn runs calls that lock mu several times. The calls get the lock in turn: the first call for
 // its first section, the second call for its first section, the first call for its second section,
 // and so on. If a goroutine has waited for a sync.Mutex for a millisecond, Unlock gives the lock to
-// the goroutine that has waited longest. With one thread, that goroutine runs at once.
+// the goroutine that has waited longest. With one thread, that goroutine runs immediately.
 func inTurn(mu *sync.Mutex, calls ...func()) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	othersRun := func(long time.Duration) {
@@ -438,7 +438,7 @@ func TestLagFromTheEnd(t *testing.T) {
 	require.True(t, g.ContainsHash(h))
 }
 
-// TestLoader: several goroutines load batches and single keys at once.
+// TestLoader: several goroutines load batches and single keys in parallel.
 func TestLoader(t *testing.T) {
 	const keys = 10_000
 	hs := make([]bloom.Hash, keys)

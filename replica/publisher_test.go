@@ -202,7 +202,7 @@ func TestPublishersDoNotShareVersions(t *testing.T) {
 	assert.NotEqual(t, a.Publish(), b.Publish())
 }
 
-// TestMistakes: a programmer's mistake panics at once, and not later because of a nil pointer.
+// TestMistakes: a programmer's mistake panics immediately, and not later because of a nil pointer.
 func TestMistakes(t *testing.T) {
 	const zero = "replica: use of a zero Publisher: make it with NewPublisher"
 	const nothing = "replica: Publish of nil or the zero Filter: a Replica has a snapshot once it has loaded"
@@ -316,7 +316,7 @@ func TestServeHTTP(t *testing.T) {
 	}
 }
 
-// TestPublishersAtOnce: all methods run at once. A copy that is refreshed at the end has every key.
+// TestPublishersAtOnce: all methods run in parallel. A copy that is refreshed at the end has every key.
 func TestPublishersAtOnce(t *testing.T) {
 	const goroutines, each = 4, 50
 	set := bloom.Must(counting.New(1000, 1e-6))

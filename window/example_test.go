@@ -156,7 +156,7 @@ func ExampleLoadOrNew_larger() {
 	config.N = 1_000_000
 	recent := bloom.Must(window.LoadOrNew(filepath.Join(dir, "million"), config))
 	isNew := func(id string) bool {
-		// If two equal ids come at once, one of them is new to recent. before gets no ids.
+		// If two equal ids come together, one of them is new to recent. before gets no ids.
 		return recent.AddString(id) && !before.ContainsString(id)
 	}
 	now = now.Add(30 * time.Minute)

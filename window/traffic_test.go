@@ -126,7 +126,7 @@ func patterns(n, generations int) []pattern {
 	return all
 }
 
-// mixed yields series of keys. A series has new keys, repeats, or both. Its keys come at once or
+// mixed yields series of keys. A series has new keys, repeats, or both. Its keys come together or
 // over hours. There may be a pause after it.
 func mixed(seed uint64, n int) traffic {
 	return func(yield func(time.Duration, uint64) bool) {

@@ -340,7 +340,7 @@ func TestAddWritesIntoTheNewestPlane(t *testing.T) {
 	require.EqualValues(t, f.k, f.ones(0)[newest%planes], "bits of the new plane")
 }
 
-// TestDo: several goroutines handle one key at once. The first few handlers fail, the next one
+// TestDo: several goroutines handle one key concurrently. The first few handlers fail, the next one
 // succeeds, and no other is called.
 func TestDo(t *testing.T) {
 	ctx := context.Background()

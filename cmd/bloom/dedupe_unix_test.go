@@ -171,7 +171,7 @@ func TestClosedPipe(t *testing.T) {
 // written.
 func TestStuck(t *testing.T) {
 	defaultSignals(t)
-	in := numbers(0, 60_000) // more than a pipe holds, and than is read at once
+	in := numbers(0, 60_000) // more than a pipe holds, and than one read returns
 	t.Chdir(t.TempDir())
 	write(t, "list", in)
 	good(t, "old\n", "dedupe -p 1e-9 -state state")

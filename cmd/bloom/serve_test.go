@@ -435,7 +435,7 @@ func TestServeStops(t *testing.T) {
 	require.NoError(t, cmd.Wait())
 }
 
-// TestSecondSignal: a second signal ends a command at once that the first one has end slowly, here
+// TestSecondSignal: a second signal immediately ends a command that the first one lets end slowly, here
 // a server that waits for a request to end.
 func TestSecondSignal(t *testing.T) {
 	t.Chdir(t.TempDir())

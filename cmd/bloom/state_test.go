@@ -245,7 +245,7 @@ func TestSpan(t *testing.T) {
 	require.True(t, bloom.Must(window.LoadFile("state")).Config().Renew, "a line that is left out stays")
 	require.Contains(t, good(t, "", "info state"), "reach     every key of the last 24h0m0s is remembered")
 	require.Contains(t, good(t, "", "info -json state"), `"span":86400,"reach":86400,`)
-	// A burst of all lines at once is no reason to leave one out. More than -n are, for a shorter
+	// A burst of all lines together is no reason to leave one out. More than -n are, for a shorter
 	// time.
 	require.True(t, numbers(0, 10_000) == good(t, numbers(0, 10_000), "dedupe -span 1h -n 10k -p 1e-9"))
 	burst := saying(t, 0, "more than 1000 lines came within 1h0m0s (-n, -span): lines are remembered for", numbers(0, 50_000), "dedupe -span 1h -n 1000 -p 1e-9 -state burst")

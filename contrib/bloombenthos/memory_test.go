@@ -518,7 +518,7 @@ func TestLookUpMovesTheClock(t *testing.T) {
 
 func firstError(_ []byte, err error) error { return err }
 
-// What waits during an outage comes at once. All of it passes, and no repetition does that is not older
+// What waits during an outage comes together. All of it passes, and no repetition does that is not older
 // than the span: in messages' own time where capacity is what comes in a span, and otherwise where it
 // has room for what waited, too.
 func TestOutage(t *testing.T) {
@@ -561,7 +561,7 @@ func TestTime(t *testing.T) {
 	id := func(i int, at time.Time) string { return fmt.Sprintf("%d@%s", i, at.Format(time.RFC3339)) }
 	began := time.Now().Add(-100 * time.Hour).Truncate(time.Second)
 	require.NoError(t, c.Add(ctx, "early@2999-01-01T00:00:00Z", nil, nil))
-	for i := range 2000 { // 100 in each hour, all at once
+	for i := range 2000 { // 100 in each hour, all together
 		at := began.Add(time.Duration(i) * 36 * time.Second)
 		require.NoError(t, c.Add(ctx, id(i, at), nil, nil))
 		if i >= 99 { // what came within an hour

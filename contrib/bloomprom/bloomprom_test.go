@@ -142,7 +142,7 @@ func TestLookups(t *testing.T) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			for range 100_000 { // long enough for several to run at once
+			for range 100_000 { // long enough for several to run in parallel
 				l.Hit()
 				l.Miss()
 				l.Miss()

@@ -445,7 +445,7 @@ func TestInfoTravels(t *testing.T) {
 	require.NoError(t, f.Reset(ctx))
 	require.Equal(t, want, info(), "Reset keeps it")
 
-	// Of two that set another Hash at once, one hears of it.
+	// Of two that set another Hash concurrently, one hears of it.
 	require.NoError(t, f.Delete(ctx))
 	require.NoError(t, f.Reopen(ctx))
 	late := clientOf(t, client.Options().Addr)

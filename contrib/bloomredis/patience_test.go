@@ -11,7 +11,7 @@ import (
 )
 
 // pauses replaces the clock between two tries, and returns the pauses that were asked for. A pause
-// ends at once if do returns true, and never otherwise.
+// ends immediately if do returns true, and never otherwise.
 func pauses(t testing.TB, do func(pause int) bool) *[]time.Duration {
 	before := after
 	t.Cleanup(func() { after = before })

@@ -204,7 +204,7 @@ func again(every time.Duration, part int) func(*traffic) {
 	}
 }
 
-// times sends a multiple of N at once, and then what the window is for.
+// times sends a multiple of N together, and then what the window is for.
 func times(n int) func(*traffic) {
 	return func(f *traffic) {
 		f.add(0, n*windowN)
@@ -351,7 +351,7 @@ func TestWindowReachAfterAStepBack(t *testing.T) {
 	}
 }
 
-// Of many that open a filter at once and add the same keys, one makes it, one hears that a key is new, and
+// Of many that open a filter concurrently and add the same keys, one makes it, one hears that a key is new, and
 // all find it.
 func TestWriters(t *testing.T) {
 	s := startServer(t, "--appendonly", "no")

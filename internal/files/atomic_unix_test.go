@@ -239,7 +239,7 @@ func TestDeadFiles(t *testing.T) {
 }
 
 // TestDeadFileOfMany: Write finds a dead file with a high number, among files in use. Many Writes
-// at once leave such a file. Write does not list the directory to find it.
+// in parallel leave such a file. Write does not list the directory to find it.
 func TestDeadFileOfMany(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
