@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/storage"
@@ -32,7 +33,7 @@ func (s *FileSource) Fetch(ctx context.Context, have string) (Update, error) {
 func (s *FileSource) fetch(have string, load func(string) (*bloom.Filter, error)) (Update, error) {
 	// The version is read before the file: if the file is replaced in between, the version is too
 	// old, and the next fetch loads the file again.
-	version, err := s.version()
+	version, made, err := s.version()
 	if err != nil {
 		return Update{}, fmt.Errorf("replica: %w", err)
 	}
@@ -43,22 +44,24 @@ func (s *FileSource) fetch(have string, load func(string) (*bloom.Filter, error)
 	if err != nil {
 		return Update{}, fmt.Errorf("replica: %w", err)
 	}
-	return Update{Version: version, Full: f}, nil
+	return Update{Version: version, Full: f, made: made}, nil
 }
 
-func (s *FileSource) version() (string, error) {
+// version returns the version of the file, and the time when it was written.
+func (s *FileSource) version() (version string, made time.Time, err error) {
 	file, size, err := storage.OpenRegular(s.Path)
 	if err != nil {
-		return "", err
+		return "", made, err
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return "", err
+		return "", made, err
 	}
 	tail := make([]byte, min(16, size))
 	if _, err := file.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
-		return "", err
+		return "", made, err
 	}
-	return fmt.Sprintf("%x-%x-%x", info.ModTime().UnixNano(), size, tail), nil
+	made = info.ModTime()
+	return fmt.Sprintf("%x-%x-%x", made.UnixNano(), size, tail), made, nil
 }

@@ -151,6 +151,7 @@ func (s *HTTPSource) fetch(
 		return Update{Version: have}, last, nil
 	case http.StatusOK:
 		u.Full, err = readFilter(resp, limit)
+		u.made, _ = http.ParseTime(resp.Header.Get("Last-Modified")) // the zero Time if it is missing
 		if err == nil {
 			next.size = u.Full.SizeBytes()
 		}

@@ -50,6 +50,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/pause"
+	"github.com/seed79a3ff49/bloom/internal/publish"
 )
 
 // Source provides the filter of a Replica.
@@ -77,6 +78,8 @@ type Update struct {
 	// Patch turns the caller's version into the new one; see bloom.Diff. The caller must not
 	// write to it.
 	Patch []byte
+
+	made time.Time // when the file that has Full was written, if known
 
 	_ struct{}
 }
@@ -135,6 +138,17 @@ type state struct {
 	filter  *bloom.SyncFilter
 	size    int64 // bytes of the binary form
 	version string
+	made    time.Time // as in Update
+}
+
+// precedes reports whether u is known to be older than s.
+func (u *Update) precedes(s *state) bool {
+	name, seq := publish.Seq(u.Version)
+	sameName, present := publish.Seq(s.version)
+	if name != "" && name == sameName {
+		return seq < present
+	}
+	return !u.made.IsZero() && u.made.Before(s.made)
 }
 
 // nothing is the state before the first load. Look-ups and Snapshot look at Replica.copy instead.
@@ -250,7 +264,8 @@ func (r *Replica) fetch(ctx context.Context, have string, told *[]error) error {
 			*told = append(*told, again)
 		}
 		r.since = started
-		r.copy.Store(&state{door.Share[bloom.SyncFilter](u.Full), u.Full.SizeBytes(), u.Version})
+		filter := door.Share[bloom.SyncFilter](u.Full)
+		r.copy.Store(&state{filter, u.Full.SizeBytes(), u.Version, u.made})
 	case have == "":
 		return errors.New("replica: source has no full filter")
 	default:
@@ -263,10 +278,10 @@ func (r *Replica) fetch(ctx context.Context, have string, told *[]error) error {
 		}
 		cur.filter.AddBatch(nil, u.Added)
 		if u.Version != cur.version {
-			r.copy.Store(&state{cur.filter, cur.size, u.Version})
+			r.copy.Store(&state{cur.filter, cur.size, u.Version, u.made})
 		}
 	}
-	if back := r.countBack(cur, u.Version); back != nil {
+	if back := r.countBack(cur, &u); back != nil {
 		*told = append(*told, back)
 	}
 	return nil
@@ -302,23 +317,28 @@ func (s *state) holds(f *bloom.Filter) bool {
 	return err == nil && failed == nil && ours == theirs
 }
 
-// countBack remembers that next follows the version of cur. It returns an error if the Replica had
-// that version before.
-func (r *Replica) countBack(cur *state, next string) error {
-	if cur == nil || cur.version == next || cur.version == "" {
+// countBack remembers that u follows the version of cur. It returns an error if the Replica had u's
+// version before, or if that is known to be older.
+func (r *Replica) countBack(cur *state, u *Update) error {
+	if cur == nil || cur.version == u.Version || cur.version == "" {
 		return nil
 	}
-	back := next != "" && slices.Contains(r.had, next)
+	had := u.Version != "" && slices.Contains(r.had, u.Version)
 	r.had = append(r.had, cur.version)
 	r.had = r.had[max(0, len(r.had)-hadVersions):]
-	if !back {
+	how := "came back"
+	switch {
+	case had:
+	case u.precedes(cur):
+		how = "is older, and came"
+	default:
 		return nil
 	}
 	r.mu.Lock()
 	r.status.Back++
 	r.mu.Unlock()
-	return fmt.Errorf("replica: version %q came back after %q: "+
-		"keys that were added in between are absent again", next, cur.version)
+	return fmt.Errorf("replica: version %q %s after %q: "+
+		"keys that were added in between are absent again", u.Version, how, cur.version)
 }
 
 // unfitError is the error of a patch that cannot be applied.
@@ -392,8 +412,12 @@ type Status struct {
 	// not asked for it. If it grows at each refresh, the server sends no ETag, or something on the
 	// way changes it.
 	Again uint64
-	// Back counts the refreshes that led back to one of the last 64 versions, as an old copy in a
-	// cache does. Keys that were added since that version are absent again.
+	// Back counts the refreshes that led back to an older version, as an old copy in a cache does.
+	// Keys that were added since that version are absent again. A version counts as older if it is
+	// one of the last 64 that this Replica had, if the same Publisher published it earlier, or if
+	// its file was written earlier, which HTTP servers tell by Last-Modified. A source that was
+	// restored from a backup without such a sign is not noticed, and neither is anything that
+	// happened before the first load.
 	Back uint64
 
 	_ struct{}

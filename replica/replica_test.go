@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -496,6 +499,67 @@ func TestTellsOfTheWayBack(t *testing.T) {
 	}
 	require.Zero(t, r.Status().Back)
 	require.Len(t, r.had, hadVersions)
+}
+
+// TestTellsOfAnOlderVersion: a Replica tells of a version that it never had if that is known to be
+// older.
+func TestTellsOfAnOlderVersion(t *testing.T) {
+	ctx := context.Background()
+	first, second := filterOf(t, 1024, 5, "a"), filterOf(t, 1024, 5, "a", "b")
+	hour := time.Unix(1_700_000_000, 0)
+	path := filepath.Join(t.TempDir(), "filter")
+	set, p := published(first)
+	answers := make([]*httptest.ResponseRecorder, 2) // of the Publisher, kept by a cache
+	for i := range answers {
+		answers[i] = httptest.NewRecorder()
+		p.ServeHTTP(answers[i], httptest.NewRequest(http.MethodGet, "/", nil))
+		set.AddString("b")
+		p.Publish()
+	}
+	at := 1
+	filters := []*bloom.Filter{first, second}
+	served := func(answer http.HandlerFunc) Source {
+		server := httptest.NewServer(answer)
+		t.Cleanup(server.Close)
+		return &HTTPSource{URL: server.URL}
+	}
+	for name, test := range map[string]struct {
+		src Source
+		put func()
+	}{
+		"file": {&FileSource{Path: path}, func() {
+			require.NoError(t, filters[at].SaveFile(path))
+			made := hour.Add(time.Duration(at) * time.Millisecond)
+			require.NoError(t, os.Chtimes(path, made, made))
+		}},
+		"server of a file": {served(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("ETag", []string{`"x"`, `"y"`}[at])
+			made := hour.Add(time.Duration(at) * time.Second)
+			http.ServeContent(w, r, "", made, bytes.NewReader(bloom.Must(filters[at].MarshalBinary())))
+		}), func() {}},
+		"cache before a Publisher": {served(func(w http.ResponseWriter, r *http.Request) {
+			maps.Copy(w.Header(), answers[at].Header())
+			_, err := w.Write(answers[at].Body.Bytes())
+			assert.NoError(t, err)
+		}), func() {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var told []error
+			r := New(test.src, Config{OnError: func(err error) { told = append(told, err) }})
+			for step, want := range []struct {
+				at   int
+				back uint64
+			}{{1, 0}, {0, 1}, {1, 2}} {
+				at = want.at
+				test.put()
+				require.NoError(t, r.Refresh(ctx))
+				require.Equal(t, at == 1, r.ContainsString("b"), step)
+				require.Equal(t, want.back, r.Status().Back, step)
+				require.Len(t, told, int(want.back), step)
+			}
+			require.ErrorContains(t, told[0], "is older")
+		})
+	}
 }
 
 // TestWayBackToOneOf64: a Replica remembers the newest 64 of the versions before the present one.

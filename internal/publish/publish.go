@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -91,6 +92,17 @@ func New() *Publisher {
 	return &Publisher{name: func(_ *release, seq uint64) string {
 		return random + "-" + strconv.FormatUint(seq, 10)
 	}}
+}
+
+// Seq returns the number of a version that the Publisher of New gave, which is larger for a newer
+// version, and the name that all versions of that Publisher begin with. Other versions have no name.
+func Seq(version string) (name string, seq uint64) {
+	name, number, _ := strings.Cut(version, "-")
+	seq, err := strconv.ParseUint(number, 10, 64)
+	if err != nil || len(name) != len(rand.Text()) {
+		return "", 0
+	}
+	return name, seq
 }
 
 // NewExact returns a Publisher without a version, whose versions are named by their contents:

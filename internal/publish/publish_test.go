@@ -272,3 +272,22 @@ func TestSendFails(t *testing.T) {
 		require.ErrorIs(t, err, io.ErrClosedPipe)
 	}
 }
+
+// TestSeq: the versions of one Publisher tell their order, and no other text does.
+func TestSeq(t *testing.T) {
+	f := bloom.Must(bloom.New(10, 0.01))
+	p := New()
+	first, seq := Seq(p.Publish(f, false))
+	require.EqualValues(t, 1, seq)
+	f.AddString("a")
+	second, seq := Seq(p.Publish(f, false))
+	require.EqualValues(t, 2, seq)
+	require.Equal(t, first, second)
+	other, _ := Seq(New().Publish(f, false))
+	require.NotEqual(t, first, other)
+	md5 := "d41d8cd98f00b204e9800998ecf8427e" // as of a file that was uploaded in parts
+	for _, version := range []string{"", "1", "x-1", first, first + "-", first + "-x", first + "-1-2", md5 + "-2", NewExact().Publish(f, false)} {
+		name, _ := Seq(version)
+		require.Empty(t, name, version)
+	}
+}
