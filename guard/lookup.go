@@ -137,13 +137,12 @@ func (g *Guard) insertsEnd(hs []bloom.Hash) {
 	if g.cfg.Learn == 0 {
 		return
 	}
-	now := time.Now()
 	for _, h := range hs {
 		s := g.stripe(h)
 		s.mu.Lock()
 		s.inserting--
 		s.ended++
-		s.last = now
+		s.last = time.Now() // in the lock, so that it never goes back
 		s.mu.Unlock()
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -267,9 +268,14 @@ func TestLearnAfterLag(t *testing.T) {
 		s.last = s.last.Add(-by)
 	}
 	for what, event := range map[string]func(g *Guard){
-		"load":   func(g *Guard) { require.NoError(t, g.Rebuild(background)) },
-		"Add":    func(g *Guard) { g.AddHash(h) },
-		"insert": func(g *Guard) { _ = g.InsertHash(h, func() error { return errors.New("time-out") }) },
+		"load": func(g *Guard) { require.NoError(t, g.Rebuild(background)) },
+		"Add":  func(g *Guard) { g.AddHash(h) },
+		"insert": func(g *Guard) {
+			_ = g.InsertHash(h, func() error {
+				later(g, 2*lag) // the Lag begins when an insert has ended
+				return errors.New("time-out")
+			})
+		},
 	} {
 		// endsAfter reports whether a query began within a Lag, and ended after it. The Lag ends
 		// when left has passed since the event.
@@ -305,6 +311,42 @@ func TestLearnAfterLag(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLastInsertOfAStripe: a stripe has the time at which its last insert ended, even if another
+// insert that ended before comes late to the stripe.
+func TestLastInsertOfAStripe(t *testing.T) {
+	g := newGuard(t, Config{Load: nothing, Learn: 1, Lag: time.Hour})
+	hs := []bloom.Hash{bloom.NewHash(1, 0), bloom.NewHash(1, 1), bloom.NewHash(1, 2)}
+	first, held, last := g.stripe(hs[0]), g.stripe(hs[1]), g.stripe(hs[2])
+	ended := make(chan error)
+	go func() {
+		ended <- g.InsertBatch(hs, func() error {
+			held.mu.Lock() // the end of this insert waits before its last stripe
+			return nil
+		})
+	}()
+	for began := false; !began; runtime.Gosched() {
+		first.mu.Lock()
+		began = first.ended == 1
+		first.mu.Unlock()
+	}
+	before := time.Now()
+	g.AddHash(hs[2])
+	held.mu.Unlock()
+	require.NoError(t, <-ended)
+	require.False(t, last.last.Before(before))
+}
+
+// TestQueryChangesKey: the key that was looked up is learned, even if the query changes its bytes.
+func TestQueryChangesKey(t *testing.T) {
+	var s table
+	g := learning(t, &s, Config{})
+	key := []byte("ada")
+	found, err := g.Lookup(key, func() (bool, error) { copy(key, "bob"); return false, nil })
+	require.NoError(t, err)
+	require.False(t, found)
+	requireDenied(t, &s, g, false, "known")
 }
 
 // TestFailedQueryIsNoDenial: a query that fails, panics or exits leaves nothing behind.
@@ -407,6 +449,8 @@ func TestKeysOfOneDigest(t *testing.T) {
 	h := bloom.SumString("ada")
 	twin := string(keyOf([16]byte([]byte("a chosen key of ")), h))
 	require.Equal(t, h, bloom.SumString(twin))
+	hashOf := func() uint64 { return newMemory(1).denial(h, []byte(twin)).key }
+	require.NotEqual(t, hashOf(), hashOf(), "each memory has a secret of its own")
 
 	var s table
 	g := learning(t, &s, Config{})
@@ -422,7 +466,25 @@ func TestKeysOfOneDigest(t *testing.T) {
 	require.True(t, found, "an insert by digest ends the denials of all keys that have it")
 }
 
-// TestMemory: a set keeps the keys that were used last, and removes any of them.
+// TestMemoryOfAStripe: a memory has 16 bytes for each key. It is all in use, and each part of it
+// belongs to one stripe.
+func TestMemoryOfAStripe(t *testing.T) {
+	require.EqualValues(t, 16, unsafe.Sizeof(denial{}))
+	g := newGuard(t, Config{Load: nothing})
+	m := newMemory(3 * ways * stripes)
+	stripeOf := map[*[ways]denial]*stripe{}
+	for i := range uint64(20_000) {
+		h := bloom.SumUint64(i)
+		set := m.set(h)
+		if stripeOf[set] == nil {
+			stripeOf[set] = g.stripe(h)
+		}
+		require.Same(t, stripeOf[set], g.stripe(h))
+	}
+	require.Len(t, stripeOf, len(m.sets))
+}
+
+// TestMemoryOfASet: a set keeps the keys that were used last, and removes any of them.
 func TestMemoryOfASet(t *testing.T) {
 	m := newMemory(1)
 	require.Len(t, m.sets, stripes)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -248,33 +247,62 @@ func TestGuardLookup(t *testing.T) {
 			return func() error { return errors.Join(err, look(s, g), s.denied(g)) }, c.threads(s, g, &err)
 		})
 	}
+	orders.Run(t, "guard/Lookup as soon as a load is seen", func() (check, threads) {
+		s, g := start(guard.Config{})
+		g.LookupString("a", s.query("a")) // learned
+		s.commit("a")()
+		s.commit("b")()
+		var err error
+		return func() error { return err }, threads{
+			func() { g.Rebuild(ctx) },
+			func() {
+				if g.ContainsString("b") {
+					err = look(s, g)
+				}
+			},
+		}
+	})
+	// insertLate inserts "a" with a time-out. The row comes within a Lag.
+	insertLate := func(s *store, g *guard.Guard) {
+		var returned int64
+		g.InsertString("a", func() error {
+			returned = orders.Clock.Load()
+			return errors.New("time-out")
+		})
+		now := orders.Clock.Load()
+		if now-returned < int64(time.Second) {
+			s.rows["a"] = now
+		}
+	}
 	orders.Run(t, "guard/Lookup beside a late commit", func() (check, threads) {
 		s, g := start(guard.Config{Lag: time.Second})
 		var err error
 		return func() error { return errors.Join(err, look(s, g)) }, threads{
-			func() {
-				var returned int64
-				g.InsertString("a", func() error {
-					returned = orders.Clock.Load()
-					return errors.New("time-out")
-				})
-				now := orders.Clock.Load()
-				if now-returned < int64(time.Second) {
-					s.rows["a"] = now
-				}
-			},
+			func() { insertLate(s, g) },
 			func() { err = look(s, g) },
 			func() { orders.Clock.Add(int64(time.Second)) },
 		}
 	})
+	orders.Run(t, "guard/Lookup beside a late commit, and an insert that ends slowly", func() (check, threads) {
+		s, g := start(guard.Config{Lag: time.Second})
+		var err error
+		return func() error { return errors.Join(err, look(s, g)) }, threads{
+			func() { g.InsertString("a", func() error { return errors.New("failed") }) },
+			func() { err = look(s, g) },
+			func() {
+				orders.Clock.Add(int64(time.Second))
+				insertLate(s, g)
+			},
+		}
+	})
 }
 
-// TestGuardCounts: beside look-ups, Hits and Denials are together never more than Queries. Counts
-// loads a thousand counters, so one preemption is tried, and not two.
+// TestGuardCounts: beside look-ups, Hits and Denials are together never more than Queries.
 func TestGuardCounts(t *testing.T) {
-	r := orders.Explore(1, time.Hour, func() (check, threads) {
-		s := &store{rows: map[string]int64{"a": 0}}
+	orders.Run(t, "guard/Counts", func() (check, threads) {
+		s := new(store)
 		g := newGuard(s, guard.Config{})
+		s.rows["a"] = begin
 		var c guard.Counts
 		lookUp := func(key string) { _, _ = g.LookupString(key, s.query(key)) }
 		return func() error {
@@ -287,8 +315,4 @@ func TestGuardCounts(t *testing.T) {
 				func() { lookUp("a"); lookUp("b") },
 			}
 	})
-	if r.Failure != nil {
-		t.Fatalf("order %d: %v\n%s", r.Orders, r.Failure, strings.Join(r.Trace, "\n"))
-	}
-	fmt.Printf("guard/Counts: %d orders\n", r.Orders)
 }

@@ -107,6 +107,17 @@ var seeds = []seed{
 	{"guard-late", "GuardLookup", []substitution{
 		{"guard/lookup.go", "late := g.cfg.Lag > 0 &&", "late := false &&"},
 	}},
+	{"guard-last-back", "GuardLookup", []substitution{
+		{"guard/lookup.go", "\t\ts := g.stripe(h)\n\t\ts.mu.Lock()\n\t\ts.inserting--", "\t\ts, now := g.stripe(h), sync.Now()\n\t\ts.mu.Lock()\n\t\ts.inserting--"},
+		{"guard/lookup.go", "s.last = sync.Now()", "s.last = now"},
+	}},
+	{"guard-filter-first", "GuardLookup", []substitution{
+		{"guard/guard.go", "\tg.now.Store(", "\tif old := g.now.Load(); old != nil { g.now.Store(&generation{next, old.memory, g.loaded}) }; g.now.Store("},
+	}},
+	{"guard-counts", "GuardCounts", []substitution{
+		{"guard/lookup.go", "\t\tc.Hits += s.hits.Load()", "\t\tc.Queries += s.queries.Load(); c.Hits += s.hits.Load()"},
+		{"guard/lookup.go", "\n\t\tc.Queries += s.queries.Load()\n", "\n\n"},
+	}},
 	{"replica-version-first", "Replica", []substitution{
 		{"replica/replica.go", "\t\tif u.Patch != nil {", "\t\tr.copy.Store(&state{cur.filter, cur.size, u.Version}); if u.Patch != nil {"},
 	}},

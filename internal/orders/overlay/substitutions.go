@@ -34,7 +34,8 @@ var substitutions = []substitution{
 	{"growing/shard.go", "<-s.next)", "atomic.Recv(s.next))"},
 	{"growing/rates.go", "sync " + standIn, `"sync"`}, // a cache of figures
 
-	// In a guard, each call of its growing filters is one step.
+	// A guard has two stripes. Each call of its growing filters is one step.
+	{"guard/lookup.go", "stripes = 256", "stripes = 2"},
 	{"guard/guard.go", "\t\t\tf.AddBatch(nil, ins.hs)", "\t\t\tsync.Quiet(func() int { f.AddBatch(nil, ins.hs); return 0 })"},
 	{"guard/guard.go", "\tnext.AddBatch(nil, ins.hs)", "\tsync.Quiet(func() int { next.AddBatch(nil, ins.hs); return 0 })"},
 	{"guard/guard.go", "{ l.filter().AddHash(h) }", "{ sync.Quiet(func() bool { return l.filter().AddHash(h) }) }"},
@@ -45,7 +46,7 @@ var substitutions = []substitution{
 	{"guard/guard.go", "ins.at = time.Now()", "ins.at = sync.Now()"},
 	{"guard/guard.go", "g.forget(time.Now())", "g.forget(sync.Now())"},
 	{"guard/guard.go", "g.loaded = time.Now()", "g.loaded = sync.Now()"},
-	{"guard/lookup.go", "now := time.Now()", "now := sync.Now()"},
+	{"guard/lookup.go", "s.last = time.Now()", "s.last = sync.Now()"},
 	{"guard/lookup.go", "began = time.Now()", "began = sync.Now()"},
 	{"guard/guard.go", `	select {
 	case g.busy <- struct{}{}:
