@@ -185,7 +185,7 @@ func (cs contestants) round(turn func(c contestant)) {
 	}
 }
 
-// that returns the contestants that have an operation.
+// that returns cs with only the contestants that have the operation.
 func (cs contestants) that(have int) contestants {
 	cs.all = slices.DeleteFunc(slices.Clone(cs.all), func(c contestant) bool {
 		ns, _ := c.do(have, 0, 0)
@@ -194,7 +194,8 @@ func (cs contestants) that(have int) contestants {
 	return cs
 }
 
-// turns is a number of turns that fills filters of p a whole number of times.
+// turns returns the number of turns, at least rounds, that fill the filters a whole number of
+// times.
 func (p plan) turns(rounds int) int { return (rounds + p.chunks - 1) / p.chunks * p.chunks }
 
 // measure measures all rows of w: they fill their filters, a chunk each turn, then look keys up,

@@ -44,9 +44,9 @@ func Size(n uint64, p float64) (m uint64, lines int, err error) {
 // fewest returns the smallest number of blocks for which the rate is at most p.
 func fewest(n uint64, p float64, lines int) uint64 {
 	excess := func(blocks uint64) float64 { return portable.Log(rate(n, blocks, lines) / p) }
-	// few blocks are too few, because each has at least many lines. With 2048 lines in each block,
-	// the rate is 1 as a float64. With 160, an absent line is found with a probability of at least
-	// 1 - 8 e^(-160/32), and an absent key of four lines with 0.8.
+	// With few blocks, each has at least many lines, which is too many. With 2048 lines in each
+	// block, the rate is 1 as a float64. With 160, an absent line is found with a probability of at
+	// least 1 - 8 e^(-160/32), and an absent key of four lines with 0.8.
 	many := uint64(2048)
 	if p < 0.5 {
 		many = 160
@@ -78,9 +78,9 @@ func fewest(n uint64, p float64, lines int) uint64 {
 func rate(n, blocks uint64, lines int) float64 {
 	mean := float64(n) * float64(lines) / float64(blocks)
 	e, q := blockRates(mean, lines), 1/float64(blocks)
-	// found returns the probability that the bits of the last lines of a key are set. left is their
-	// number; the lines before them lie in others blocks. The first of the last lines lies in a new
-	// block, and t of them, with the first, share that block.
+	// found returns the probability that the bits of a key's last lines are set. left is the number
+	// of these lines, and others that of the blocks in which the lines before them lie. The first
+	// of the last lines lies in a new block, and t of them, with the first, share that block.
 	var found func(left, others int) float64
 	found = func(left, others int) (sum float64) {
 		if left == 0 {

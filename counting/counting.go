@@ -266,7 +266,7 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 }
 
 // change adds by, which is 1 or -1, to the counters of h that are not full. It returns how many of
-// them had the value from.
+// them were equal to from.
 //
 // If two of the k indexes are the same, which is rare, their counter counts the key once. Otherwise
 // Remove of an absent key could subtract 2 from a counter of 1.

@@ -8,9 +8,9 @@ import (
 )
 
 // SyncFilter is a [Filter] for any number of goroutines that insert, remove, look up and encode in
-// parallel. Look-ups take no lock. A key whose Insert has returned is found by every later look-up
-// until it is removed, whatever other goroutines do. A look-up rarely starts again, because its tag
-// was just moved.
+// parallel. Look-ups take no lock; one whose tag was just moved starts again, which is rare. A key
+// whose Insert has returned is found by every later look-up until it is removed, whatever other
+// goroutines do.
 //
 // Methods that insert or remove wait for each other, and for those that copy or encode. Decoding
 // needs the SyncFilter to itself. The zero SyncFilter contains nothing and can be decoded into.

@@ -67,7 +67,7 @@ var defaultClient = &http.Client{Timeout: 5 * time.Minute}
 // plainAfter failed requests: if a cache has damaged bytes, the same request would fail again.
 const plainAfter = 3
 
-// known is the last version that was fetched, its ETag, and the length of its filter.
+// known is the last fetched version, its ETag, and the length of its filter.
 type known struct {
 	version, etag string
 	size          int64
@@ -182,8 +182,8 @@ func (s *HTTPSource) fetch(
 // versionOf returns the version that an entity tag names.
 func versionOf(etag string) string { return httphead.Bare(httphead.Opaque(etag)) }
 
-// maxPatch is the number of bytes that a patch may have beyond the length of its filter: those of
-// its head and its Info.
+// maxPatch is the number of bytes by which a patch may be longer than its filter, for its head and
+// its Info.
 const maxPatch = 64 << 10
 
 // codings returns an error unless resp has one of the wanted content codings; "" stands for none.

@@ -3,7 +3,7 @@
 // either side. It prints BREAKS for a line that is gone or has changed: users' programs may not
 // compile, or JSON may have other names. With -write it writes new lists.
 //
-// It also fails if two methods of one name have the same types, and parameters or results of
+// It also fails if two methods with the same name and types have parameters or results with
 // different names.
 //
 //	go run ./.ci/api [-write]
@@ -99,7 +99,7 @@ func output(folder, command string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// names returns a line for each exported name in the packages of a module. The lines are sorted.
+// names returns a sorted list with a line for each exported name in the packages of a module.
 func names(folder string, methods *signatures) (lines []string, err error) {
 	out, err := output(folder, "go", "list", "-export", "-deps", "-f",
 		"{{.ImportPath}}\t{{.Export}}\t{{if .Module}}{{.Module.Main}}{{end}}\t{{.Name}}", "./...")
@@ -253,7 +253,7 @@ func unnamed(s *types.Signature) *types.Signature {
 	return types.NewSignatureType(nil, nil, nil, params, results, s.Variadic())
 }
 
-// withoutBlanks returns s. If the compiler has named its results, they have no names.
+// withoutBlanks returns s without the names that the compiler has given to its results.
 func withoutBlanks(s *types.Signature) *types.Signature {
 	if results := s.Results(); results.Len() > 0 && strings.HasPrefix(results.At(0).Name(), "#") {
 		return types.NewSignatureType(nil, nil, nil, s.Params(), typesOf(results), s.Variadic())

@@ -43,8 +43,8 @@ func (h header) String() string {
 }
 
 // identity is the value of a key beside a filter's string: a name and a version, an id of 8 bytes
-// that the filter got when it was created, 8 bytes that Reset changes, and a kept as JSON. A
-// string that others created has no identity.
+// that the filter got when it was created, 8 bytes that Reset changes, and a kept in JSON. A string
+// that others created has no identity.
 type identity struct {
 	id, life, json string
 	kept

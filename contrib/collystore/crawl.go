@@ -22,8 +22,8 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// SavedSet is a set that can be saved, such as every Filter and SyncFilter of module bloom but those
-// of package cuckoo.
+// SavedSet is a set that can be saved, such as every Filter and SyncFilter of module bloom except
+// those of package cuckoo.
 type SavedSet interface {
 	bloom.Set
 	SaveFile(path string) error

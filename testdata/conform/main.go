@@ -1,11 +1,11 @@
-// Conform asks a program that reads filters, in any language, all that testdata/vectors knows:
+// Conform asks a program that reads filters, in any language, every question of testdata/vectors:
 //
 //	go run ./testdata/conform -- python3 contrib/readers/bloom.py
 //
 // It starts the program once for each file, with the file's name behind the other arguments and a
 // key on each line of standard input. The program writes a line for each key: true or false, or for
-// a bank the numbers of the members, as in [1, 2]. Its status is 0. If the file must be refused, the
-// status is another one and nothing is written. testdata/vectors/README.md says more.
+// a bank the numbers of the members, as in [1, 2]. Its status is 0. If the file must be refused,
+// the status is another one and nothing is written. testdata/vectors/README.md says more.
 package main
 
 import (
