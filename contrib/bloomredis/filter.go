@@ -51,7 +51,7 @@ type Filter struct {
 	stream string // the key of the stream
 	ident  string // the key of the identity
 	params header
-	keep   uint64 // the least number of entries to keep in the stream
+	keep   uint64                  // the least number of entries to keep in the stream
 	anew   *kept                   // for a filter that this one creates; nil if it creates none
 	shards int                     // the number of shards of the Sharded that this is one of, or 0
 	id     *atomic.Pointer[string] // the id of the filter that was opened
