@@ -12,9 +12,9 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// View looks keys up in a filter's binary form where it lies: in a file, a cookie, a cache's value,
-// a file embedded in the program. It copies nothing, and answers exactly as the [Filter] decoded
-// from the same bytes.
+// View looks keys up in a filter's binary form where it lies: in a file, in a cookie, in a cache,
+// or embedded in the program. It copies nothing, and answers exactly as the [Filter] decoded from
+// the same bytes.
 //
 // Unix and Windows map the file of [OpenFile] into memory: a look-up reads the pages that it needs,
 // and processes share them. Elsewhere the View has a copy in memory.

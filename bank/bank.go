@@ -142,8 +142,9 @@ func (s *state) newSegment(stride int) segment {
 	return segment{grid: g, words: bitwords.Make(g.words(s.bits()))}
 }
 
-// widen returns a copy of old with wider rows. With one word more, all rows would be copied every
-// 64 members; with a 32nd more, each word is copied 32 times on average.
+// widen returns a copy of old with rows that are a 32nd wider, by at least one word. So each word
+// is copied at most about 32 times on average while a segment grows; with one more word each time,
+// all rows would be copied for every 64 members.
 func (s *state) widen(old *segment) segment {
 	w := s.newSegment(min(old.stride+1+old.stride/32, pageWords))
 	for r := range s.bits() {

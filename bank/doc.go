@@ -6,18 +6,13 @@
 // [bloom.Filter] with [bloom.Mitz64], bit for bit.
 //
 // A bank stores its members by rows: row r has bit r of every member, side by side. A look-up ANDs
-// the key's K rows; a bit that is still set stands for a member that may hold the key. This reads
-// K bits of each member, in long runs, where asking one filter after the other reads a cache line
-// or more of each. With a million members a bank is usually more than a hundred times as fast. The
+// the key's K rows; a bit that is still set stands for a member that may hold the key. This reads K
+// bits of each member, in long runs, where asking one filter after the other reads a cache line or
+// more of each. With a million members a bank is usually more than a hundred times as fast. The
 // price is that adding a key writes to K rows, which are far from each other.
 //
-// Rates are per member, so false members add up: of n members of rate p, a look-up reports n*p
-// false ones on average. [Bank.Stats] has the mean rate.
-//
-//	p     1e4 members  1e6 members  1e7 members
-//	1e-2          100       10,000      100,000
-//	1e-4            1          100        1,000
-//	1e-6         0.01            1           10
+// Rates are per member, so false members add up: a look-up in n members of rate p reports n*p false
+// ones on average, such as 100 of a million at 1e-4. [Bank.Stats] has the mean rate.
 //
 // Because a key has the same rows in all members, most keys have few false members and some have
 // many. In 100,000 members of 20 keys at 1e-4, half of the absent keys had at most one false
@@ -32,10 +27,10 @@
 //	50         512     1,472     9,792
 //	1000     9,664    19,712    52,992
 //
-// A file has checksums of pages of up to 4 KiB. It is 0.1 % larger than the members' bits if they
-// are multiples of 32,736, 3 % for 1,000 members, 29 % for 100, and twice as large for 33. In
-// memory, Append leaves room for up to a 32nd more members, and 64 at least. A [View] answers from
-// a file or from memory, without decoding, and a [Reader] from an object store.
+// A file has checksums of pages of up to 4 KiB. It is 0.1 % larger than the members' bits if the
+// number of members is a multiple of 32,736, 3 % for 1,000 members, 29 % for 100, and twice as
+// large for 33. In memory, Append leaves room for up to a 32nd more members, at least 64. A [View]
+// answers from a file or from memory, without decoding, and a [Reader] from an object store.
 //
 // The structure is that of BitFunnel (Goodwin and others, BitFunnel: Revisiting Signatures for
 // Search, 2017) and of COBS (Bingmann, Bradley, Gauger and Iqbal, COBS: a Compact Bit-Sliced

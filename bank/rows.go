@@ -44,7 +44,7 @@ func gridFor(members int) grid {
 		g.shift++
 	}
 	g.page = g.stride << g.shift
-	if unused := -members & 63; unused < 8*checkBytes { // in the last word
+	if unused := -members & 63; unused < 8*checkBytes { // too few for the checksum
 		g.page++
 	}
 	return g

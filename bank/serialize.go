@@ -461,7 +461,8 @@ func LoadOrNewSize(path string, m uint64, k int) (*Bank, error) {
 	return loadOr(path, made, err)
 }
 
-// loadOr returns the Bank in the file at path, or made if there is none.
+// loadOr returns the Bank in the file at path, or made if there is no such file. made and err are
+// the results of a constructor.
 func loadOr(path string, made *Bank, err error) (*Bank, error) {
 	if err != nil {
 		return nil, err

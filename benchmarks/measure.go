@@ -185,7 +185,7 @@ func (cs contestants) round(turn func(c contestant)) {
 	}
 }
 
-// that returns cs with only the contestants that have the operation.
+// that returns cs with only those contestants that have the operation.
 func (cs contestants) that(have int) contestants {
 	cs.all = slices.DeleteFunc(slices.Clone(cs.all), func(c contestant) bool {
 		ns, _ := c.do(have, 0, 0)

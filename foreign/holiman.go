@@ -28,7 +28,7 @@ type Holiman struct {
 type holiman struct {
 	table
 	keys   []uint64 // a constant for each bit of a key
-	n      uint64   // the number of additions, with those of repeated keys
+	n      uint64   // the number of additions, repeats included
 	zipped bool     // WriteTo compresses by gzip
 }
 

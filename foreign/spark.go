@@ -130,8 +130,8 @@ func sparkSumInt64(key int64, seed uint32) uint32 {
 	return sparkFinish(h, 8)
 }
 
-// sparkIndexes computes numbers that are a key's bits, modulo m. They are the sums of at and
-// multiples of step. A negative sum counts as its complement.
+// sparkIndexes computes the indexes of a key before they are taken modulo m: sums of at and
+// multiples of step, and in place of a negative sum its complement.
 type sparkIndexes struct {
 	at, step int64
 	narrow   bool // the sums have 32 bits, as in V1

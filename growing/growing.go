@@ -156,9 +156,8 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	return contains(*f.shards[pick(h)>>shardShift].layers.Load(), h)
 }
 
-// pick returns a number whose highest bits choose a key's shard. It depends on all of h, so the
-// keys of one shard have any values in either half of h, from which the layers compute the bits of
-// a key.
+// pick returns a number whose highest bits choose a key's shard. It depends on all of h, so that
+// the shard says nothing about either half of h, from which the layers compute the bits of a key.
 func pick(h bloom.Hash) uint64 {
 	h1, h2 := h.Words()
 	return (h1 ^ bits.RotateLeft64(h2, 19)) * 0x9e3779b97f4a7c15 // 2^64 over the golden ratio

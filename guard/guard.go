@@ -100,16 +100,16 @@ type Config struct {
 	// after one load.
 	Every time.Duration
 	// Lag is the longest time for which Load may miss a row after Insert or Add has returned; 0
-	// means that it misses none. Lag must exceed the sum of two delays. Load may read a copy that
-	// is behind, such as a standby server. And the row may be committed late: after an insert that
-	// returned an error, such as a time-out, or after an Add that came before the commit. Lag
-	// counts from just before Insert or Add returns, so it must also cover a pause of the process
-	// at that moment. A Guard keeps each key for that time, in 24 bytes or more.
+	// means that it misses none. Lag must exceed the sum of two delays: that of the copy that Load
+	// reads, such as a standby server, and that of a late commit, which may follow an insert that
+	// returned an error, such as a time-out, or an Add. Lag counts from just before Insert or Add
+	// returns, so it must also cover a pause of the process at that moment. A Guard keeps each key
+	// for that time, in 24 bytes or more.
 	Lag time.Duration
-	// Learn is the number of keys to remember that the filter reports as present and the store does
-	// not have, so that [Guard.Lookup] asks for each of them only once. It is rounded up to a
-	// multiple of 1,024, of 16 bytes each, and at most 2^26. The keys that were asked for last are
-	// kept. A new load begins with none. 0 means that a Guard remembers none.
+	// Learn is the number of keys that a Guard remembers because the filter reports them as present
+	// and the store does not have them, so that [Guard.Lookup] asks for each only once. It is at
+	// most 2^26, and is rounded up to a multiple of 1,024; a key needs 16 bytes. The keys that were
+	// asked for last are kept. A new load begins with none. 0 means that a Guard remembers none.
 	Learn int
 	// OnError, if not nil, is called by Run with the error of each load that fails, except an error
 	// that the end of Run's context causes. If it is nil, such errors go to the default logger of
@@ -367,7 +367,7 @@ func (g *Guard) Rebuild(ctx context.Context) (err error) {
 		return ctx.Err()
 	}
 	began := time.Now()
-	next := bloom.Must(growing.New(g.expected(), g.cfg.P)) // New of Guard has checked N and P
+	next := bloom.Must(growing.New(g.expected(), g.cfg.P)) // guard.New has checked N and P
 	g.begin(next)
 	succeeded := false
 	defer func() { // runs also if Load panics or calls runtime.Goexit

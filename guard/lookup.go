@@ -184,7 +184,7 @@ func (g *Guard) Lookup(key []byte, query func() (found bool, err error)) (found 
 		return false, nil
 	}
 	var began time.Time
-	if g.cfg.Lag > 0 { // else it does not matter
+	if g.cfg.Lag > 0 { // without a Lag, began is not used
 		began = time.Now()
 	}
 	found, err = s.ask(query)
@@ -237,7 +237,7 @@ func (g *Guard) Counts() Counts {
 	var c Counts
 	for i := range g.stripes {
 		s := &g.stripes[i]
-		c.Hits += s.hits.Load() // before Queries, so that they are not more
+		c.Hits += s.hits.Load() // before Queries, so that there are never more hits than queries
 		c.Denials += s.denials.Load()
 		c.Queries += s.queries.Load()
 		c.Misses += s.misses.Load()

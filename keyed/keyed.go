@@ -10,8 +10,8 @@
 // filter. If a key has several fields, hash each with its length; see the example. Java's Funnels
 // cannot compute these digests.
 //
-// With another secret than they were added with, keys are reported as absent. [Hasher.Check]
-// notices a wrong secret if [Hasher.Mark] marked the filter when it was new.
+// Keys that were added with one secret are absent with another. [Hasher.Check] notices a wrong
+// secret if [Hasher.Mark] marked the filter when it was new.
 package keyed
 
 import (

@@ -204,8 +204,8 @@ func (r *Replica) Refresh(ctx context.Context) error {
 	return err
 }
 
-// refresh is Refresh for a caller that has put the token into busy, which it takes out. told is
-// for OnError, besides err.
+// refresh is Refresh for a caller that has put the token into busy; refresh takes it out. told has
+// further errors for OnError.
 func (r *Replica) refresh(ctx context.Context) (told []error, err error) {
 	defer func() { <-r.busy }()
 	started := time.Now()

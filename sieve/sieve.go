@@ -133,8 +133,7 @@ func (q *Queue[T]) Len() int { return q.n }
 func (q *Queue[T]) String() string { return fmt.Sprintf("sieve.Queue(%d values)", q.Len()) }
 
 // All yields the queued values, oldest first, and leaves them in the queue. It panics if the loop
-// changes the queue and continues. A loop that pushes values which it should visit calls Pop
-// instead.
+// changes the queue and continues. A loop that pushes values must call Pop instead.
 func (q *Queue[T]) All() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		changes := q.changes
@@ -157,8 +156,8 @@ func (q *Queue[T]) resize(size int) {
 	q.buf, q.head = buf, 0
 }
 
-// Distinct yields the values of seq whose keys set does not remember, each as soon as seq does, and
-// keeps none. See [New] for set and hash.
+// Distinct yields the values of seq whose keys set does not remember. It yields each as soon as seq
+// does, and stores none. See [New] for set and hash.
 //
 // A loop over the result adds the keys of seq to set, so a second loop over the same values yields
 // none of those that the first one yielded. Distinct panics if seq, set or hash is nil.

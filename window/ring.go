@@ -216,12 +216,11 @@ func (r *ring) begin(now int64) run {
 // prolong decides whether the newest plane continues although its time is over. If so, it sets a
 // new end and returns true. The caller holds the lock.
 //
-// The ends of partial planes are at least a part apart, so at most spare of them live while the
-// clock runs evenly. After a step back there are more, because those that ended before it live for
-// up to a Span, and each takes the place of a plane that could hold a share of N. If more than
-// spare partial planes live, the newest one lasts for two parts, and if more than most live, as
-// long as necessary. Otherwise a clock that steps to and fro would fill the ring with planes of
-// one key.
+// Partial planes end at least a part apart, so at most spare of them live while the clock runs
+// evenly. After a step back there are more, because those that ended before it live for up to a
+// Span. Each takes the place of a full plane. So if more than spare partial planes live, the newest
+// one lasts for two parts, and if more than most live, as long as necessary. Otherwise a clock that
+// steps to and fro would fill the ring with planes of one key.
 func (r *ring) prolong(live run, now int64) bool {
 	if !live.isOpen() {
 		return false

@@ -58,7 +58,7 @@ import (
 //	spare       how many partial planes live at most while the clock runs evenly
 //	lean        with Renew, how many planes may follow a plane before its keys are written again
 //	feed        how many keys a page collects before it counts them in the ring
-//	clean       planes up to the number clean have no bits of dead planes in a page
+//	clean       the newest plane that has no bits of dead planes in a page; nor have older ones
 //	reach       the time, in nanoseconds, within which all keys that were added are found
 
 // Filter remembers keys for a span of time. Many goroutines may use it concurrently; only decoding

@@ -198,8 +198,8 @@ func appendDigest(b []byte, h bloom.Hash) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, h1), h2)
 }
 
-// keysFor returns names and, if there is a token, the key for the answer of a call. number is the
-// number of the call in its batch.
+// keysFor returns names and, if there is a token, the key under which Redis keeps the answer of a
+// call. number is the number of the call in its batch.
 func (c caller) keysFor(names []string, token string, number int) ([]string, error) {
 	if token == "" {
 		return names, nil

@@ -20,8 +20,8 @@ import (
 )
 
 // A version is a filter with a name. A release is a version in memory: the present one, or an older
-// one that an answer still uses. A step is a patch from one version to the next. A past version is
-// as many steps behind as lead to the present one.
+// one that an answer still uses. A step is a patch from one version to the next. A past version
+// from which n steps lead to the present one is n steps behind.
 
 const (
 	// History is the largest number of past versions for which there are patches.
