@@ -215,9 +215,9 @@ func SumReader(r io.Reader) (Hash, error) {
 }
 
 // mitz32 makes the bit indexes of Mitz32. Index i of a key is H1 + i*H2 mod m, as in Kirsch and
-// Mitzenmacher, Less Hashing, Same Performance, 2006. Guava has two variants. Mitz64 computes in 64
-// bits from i = 0, and takes the remainder of the low 63 bits; each function has its own loop for
-// it. Mitz32 computes in 32 bits from i = 1.
+// Mitzenmacher, Less Hashing, Same Performance, 2006. Guava has two variants: Mitz32 computes in 32
+// bits from i = 1. Mitz64 computes in 64 bits from i = 0, and takes the remainder of the low 63
+// bits; each function has its own loop for it.
 type mitz32 struct{ sum, step uint32 }
 
 func newMitz32(h Hash) mitz32 { return mitz32{uint32(h.h1), uint32(h.h1 >> 32)} }

@@ -35,8 +35,8 @@ func (t *table) verifyInserted(h bloom.Hash) {
 	invariants.Require(t.contains(h), "cuckoo: %v is not found after its insertion", h)
 }
 
-// verifyPath checks, before tags move, that each tag of a path, from the free slot at to a node of
-// the queue, can be in the slot to which it moves.
+// verifyPath checks, before tags move, that each tag of a path can be in the slot to which it
+// moves. The path's last node is queue[k], and its end is the free slot at.
 func (t *table) verifyPath(queue []node, k int, at uint64) {
 	inBucket := func(at, i uint64) bool { return at/t.width == i && at%t.width%t.bits == 0 }
 	invariants.Require(t.get(at) == 0, "cuckoo: the slot at the end of a path is taken")

@@ -188,8 +188,7 @@ func buildMeasured(ctx context.Context, cfg *lines.Config, repeats bool,
 		return makeSpooled(ctx, file, all, different.count(), create)
 	}
 	// Repeated lines leave some places unused: an eighth if each line comes twice, a third if it
-	// comes three times, and two thirds if four times. If lines come more often, most sets fit into
-	// no filter.
+	// comes three times, and two thirds if four times. Lines that come more often seldom fit.
 	n := min(all, 8*different.count())
 	var full error
 	for _, room := range []float64{1, 1.2, 1.7, 3} {

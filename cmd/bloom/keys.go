@@ -145,8 +145,8 @@ func fieldFlag(field int) string {
 	return fmt.Sprintf("-f %d", field)
 }
 
-// ownHash reports whether a program, and no command, chose the way of making keys that an Info's
-// Hash names.
+// ownHash reports whether hash, from an Info, names a way of making keys that no command has, so
+// that another program must have chosen it.
 func ownHash(hash string) bool {
 	_, _, known := keyOf(hash)
 	return !known && hash != ""

@@ -27,7 +27,7 @@ func planGrowing(p float64) (bits float64, k int) {
 	if err != nil {
 		return 0, 0
 	}
-	return float64(f.SizeBytes()) * 8 / keys, 8 // or a multiple of 8, at low rates
+	return float64(f.SizeBytes()) * 8 / keys, 8 // k is 8, or a multiple of 8 at low rates
 }
 
 type stater interface{ Stats() bloom.Stats }

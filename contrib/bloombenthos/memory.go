@@ -135,8 +135,7 @@ var errNoTime = errors.New("bloom: no message has come")
 const skew = time.Minute
 
 // see sets the clock forward to the time of a message. An id without a time, or with one in the
-// future, counts as the newest one: if it moved the clock to now, the ids of messages that waited
-// would be forgotten.
+// future, does not move the clock: set to now, it would forget the ids of messages that waited.
 func (t *times) see(id string) {
 	v, err := t.mapping.Query(id)
 	var at time.Time

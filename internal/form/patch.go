@@ -79,8 +79,8 @@ func WordsSum(words []uint64) (sum Sum) {
 	return sum
 }
 
-// bestRice returns the rice for which the stream has the least upper bound, and that bound in bits.
-// changed of the m bits differ.
+// bestRice returns the rice with the shortest stream in the worst case, and the length of that
+// stream in bits. changed of the m bits differ.
 func bestRice(m, changed uint64) (best uint, least uint64) {
 	if changed == 0 {
 		return 0, 0

@@ -152,7 +152,7 @@ func (p *Publisher) Publish(f *bloom.Filter, own bool) (version string) {
 //
 // The steps that are kept have together at most about half as many bytes as the filter, and so have
 // the patches of several steps. Of these, the cheap ones are made when a client first asks. The
-// others are made here, if clients were as many steps behind last.
+// others are made here, but only for numbers of steps by which clients of last were behind.
 func (r *release) follow(last *release) {
 	if last == nil || last.header != r.header {
 		return

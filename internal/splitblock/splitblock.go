@@ -178,8 +178,8 @@ func line(h1, h2 uint64, i int) uint64 {
 func narrow(value uint64, blocks int) int { return int(value >> 32 * uint64(blocks) >> 32) }
 
 // Block returns the number of the block of a key's line. With more than Narrow blocks, the fraction
-// of narrow is too coarse. Block then uses a fraction of 2^64: the high half of the line's value,
-// followed by the high half of the value of line i^1.
+// that narrow uses is too coarse. Block then uses a fraction of 2^64, made of the high half of the
+// line's value and, below it, the high half of the value of line i^1.
 func Block(h bloom.Hash, i, blocks int) int {
 	h1, h2 := h.Words()
 	if blocks <= Narrow {
