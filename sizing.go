@@ -161,8 +161,8 @@ func currentRate(m uint64, k int, fill float64) float64 {
 //     two share all k indexes in one of m cases, and, for each o below k, o indexes in two of m. o
 //     = 1 does not count, because one common index is no more likely than by chance.
 //   - An added key whose H2 has the order d <= k has every (m/d)-th index from its first one on,
-//     and thus all indexes of any key of this order or a lower one that begins at one of them: of d
-//     in m keys, in d of m cases. The sum over all d was measured.
+//     and thus all indexes of any key of at most this order that begins at one of them. d of m
+//     keys have at most this order, and d of m of these begin so. The sum over all d was measured.
 //   - Different indexes are drawn from the set bits without replacement. This makes the rate lower.
 //
 // Otherwise, each overflow of 63 bits shifts the later indexes of a key by a constant, which breaks

@@ -49,7 +49,7 @@ type ring struct {
 	ends [planes]atomic.Int64 // the stamps
 	full uint64               // the columns of the full planes
 	// lost is the latest time at which a key may have been added that was given up before its Span
-	// was over, or never.
+	// was over. If no key was given up early, lost is never.
 	lost      int64
 	prolonged bool // the newest plane lasts for a second part; see prolong
 }

@@ -55,8 +55,8 @@ func fieldOf(f informed) (field int, known bool) {
 	return field, err == nil && field >= 0
 }
 
-// fieldInUnion is fieldOf for a union. It assumes that a filter without that record, if the command
-// made it, has whole lines.
+// fieldInUnion is fieldOf for a union. It takes a filter that the command made, and that does not
+// record its field, for one of whole lines.
 func fieldInUnion(f informed) (field int, known bool) {
 	hash := f.Info().Hash
 	if !factsOf(f).Has(fieldFact) {

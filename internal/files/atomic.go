@@ -94,8 +94,8 @@ func regular(path string) (fs.FileInfo, error) {
 // prefix returns the common start of the paths of all temporary files for path.
 func prefix(path string) string { return beside(path, "bloom-tmp-") }
 
-// create creates and claims a temporary file that is to replace old, or nil. If there is an old
-// file, which may be private, only the owner may read the new one.
+// create creates and claims a temporary file. old is the file that it is to replace, or nil. If
+// there is an old file, which may be private, only the owner may read the new one.
 func create(prefix string, old fs.FileInfo) (*os.File, error) {
 	mode := fs.FileMode(0o666)
 	if old != nil {

@@ -37,7 +37,7 @@ type thread struct {
 
 func (t *thread) ready() bool { return !t.done && (t.until == nil || t.until()) }
 
-const mostSteps = 200_000 // of an order that ends
+const mostSteps = 200_000 // more steps than any order needs that ends
 
 func (s *order) start(f func()) {
 	t := &thread{resume: make(chan struct{})}

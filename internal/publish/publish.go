@@ -94,8 +94,8 @@ func New() *Publisher {
 	}}
 }
 
-// Seq returns the number of a version that the Publisher of New gave, which is larger for a newer
-// version, and the name that all versions of that Publisher begin with. Other versions have no name.
+// Seq splits a version of a Publisher of New: name is what all its versions begin with, and seq is
+// larger for a newer version. For other versions name is empty.
 func Seq(version string) (name string, seq uint64) {
 	name, number, _ := strings.Cut(version, "-")
 	seq, err := strconv.ParseUint(number, 10, 64)

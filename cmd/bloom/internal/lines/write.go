@@ -75,9 +75,9 @@ func (r *Reader) finish(ctx context.Context) bool {
 	}
 }
 
-// Keep selects the lines to write to Config.Out. lines has indexes of b.Hashes, in ascending order,
-// which Keep overwrites with the numbers of the lines. It moves the lines to the start of b.Data,
-// neighbours together.
+// Keep selects the lines to write to Config.Out. lines has indexes of b.Hashes, in ascending order.
+// Keep overwrites them with the numbers of the lines, and moves the lines to the start of b.Data,
+// adjacent ones in one copy.
 func (b *Batch) Keep(lines []int) {
 	for n, i := range lines {
 		lines[n] = b.line(i)
