@@ -248,7 +248,7 @@ func (f *Filter) Cap() uint64 {
 	return 4 * f.table.buckets
 }
 
-// Clone returns a copy of f.
+// Clone returns an independent copy, with its Info.
 func (f *Filter) Clone() *Filter { return &Filter{filter: f.clone()} }
 
 // Equal reports whether f and g have the same tags in the same places, and equal lists, whatever

@@ -20,7 +20,7 @@ type layout struct {
 	head    string // the beginning of each string, equal for all processes that share the key
 	k       int    // the number of lanes of a key
 	share   uint64 // the number of keys of a plane
-	full    int // how many planes that hold their share must be kept
+	full    int    // how many planes that hold their share must be kept
 	slack   int    // the number of planes that may end by time
 	lean    int    // the number of planes that may have ended since a key was written; see Renew
 	lanes   uint64 // the number of lanes in a page
