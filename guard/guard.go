@@ -16,9 +16,10 @@
 // are two filters. An exact map of the keys needs ten to fifty times as much memory.
 //
 // A filter repeats a false positive each time somebody asks for that key. With [Config.Learn], a
-// Guard remembers the keys that the store denied to [Guard.Lookup]. If some absent keys are much
-// more popular than others, a memory of 1,024 keys keeps half to nine tenths of the false positives
-// from the store.
+// Guard remembers keys that the store denied to [Guard.Lookup]. A learned key behaves as one that
+// the filter never had, until an insert of the key or the next load. If absent keys are asked for
+// by Zipf's law with an exponent of 1 to 1.3, a memory of 1,024 keys keeps half to nine tenths of
+// the false positives from the store.
 //
 // Nothing is saved, because a filter from before a crash would lack the newest rows. A Guard begins
 // with a load, and reports that every key may be there until it has ended.
@@ -97,19 +98,22 @@ type Config struct {
 	N uint64
 	// Every is the time in [Guard.Run] from the end of a load to the start of the next. Each pause
 	// is up to a tenth longer or shorter, so that many processes spread out. 0 means that Run ends
-	// after one load.
+	// after one successful load.
 	Every time.Duration
-	// Lag is the longest time for which Load may miss a row after Insert or Add has returned; 0
-	// means that it misses none. Lag must exceed the sum of two delays: that of the copy that Load
-	// reads, such as a standby server, and that of a late commit, which may follow an insert that
-	// returned an error, such as a time-out, or an Add. Lag counts from just before Insert or Add
-	// returns, so it must also cover a pause of the process at that moment. A Guard keeps each key
-	// for that time, in 24 bytes or more.
+	// Lag is the longest time for which Load, or a query of [Guard.Lookup], may miss a row after
+	// Insert or Add has returned; 0 means that they miss none. Lag must exceed the sum of two
+	// delays: that of the copy that they read, such as a standby server, and that of a late commit,
+	// which may follow an insert that returned an error, such as a time-out, or an Add. Lag counts
+	// from just before Insert or Add returns, so it must also cover a pause of the process at that
+	// moment. A Guard keeps each key for that time, in about 80 bytes, or 16 in a large
+	// InsertBatch.
 	Lag time.Duration
 	// Learn is the number of keys that a Guard remembers because the filter reports them as present
-	// and the store does not have them, so that [Guard.Lookup] asks for each only once. It is at
-	// most 2^26, and is rounded up to a multiple of 1,024; a key needs 16 bytes. The keys that were
-	// asked for last are kept. A new load begins with none. 0 means that a Guard remembers none.
+	// and the store does not have them, so that [Guard.Lookup] asks for each only once a load. It
+	// is at most 2^26, and is rounded up to a multiple of 1,024; a key needs 16 bytes. Of the last
+	// Learn keys about four fifths are kept. A new load begins with none. Within a Lag after a load
+	// nothing is learned, and hardly anything if a thousand inserts or more end in each Lag. 0
+	// means that a Guard remembers none.
 	Learn int
 	// OnError, if not nil, is called by Run with the error of each load that fails, except an error
 	// that the end of Run's context causes. If it is nil, such errors go to the default logger of

@@ -18,7 +18,8 @@ import (
 //   - An insert removes its keys when it begins. Until it has ended, no key of its stripe is
 //     noted. A query that an insert of its stripe overtook is not noted either: it may have
 //     missed the insert's row.
-//   - A query that began within a Lag of an insert's end, or of the load's end, is not noted.
+//   - A query that began within a Lag of the end of the load, or of an insert of its stripe, is
+//     not noted.
 //   - A denial is a key and not a digest. Murmur3 can be inverted, so anybody can make a key
 //     with a row's digest. Its denial must not be taken for the row's.
 type memory struct {
@@ -152,9 +153,9 @@ func (g *Guard) insertsEnd(hs []bloom.Hash) {
 // the key has begun since. In these two cases it returns false without an error.
 //
 // query reports whether the store has key, whoever asks. It must find every row that was committed
-// before Lookup was called, so it must not read in an older transaction. If it returns false and no
-// error, a Guard with a Config.Learn remembers the key. Two Lookups of one key may call their
-// queries in parallel. A panic in query passes through.
+// before Lookup was called, so it must not read in an older transaction; Config.Lag has the
+// exception. If it returns false and no error, a Guard with a Config.Learn remembers the key. Two
+// Lookups of one key may call their queries in parallel. A panic in query passes through.
 //
 // Before the first load has ended, Lookup always calls query. It does not retain key.
 func (g *Guard) Lookup(key []byte, query func() (found bool, err error)) (found bool, err error) {

@@ -317,7 +317,7 @@ func TestLearnAfterLag(t *testing.T) {
 // insert that ended before comes late to the stripe.
 func TestLastInsertOfAStripe(t *testing.T) {
 	g := newGuard(t, Config{Load: nothing, Learn: 1, Lag: time.Hour})
-	hs := []bloom.Hash{bloom.NewHash(1, 0), bloom.NewHash(1, 1), bloom.NewHash(1, 2)}
+	hs := []bloom.Hash{bloom.NewHash(0, 0), bloom.NewHash(1, 1), bloom.NewHash(2, 2)}
 	first, held, last := g.stripe(hs[0]), g.stripe(hs[1]), g.stripe(hs[2])
 	ended := make(chan error)
 	go func() {
@@ -482,6 +482,23 @@ func TestMemoryOfAStripe(t *testing.T) {
 		require.Same(t, stripeOf[set], g.stripe(h))
 	}
 	require.Len(t, stripeOf, len(m.sets))
+}
+
+// TestMemoryKeepsTheLast: of the last keys, as many as there is room for, four fifths are kept.
+func TestMemoryKeepsTheLast(t *testing.T) {
+	const n = 16 * ways * stripes
+	m := newMemory(n)
+	for i := range uint64(3 * n) {
+		m.note(bloom.SumUint64(i), denial{i, 1})
+	}
+	kept := 0.0
+	for i := range uint64(n) {
+		i += 2 * n
+		if m.has(bloom.SumUint64(i), denial{i, 1}) {
+			kept++
+		}
+	}
+	require.InDelta(t, 0.8, kept/n, 0.02)
 }
 
 // TestMemoryOfASet: a set keeps the keys that were used last, and removes any of them.

@@ -131,6 +131,7 @@ bloom_lookups_total{filter="users",result="miss"} 1
 	require.NoError(t, err)
 	assert.Empty(t, problems)
 	assert.Panics(t, func() { bloomprom.NewGuardCollector("users", nil) })
+	assert.Error(t, registry.Register(bloomprom.NewGuardCollector("users", g.Counts)), "a name is taken once")
 }
 
 func TestLookups(t *testing.T) {

@@ -392,6 +392,18 @@ func TestNoClient(t *testing.T) {
 	}
 }
 
+// TestNoRoom: a batch without room for its answers panics before it writes or asks.
+func TestNoRoom(t *testing.T) {
+	for _, s := range []set{new(Filter), new(Sharded), new(Window)} {
+		for _, batch := range []func(context.Context, []bool, []bloom.Hash) error{s.AddBatch, s.ContainsBatch} {
+			room := []bool{true, false, true}
+			const want = "bloomredis: batch of 3 with room for 1 results"
+			assert.PanicsWithValue(t, want, func() { _ = batch(ctx, room[:1], hashes(0, 3)) })
+			assert.Equal(t, []bool{true, false, true}, room)
+		}
+	}
+}
+
 // Redis keeps with the filter what it was made for and how its keys are hashed, for all who
 // open, copy and merge it.
 func TestInfoTravels(t *testing.T) {
