@@ -1,5 +1,5 @@
-// Package bloom provides Bloom filters: sets that answer "certainly not" or "probably yes" from a few
-// bits per key.
+// Package bloom provides Bloom filters: sets that answer "certainly not" or "probably yes" from a
+// few bits per key.
 //
 // A [Filter] finds every key that was added, through every encoding, merge, fold and file. It
 // reports other keys as present at a rate that the caller picks: at 1 % it needs 9.6 bits a key,

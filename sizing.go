@@ -199,7 +199,7 @@ func doubleHashing(fill float64, m uint64, k int) float64 {
 		}
 		same += float64(cases * rest * (1 - chance))
 	}
-	d := float64(uint64(1) << (bits.Len(uint(k)) - 1)) // the highest order that k indexes fill
+	d := float64(uint64(1) << (bits.Len(uint(k)) - 1)) // the largest power of two up to k
 	covered := n * (float64(0.37*d*d*d) + float64(0.05*float64(k)*float64(k)*float64(k))) / float64(m)
 	replaced := float64(k*(k-1)/2) * clear * portable.Power(fill, uint64(k-1))
 	return (cycles + float64(2*n*same) + covered - float64(replaced)) / float64(m)

@@ -30,7 +30,7 @@ import (
 type SyncFilter struct {
 	_ nocopy.Locker
 	syncFilter
-	patching sync.Mutex // held by Patch
+	patching sync.Mutex
 }
 
 // syncFilter is a filter whose String says SyncFilter. Its ones are 0.

@@ -30,8 +30,8 @@ type Bank struct {
 	bank
 }
 
-// bank holds all of a Bank. The methods that encode it have value receivers, so that packages fmt,
-// json and gob call them even if a struct holds a Bank by value.
+// bank holds all of a Bank. Methods that encode it have value receivers, so that fmt, json and gob
+// call them for a Bank held by value.
 type bank struct {
 	state *state // nil in the zero Bank
 	info  form.Kept

@@ -423,8 +423,8 @@ func (b *Bank) decode(l layout, array []uint64, info form.Info) error {
 	return nil
 }
 
-// MarshalText returns the standard base64 encoding of the binary form, which is the form of a Bank
-// in JSON, XML, flags and cookies. The text of the zero value is empty.
+// MarshalText returns the binary form in standard base64; see [bloom.Filter.MarshalText]. The text
+// of the zero value is empty.
 func (b bank) MarshalText() ([]byte, error) { return form.AppendText(nil, b) }
 
 // UnmarshalText is [Bank.UnmarshalBinary] of base64 text. Empty text makes b zero.

@@ -11,19 +11,10 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// View answers from the binary form of a [Bank] as the decoded Bank does, without decoding it. The
-// form may be a file, a part of a larger file, or embedded in the program.
+// View answers from the binary form of a [Bank] as the decoded Bank does, without decoding it.
+// Files, changes of the bytes, concurrent use and the zero value are as in [bloom.View]. The file
+// may be larger than memory; a look-up of one key reads K pages for each 32,736 members.
 //
-// On Unix and Windows [OpenFile] maps the file into memory: a look-up of one key reads K pages for
-// each 32,736 members, processes share them, and the file may be larger than memory. Other systems
-// read the whole file.
-//
-// The bytes must not change until the View is closed: if a program writes to an open file or cuts
-// it, look-ups are wrong, or the process dies of SIGBUS. On Unix the file may be removed, or
-// replaced by [Bank.SaveFile]; the View still shows the old Bank.
-//
-// Many goroutines may use a View concurrently, but [View.Close] needs it alone; see the example of
-// [bloom.OpenFile]. If a View is closed or zero, all methods but Close, String and LogValue panic.
 // Methods that take a member's number panic if there is no such member. A View must not be copied.
 type View struct {
 	_      nocopy.Locker

@@ -27,7 +27,7 @@ type filter struct {
 	bits   uint64
 	reset  func()
 	add    func(keys)
-	count  func(keys) int // returns how many of the keys the filter contains; nil if only add counts
+	count  func(keys) int // returns how many keys the filter contains; nil if only add counts
 	remove func(keys)     // nil if keys cannot be removed
 	static bool           // the filter is filled when it is made, and keys are not added
 }
@@ -125,9 +125,9 @@ type contestant struct {
 type result struct {
 	name, note string
 	bitsPerKey float64
-	falses     int            // the number of false positives among the absent keys
-	absent     int            // the number of absent keys
-	times      [ops][]float64 // nanoseconds a key, one for each turn; empty if the row lacks the operation
+	falses     int // the number of false positives among the absent keys
+	absent     int
+	times      [ops][]float64 // nanoseconds a key in each turn; empty without the operation
 	err        error          // the error of a process that failed
 }
 

@@ -47,8 +47,8 @@ type Filter struct {
 	filter
 }
 
-// filter holds all of a Filter. The methods that encode it have value receivers, so that packages
-// fmt, json and gob call them even if a struct holds a Filter by value.
+// filter holds all of a Filter. Methods that encode it have value receivers, so that fmt, json and
+// gob call them for a Filter held by value.
 type filter struct {
 	b    splitblock.Blocks
 	info form.Kept

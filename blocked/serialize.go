@@ -49,8 +49,8 @@ func read(r io.Reader) (filter, int64, error) {
 	return filter{b, form.Keep(info)}, n, err
 }
 
-// MarshalText returns the standard base64 encoding of the binary form, which is the form of a
-// filter in JSON, XML, flags and cookies. The text of the zero value is empty.
+// MarshalText returns the binary form in standard base64; see [bloom.Filter.MarshalText]. The text
+// of the zero value is empty.
 func (f filter) MarshalText() ([]byte, error) { return form.AppendText(nil, &f) }
 
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f zero.

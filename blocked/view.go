@@ -12,22 +12,12 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// View looks keys up in a filter's binary form without decoding it. The form may be a file, a part
-// of a larger file, a value in a cache, or embedded in the program. A View answers exactly as the
-// [Filter] decoded from the same bytes. It is as fast on a little-endian machine of 64 bits if the
-// bytes begin at a multiple of 8 in memory, and otherwise somewhat slower.
+// View looks keys up in a filter's binary form without decoding it. Files, changes of the bytes,
+// concurrent use and the zero value are as in [bloom.View]. The file may be larger than memory.
 //
-// Unix and Windows map the file of [OpenFile] into memory: a look-up reads the pages that it needs,
-// and processes share them, so the file may be larger than memory. Elsewhere OpenFile reads the
-// whole file.
-//
-// The bytes must stay unchanged until the View is closed. If a program writes to an open file or
-// truncates it, look-ups are wrong, or the process dies of SIGBUS. On Unix the file may be removed,
-// or replaced by [Filter.SaveFile]; the View still shows the old filter.
-//
-// Many goroutines may use a View concurrently, but no method during [View.Close]; see the example
-// of [bloom.OpenFile]. All methods of a closed or zero View but Close, String and LogValue panic. A
-// View must not be copied.
+// A View answers exactly as the [Filter] decoded from the same bytes. It is as fast on a
+// little-endian machine of 64 bits if the bytes begin at a multiple of 8 in memory, and otherwise
+// somewhat slower. A View must not be copied.
 type View struct {
 	_     nocopy.Locker
 	bytes storage.Bytes // the binary form

@@ -33,7 +33,7 @@ type table struct {
 	words []uint64 // the buckets, and then the number of keys; nil if bytes has them
 	bytes []byte   // the same, little-endian; only in a View whose bytes are not aligned
 
-	buckets uint64 // the number of buckets
+	buckets uint64
 	bits    uint64 // bits of a tag
 	width   uint64 // bits of a bucket
 	step    uint64 // bits of a step

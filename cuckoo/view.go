@@ -11,24 +11,15 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// View looks keys up in a filter's binary form without decoding it. The form may be a file, a part
-// of a larger file, a value in a cache, or embedded in the program. NewView copies only the list of
-// keys that found no place; see [Filter.Insert]. A View answers exactly as the [Filter] decoded
-// from the same bytes does. It is as fast on a little-endian machine of 64 bits if the bytes begin
-// at a multiple of 8 in memory, and otherwise somewhat slower.
+// View looks keys up in a filter's binary form without decoding it. Files, changes of the bytes,
+// concurrent use and the zero value are as in [bloom.View]. The file may be larger than memory; a
+// look-up reads one or two pages of it. If memory has room for the file, and many keys follow, call
+// [View.Verify] first: it reads the whole file in order.
 //
-// Unix and Windows map the file of [OpenFile] into memory: a look-up reads the one or two pages
-// that it needs, and processes share them, so the file may be larger than memory. On other systems
-// OpenFile reads the whole file into memory. If memory has room for the file, and many keys follow,
-// call [View.Verify] first: it reads the whole file in order.
-//
-// The bytes must not change until the View is closed. If a program writes to an open file or cuts
-// it, look-ups are wrong, or the process dies of SIGBUS. On Unix [Filter.SaveFile] may replace the
-// file, and the file may be removed. The View still shows the old filter then.
-//
-// Many goroutines may use a View. [View.Close] needs the View to itself; see the example of
-// [bloom.OpenFile]. If a View is closed or zero, all methods but Close, String and LogValue panic.
-// A View must not be copied.
+// A View answers exactly as the [Filter] decoded from the same bytes. It is as fast on a
+// little-endian machine of 64 bits if the bytes begin at a multiple of 8 in memory, and otherwise
+// somewhat slower. NewView copies only the list of keys that found no place; see [Filter.Insert]. A
+// View must not be copied.
 type View struct {
 	_     nocopy.Locker
 	bytes storage.Bytes // the binary form

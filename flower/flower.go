@@ -43,8 +43,8 @@ type Filter struct {
 	filter
 }
 
-// filter holds all of a Filter. String and the methods that encode it have value receivers, so that
-// packages fmt, json and gob call them even if a struct holds a Filter by value.
+// filter holds all of a Filter. Methods that encode it have value receivers, so that fmt, json and
+// gob call them for a Filter held by value.
 type filter struct {
 	info  form.Kept
 	words []uint64 // the slots, from the least significant bits of the first word on

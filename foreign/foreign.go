@@ -46,9 +46,9 @@ const (
 	maxK = 1024 // more than a rate of 1e-300 needs
 )
 
-// table has a filter's bits. Each exported type embeds an unexported struct with a table, whose
-// encoding methods have value receivers, so that packages fmt, json and gob call them even if a
-// struct holds a filter by value.
+// table has a filter's bits. Each exported type embeds an unexported struct with a table. Methods
+// of that struct that encode have value receivers, so that fmt, json and gob call them for a filter
+// held by value.
 type table struct {
 	words      []uint64
 	m          uint64 // the number of bits

@@ -45,9 +45,8 @@ type Filter struct {
 	filter
 }
 
-// filter holds all of a Filter. The methods that encode it have value receivers, so that packages
-// fmt, json and gob call them even if a struct holds a Filter by value. It is small, because each
-// of these calls copies it.
+// filter holds all of a Filter. Methods that encode it have value receivers, so that fmt, json and
+// gob call them for a Filter held by value. It is small, because each such call copies it.
 type filter struct {
 	*state // nil in the zero Filter
 	info   form.Kept

@@ -19,8 +19,8 @@ type deduper struct {
 	room     uint64 // the number of lines that seen has room for, or 0 if unknown
 	held     uint64 // about how many lines seen has
 	blank    bool   // the empty line has come
-	warned   bool   // a warning was written
-	kept     []int  // memory for the indexes of new lines
+	warned   bool
+	kept     []int // memory for the indexes of new lines
 	progress *progress
 }
 

@@ -25,7 +25,7 @@ type report struct {
 	File     string   `json:"file"`
 	Type     string   `json:"type"`
 	Size     int64    `json:"size"`
-	Files    int      `json:"files,omitempty"` // the number of files in a bank
+	Files    int      `json:"files,omitempty"`
 	M        uint64   `json:"m,omitempty"`
 	K        int      `json:"k,omitempty"`
 	Lines    int      `json:"lines,omitempty"` // cache lines per key

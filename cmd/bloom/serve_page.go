@@ -37,7 +37,7 @@ type page struct {
 	Comment    string
 	Said       string // the answer, or what is wrong, for the title
 	Hex        bool   // keys are given in hexadecimal
-	Download   bool   // there is a filter to download
+	Download   bool
 	Rows       []row
 	Key        string
 	Answer     *verdict

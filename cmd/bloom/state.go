@@ -12,7 +12,7 @@ import (
 type state struct {
 	path    string
 	every   time.Duration // the time between two saves, unless saving takes long
-	saved   time.Time     // the time of the last save
+	saved   time.Time
 	took    time.Duration // the duration of the last save
 	unsaved uint64        // the lines of this run, written or about to be, that the file lacks
 }

@@ -60,7 +60,7 @@ type group struct {
 	name      string // the name of the group, and of the topic
 	dir       string // the folder of the windows' files
 	mu        sync.Mutex
-	kills     int             // the number of kills so far
+	kills     int
 	handled   map[string]int  // how many times an id was handled
 	ends      map[int32]int64 // the length of each partition
 	committed map[int32]int64 // the committed offset of each partition

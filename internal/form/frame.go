@@ -23,7 +23,7 @@ import (
 
 // Kind is a type that has frames.
 type Kind struct {
-	Package string // package of the type
+	Package string
 	letter  byte
 	params  int // number of parameters
 }

@@ -19,7 +19,7 @@ import (
 
 // Config says which files to read, and how to make keys from their lines.
 type Config struct {
-	Names []string  // the names of the files
+	Names []string
 	Delim byte      // the byte that ends each line
 	Key   Key       // how the key of a line is made
 	Out   io.Writer // receives the kept lines; nil if Batch.Keep keeps none
@@ -56,7 +56,7 @@ type Batch struct {
 	File   int          // the index of the file in Config.Names
 
 	cfg   *Config
-	name  string        // the name of the file
+	name  string
 	first bool          // the batch is the first of the file
 	sep   byte          // the byte between fields
 	long  bool          // the batch has put its element into Reader.long
