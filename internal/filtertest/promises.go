@@ -976,7 +976,7 @@ func testLoadOrNew(t *testing.T, typ Type) {
 	fails(path, 0.01, bloom.ErrFormat, path)
 	fails(in("missing/f"), 0.01, fs.ErrNotExist, in("missing"))
 	if exec.Command("mkfifo", in("pipe")).Run() == nil { // every Unix has mkfifo
-		waits := time.AfterFunc(20*time.Second, func() {
+		waits := time.AfterFunc(2*time.Minute, func() {
 			panic("LoadOrNew waits for a writer of a pipe")
 		})
 		fails(in("pipe"), 0.01, nil, in("pipe"))

@@ -28,9 +28,9 @@ func AtOnce(n int, do func(i int)) {
 }
 
 // Waits reports whether do waits while lock is held. If should is true, do is expected to wait, and
-// has 25 ms to end; otherwise it has 20 seconds.
+// has 25 ms to end; otherwise it has two minutes.
 func Waits(lock sync.Locker, should bool, do func()) (waited bool) {
-	patience := 20 * time.Second
+	patience := 2 * time.Minute
 	if should {
 		patience = 25 * time.Millisecond
 	}
