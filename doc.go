@@ -21,7 +21,7 @@
 //
 //	seen, err := bloom.NewSync(1_000_000, 0.01)
 //
-// Save a filter, and go on with it after a restart:
+// Save a filter, and continue with it after a restart:
 //
 //	seen, err := bloom.LoadOrNew("seen.bloom", 1_000_000, 0.01)
 //	...

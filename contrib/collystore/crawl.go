@@ -29,9 +29,9 @@ type SavedSet interface {
 	SaveFile(path string) error
 }
 
-// Crawl is a crawl that goes on after a restart. Besides the set of visited pages it keeps the
+// Crawl is a crawl that continues after a restart. Besides the set of visited pages it keeps the
 // pages under way: [Crawl.Visit] was called for them, and they were not fetched yet. Save writes
-// both, and the next process goes on with Resume:
+// both, and the next process continues with Resume:
 //
 //	visited, err := growing.LoadOrNew(path, 0, 1e-6)
 //	if err != nil {
@@ -297,8 +297,8 @@ func (w *Crawl) end(link string) {
 	}
 }
 
-// Save saves the pages under way and then the set, each as a whole. The crawl goes on during Save,
-// but begins no new page. Save may be called at any moment, even by a callback.
+// Save saves the pages under way and then the set, each as a whole. The crawl continues during
+// Save, but begins no new page. Save may be called at any moment, even by a callback.
 func (w *Crawl) Save() error {
 	w.saving.Lock()
 	defer w.saving.Unlock()

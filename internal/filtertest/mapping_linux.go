@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Mapping returns the given number of bytes of address space, of which pages use memory when they
-// are written to. If the system has too little, Mapping skips t.
+// Mapping returns the given number of bytes of address space. Only pages that are written to use
+// memory. If the system has too little, Mapping skips t.
 func Mapping(t testing.TB, bytes int) []byte {
 	t.Helper()
 	m, err := syscall.Mmap(-1, 0, bytes, syscall.PROT_READ|syscall.PROT_WRITE,

@@ -627,9 +627,8 @@ func cuts(n int) (at []int) {
 	return append(at, n/3, n/2)
 }
 
-// testReaders: ReadFrom reads portions of any size, and returns how many bytes it read. It returns
-// the reader's own error, or one of damage if the reader ends early, and then does not change the
-// filter.
+// testReaders: ReadFrom reads portions of any size, and returns how many bytes it read. Its error
+// is the reader's own, or one of damage if the reader ends early. On error the filter is unchanged.
 func testReaders(t *testing.T, typ Type) {
 	f := typ.filled()
 	data, size := bloom.Must(f.MarshalBinary()), f.Stats().SizeBytes

@@ -26,7 +26,7 @@ func (r *Reader) hashBatches() {
 }
 
 // hash finds the lines of b and hashes their keys. keys, with room for hashChunk keys, and scratch
-// are memory to use. hash returns scratch, which may have grown.
+// are buffers. hash returns scratch, which may have grown.
 func (b *Batch) hash(keys [][]byte, scratch []byte) []byte {
 	b.Ends = b.Ends[:0]
 	b.Hashes = b.Hashes[:0]

@@ -15,8 +15,8 @@ import (
 type Key struct {
 	// Field is the number of the field that is the key, from 1, or 0 for the whole line.
 	Field int
-	// Separator is the byte between fields. If it is "", that is a tab if the input's first line
-	// has one, and otherwise a comma.
+	// Separator is the byte between fields. If it is empty, fields are separated by tabs if the
+	// input's first line has one, and otherwise by commas.
 	Separator string
 	FoldCase  bool // all forms of a letter are the same; see package fold
 	Hex       bool // the key is the bytes that the line gives in hexadecimal digits

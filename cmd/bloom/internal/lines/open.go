@@ -168,8 +168,8 @@ func (z *zstdReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Arrived counts the bytes that are read from r. It bounds what they may unpack to, because a
-// compressor can promise a thousand bytes and more for each of its own.
+// Arrived counts the bytes that are read from r. It bounds what they may unpack to, because each
+// compressed byte can promise a thousand bytes or more.
 type Arrived struct {
 	r   io.Reader
 	n   atomic.Int64
