@@ -223,6 +223,9 @@ func filesWith(args []string, file *os.File, all bool) (names []string, err erro
 	if err != nil {
 		return nil, err
 	}
+	if err := checkValues(file.Name(), r, args); err != nil {
+		return nil, err
+	}
 	hs, err := hashLines(r.Info().Hash, args)
 	if err != nil {
 		return nil, err
@@ -257,6 +260,24 @@ func filesWith(args []string, file *os.File, all bool) (names []string, err erro
 		names = append(names, name)
 	}
 	return names, nil
+}
+
+// checkValues returns an error if the bank in the file at path, which b reads, has values of a field,
+// and one of args cannot be such a value because it contains the separator. In files with commas, a
+// value in quotes may contain one.
+func checkValues(path string, b informed, args []string) error {
+	field, known := fieldOf(b)
+	sep := factsOf(b).Get(sepFact)
+	if !known || field == 0 || sep == "" || sep == "," {
+		return nil
+	}
+	for _, arg := range args {
+		if strings.Contains(arg, sep) {
+			return usageError{fmt.Errorf("%s was made with -f %d -sep %q: "+
+				"a LINE is the value of that field, and %q is none", path, field, sep, arg)}
+		}
+	}
+	return nil
 }
 
 // hashLines hashes args, which are lines, as hash, the Hash of a bank's Info, says. If no command

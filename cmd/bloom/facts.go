@@ -55,9 +55,9 @@ func fieldOf(f informed) (field int, known bool) {
 	return field, err == nil && field >= 0
 }
 
-// fieldInUnion is fieldOf for a union. It takes a filter that the command made, and that does not
-// record its field, for one of whole lines.
-func fieldInUnion(f informed) (field int, known bool) {
+// fieldOfMore is fieldOf for a command that adds keys to f. It takes a filter that the command made,
+// and that does not record its field, for one of whole lines.
+func fieldOfMore(f informed) (field int, known bool) {
 	hash := f.Info().Hash
 	if !factsOf(f).Has(fieldFact) {
 		return 0, hash != "" && !ownHash(hash)
@@ -94,8 +94,8 @@ func recordsBlank(f informed) bool { return factsOf(f).Get(blankFact) == "1" }
 // fact that only one filter has is kept. A name of other programs gets the values of both.
 func joinFacts(a, b informed) (url.Values, error) {
 	x, y := factsOf(a), factsOf(b)
-	fieldA, knownA := fieldInUnion(a)
-	fieldB, knownB := fieldInUnion(b)
+	fieldA, knownA := fieldOfMore(a)
+	fieldB, knownB := fieldOfMore(b)
 	switch {
 	case knownA && knownB && fieldA != fieldB:
 		return nil, fmt.Errorf("keys made with %s and keys made with %s do not mix",

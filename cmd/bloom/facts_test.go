@@ -55,6 +55,7 @@ func TestFactsOfABuild(t *testing.T) {
 		"build -f 1 -sep \\t -shard 1/2 -o list":      "field=1&sep=%09&shard=1%2F2",
 		"build -blank -o list":                        "blank=1",
 		"build -blank -type growing -n 9 -o list":     "blank=1",
+		"bank build -n 9 -o list -":                   "",
 		"bank build -n 9 -f 2 -sep , -o list -":       "field=2&sep=%2C",
 		"dedupe -shard 0/1 -span 1h -n 9 -state list": "field=0&shard=0%2F1",
 	} {
@@ -72,9 +73,9 @@ func TestFactsOfABuild(t *testing.T) {
 	f.SetInfo(bloom.Info{Meta: url.Values{"source": {"a b"}, "day": {"1", "2"}}.Encode()})
 	require.NoError(t, f.SaveFile("theirs"))
 	good(t, "a\n\n", "add -blank theirs")
-	require.Equal(t, "blank=1&day=1&day=2&source=a+b", metaOf(t, "theirs"))
+	require.Equal(t, "blank=1&day=1&day=2&field=0&source=a+b", metaOf(t, "theirs"))
 	good(t, "b\n", "dedupe -state theirs -o out")
-	require.Equal(t, "blank=1&day=1&day=2&out.delim=10&out.digest=", metaOf(t, "theirs")[:44])
+	require.Equal(t, "blank=1&day=1&day=2&field=0&out.delim=10&out.digest=", metaOf(t, "theirs")[:52])
 	require.Contains(t, metaOf(t, "theirs"), "&out.size=2&source=a+b")
 }
 
@@ -123,24 +124,50 @@ func TestFieldIsKept(t *testing.T) {
 	good(t, "a:b\n", "add -f 2 -sep : list")
 	saying(t, 1, "", "x\n", "check list")
 
-	// A state of lines takes no fields. A list that was made without -f may have values of a field.
+	// A list or a state of whole lines takes no fields.
 	good(t, "a\n", "dedupe -state lines")
-	saying(t, 2, "lines was made with no -f, and there is -f 1 now", "a,1\n", "add -f 1 lines")
-	require.Equal(t, "a,1\n", good(t, "a,1\n", "check -f 1 lines"))
-	good(t, "a\n", "build -n 100 -o values")
-	good(t, "b,1\n", "add -f 1 values")
-	require.Equal(t, "a,2\nb,2\n", good(t, "a,2\nb,2\n", "check -f 1 values"))
+	good(t, "a\n", "build -type counting -n 100 -p 1e-6 -o whole")
+	for _, name := range []string{"lines", "whole"} {
+		before := read(t, name)
+		for _, line := range []string{"add", "remove", "dedupe -state"} {
+			if line == "remove" && name == "lines" { // it is no counting filter
+				continue
+			}
+			saying(t, 2, name+" was made with no -f, and there is -f 1 now: its keys would mix", "a,1\n", line+" "+name+" -f 1")
+			require.Equal(t, before, read(t, name), line)
+		}
+		require.Equal(t, "a,1\n", good(t, "a,1\n", "check -f 1 "+name), "values may be looked up")
+		good(t, "b,1\n", "add -force -f 1 "+name)
+		require.Equal(t, "a,2\nb,2\n", good(t, "a,2\nb,2\n", "check -f 1 "+name))
+	}
 
-	// The lists of another program say nothing.
-	require.NoError(t, bloom.Must(bloom.New(100, 1e-6)).SaveFile("theirs"))
-	good(t, "a,1\n", "add -f 2 theirs")
-	good(t, "a,1\n", "add theirs")
-	saying(t, 1, "", "x\n", "check -f 1 theirs")
+	// The list of another program says nothing, until the command has added keys of one kind.
+	for first, then := range map[string]string{"": "-f 2", "-f 2": "", "-f 1 -sep :": "-f 2"} {
+		f := bloom.Must(counting.New(100, 1e-6))
+		for _, key := range []string{"a", "x,a:1", "a:1", "x,a"} {
+			f.AddString(key)
+		}
+		require.NoError(t, f.SaveFile("theirs"))
+		require.Equal(t, "a\n", good(t, "a\n", "check theirs"))
+		require.Equal(t, "a,1\n", good(t, "a,1\n", "check theirs -f 1 -sep ,"))
+		good(t, "x,a:1\n", "remove theirs -skip-bad "+first)
+		require.Empty(t, metaOf(t, "theirs"), "no key was added")
+		good(t, "x,y:1\n", "add theirs "+first)
+		saying(t, 2, "its keys would mix", "x,y:1\n", "add theirs "+then)
+		saying(t, 2, "its keys would mix", "x,y:1\n", "dedupe -state theirs "+then)
+		good(t, "x,y:1\n", "add theirs "+first)
+	}
 
 	good(t, "", "bank build -n 100 -f 1 -sep : -o bank w1")
 	require.Equal(t, "w1\n", good(t, "", "bank which bank apple"))
-	saying(t, 1, "bank was made with -f 1: a LINE is the value of that field", "", "bank which bank apple:3")
+	saying(t, 2, `bank was made with -f 1 -sep ":": a LINE is the value of that field, and "apple:3" is none`,
+		"", "bank which bank apple apple:3")
 	saying(t, 1, "", "", "bank which bank kiwi")
+	// A value in quotes may have a comma, or have come from a file with tabs.
+	write(t, "w2", "\"a,b\",1\n")
+	good(t, "", "bank build -n 100 -f 1 -o bank -force w2")
+	require.Equal(t, "w2\n", good(t, "", "bank which bank a,b"))
+	saying(t, 1, "bank was made with -f 1: a LINE is the value of that field", "", "bank which bank a,b,1")
 }
 
 // TestMergeJoinsFacts: a union says what its filters said, or refuses.
@@ -157,6 +184,9 @@ func TestMergeJoinsFacts(t *testing.T) {
 		}
 		good(t, in, line+size+name)
 	}
+	plain := bloom.Must(bloom.LoadFile("plain"))
+	theirs := bloom.Must(bloom.NewSize(plain.M(), plain.K())) // says nothing
+	require.NoError(t, theirs.SaveFile("theirs"))
 	for _, test := range []struct{ names, meta, says string }{
 		{"plain plain", "", ""},
 		{"plain blank", "blank=1", ""},
@@ -170,6 +200,10 @@ func TestMergeJoinsFacts(t *testing.T) {
 		{"shard0 shard1", "", "different shards"},
 		{"shard0 plain", "", "different shards"},
 		{"shard0 shard0", "shard=0%2F2", ""},
+		{"theirs plain", "", ""},
+		{"field1sep theirs", "field=1&sep=%3B", ""},
+		{"theirs field1sep", "field=1&sep=%3B", ""},
+		{"theirs theirs", "", ""},
 	} {
 		if test.says != "" {
 			saying(t, 1, test.says, "", "merge -o all "+test.names)

@@ -50,9 +50,9 @@ func TestInputFlagsReachEveryCommand(t *testing.T) {
 		"dedupe": "bloom dedupe -p 1e-9 -state list FLAGS < in > out && " + check,
 		"build":  "bloom build -p 1e-9 -o list FLAGS < in && " + check,
 		"add": "echo x | bloom build -n 10 -p 1e-9 -o list && " +
-			"bloom add list FLAGS < in && " + check,
+			"bloom add -force list FLAGS < in && " + check,
 		"remove": "printf '%s\\n' 'ASK' | bloom build -blank -type counting -n 10 -p 1e-9 -o list && " +
-			"bloom remove list FLAGS < in && " + check,
+			"bloom remove -force list FLAGS < in && " + check,
 		"bank build": "bloom bank build -n 10 -p 1e-9 -o list FLAGS in && " + which,
 	}
 	contradicts := map[string]bool{"-fold-case": true, "-hex": true, "-keep-cr": true}

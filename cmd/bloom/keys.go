@@ -48,18 +48,26 @@ func (k keyRule) setInfo(f infoHolder, comment string, blank bool) {
 const severalWays = "several ways"
 
 // mergeInfo changes the Info of f before keys made by k are added. A Hash that names another way of
-// making keys becomes severalWays, and another field becomes several. Empty ones stay empty.
+// making keys becomes severalWays, and another field becomes several. An empty Hash stays empty. A
+// filter of another program gets a record of the field, so that later runs mix no others with it.
 func (k keyRule) mergeInfo(f infoHolder) {
 	info := bloom.Info{}
 	if hash := f.Info().Hash; hash != "" && hash != k.Hash() {
 		info.Hash = severalWays
 	}
-	if field, known := fieldOf(f); known && field != k.Field {
-		facts := factsOf(f)
+	facts := factsOf(f)
+	field, known := fieldOfMore(f)
+	switch {
+	case known && field != k.Field:
 		facts.Set(fieldFact, several)
 		facts.Del(sepFact)
-		info.Meta = facts.Encode()
+	case !known && !facts.Has(fieldFact):
+		facts.Set(fieldFact, strconv.Itoa(k.Field))
+		if k.Separator != "" {
+			facts.Set(sepFact, k.Separator)
+		}
 	}
+	info.Meta = facts.Encode()
 	f.SetInfo(info)
 }
 
@@ -107,7 +115,7 @@ func (f *loaded) keyFromInfo(key *lines.Key, flags *pflag.FlagSet) error {
 
 // checkField returns an error if the keys of f are known to come from another field.
 func (f *loaded) checkField(field int) error {
-	was, known := fieldOf(f)
+	was, known := fieldOfMore(f)
 	if !known || was == field {
 		return nil
 	}
