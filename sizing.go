@@ -158,8 +158,8 @@ func currentRate(m uint64, k int, fill float64) float64 {
 //   - A key has only d different indexes if H2 has the order d modulo m. d is a power of two, with
 //     probability d/2m, or 1/m for d = 1.
 //   - An added key has the same H2 as the key that is looked up, or -H2, with probability 2/m. The
-//     two share all k indexes in one of m cases, and, for each o below k, o indexes in two of m. o
-//     = 1 does not count, because one common index is no more likely than by chance.
+//     two share all k indexes in one of m cases and, for each o below k, o indexes in two of m.
+//     One common index (o = 1) does not count, because it is no more likely than by chance.
 //   - An added key whose H2 has the order d <= k has every (m/d)-th index from its first one on,
 //     and thus all indexes of any key of at most this order that begins at one of them. d of m
 //     keys have at most this order, and d of m of these begin so. The sum over all d was measured.

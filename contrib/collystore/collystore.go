@@ -32,8 +32,8 @@
 // Colly gives a storage not the URL, but a 64-bit FNV-1a hash of the normalised URL and the
 // request's body. The filter's keys are [bloom.SumUint64] of that number: Collector.HasVisited
 // finds a page in the filter, and ContainsString does not. Two pages with the same 64 bits are one
-// page to colly, with any storage. Among a billion pages there are two such with a probability of 3
-// %, and the author of the links can make them.
+// page to colly, with any storage. Among a billion pages there are two such with a probability of
+// 3 %, and the author of the links can make them.
 package collystore
 
 import (

@@ -128,7 +128,7 @@ type Type struct {
 	Guava         bool // the binary form is Guava's, which has no checksum and no Info
 	GuavasIndexes bool // the indexes of a key are Guava's: all 0 for the empty key
 	AnyN          bool // Make's filter need not know N
-	Multiset      bool // a key added twice is kept twice, and is new both times; AddBatch needs added
+	Multiset      bool // a key added twice is kept twice, and new both times; AddBatch needs added
 }
 
 // filter is a Filter with the methods that its Type names.
