@@ -318,7 +318,7 @@ func (s *state) holds(f *bloom.Filter) bool {
 }
 
 // countBack remembers that u follows the version of cur. It returns an error if the Replica had u's
-// version before, or if that is known to be older.
+// version before, or if u's version is known to be older.
 func (r *Replica) countBack(cur *state, u *Update) error {
 	if cur == nil || cur.version == u.Version || cur.version == "" {
 		return nil

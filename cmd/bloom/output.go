@@ -154,8 +154,8 @@ func (o *output) sync(f infoHolder) error {
 	return nil
 }
 
-// checkName returns an error if the file has lost its last name, and its lines are lost with it. A
-// file that was renamed, as logs are, has a name.
+// checkName returns an error if the file was removed, because its lines would be lost. A file that
+// was renamed, as logs are, still has a name.
 func (o *output) checkName() error {
 	stat, err := o.file.Stat()
 	if err != nil || !o.named || !files.Nameless(stat) {

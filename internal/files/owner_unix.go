@@ -23,8 +23,8 @@ func keepOwner(file *os.File, old fs.FileInfo) fs.FileMode {
 	return perm&^0o070 | perm&0o007<<3
 }
 
-// Nameless reports whether the file of info has no name any more, so that it is gone once those who
-// have it open have closed it. It is false on systems that do not count names.
+// Nameless reports whether the file of info has lost its last name, so that it is gone once it is
+// closed everywhere. It returns false on systems that do not count names.
 func Nameless(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && stat.Nlink == 0

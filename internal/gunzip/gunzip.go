@@ -22,8 +22,8 @@ type member interface {
 	Multistream(bool)
 }
 
-// NewReader returns a Reader of r, which it reads through a buffer of its own unless r is a
-// bufio.Reader. open is gzip.NewReader. Its error is that of open.
+// NewReader returns a Reader of r, with a buffer unless r is a bufio.Reader. open is
+// gzip.NewReader, of any package; NewReader returns its error.
 func NewReader[M member](r io.Reader, open func(io.Reader) (M, error)) (*Reader, error) {
 	in := bufio.NewReader(r)
 	z, err := open(in)
