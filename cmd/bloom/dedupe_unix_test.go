@@ -16,7 +16,6 @@ import (
 	"syscall"
 	"testing"
 	"testing/iotest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -63,8 +62,7 @@ func TestInterruptedCheck(t *testing.T) {
 		cmd := command(t, "check list "+flags)
 		in, out := start(t, cmd)
 		defer in.Close()
-		send(t, in, "a\na\n")
-		time.Sleep(200 * time.Millisecond)
+		send(t, in, strings.Repeat("a\n", 100_000)) // more than a pipe holds, so that some was read
 		require.NoError(t, cmd.Process.Signal(os.Interrupt))
 		rest, err := io.ReadAll(out)
 		require.NoError(t, err)

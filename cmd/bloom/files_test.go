@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -43,6 +42,20 @@ func locked(t *testing.T, path string) bool {
 	return false
 }
 
+// waiting starts a run that adds b to the file, and returns once it waits for who holds it.
+func waiting(t *testing.T, path string) *exec.Cmd {
+	t.Helper()
+	cmd := command(t, "add", path)
+	cmd.Stdin = strings.NewReader("b\n")
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	says, err := bufio.NewReader(stderr).ReadString('\n')
+	require.NoError(t, err)
+	requireError(t, says, "waiting for another bloom that changes "+path)
+	return cmd
+}
+
 // TestTwoWriters: the second waits for the first, and no line is lost.
 func TestTwoWriters(t *testing.T) {
 	for _, first := range []string{"add list", "dedupe -state list"} {
@@ -50,16 +63,8 @@ func TestTwoWriters(t *testing.T) {
 		good(t, "a\n", "build -n 1000 -p 1e-9 -o list")
 		one, in := holding(t, "list", first)
 
-		two := command(t, "add list")
-		two.Stdin = strings.NewReader("c\n")
-		stderr, err := two.StderrPipe()
-		require.NoError(t, err)
-		require.NoError(t, two.Start())
-		says, err := bufio.NewReader(stderr).ReadString('\n')
-		require.NoError(t, err)
-		requireError(t, says, "waiting for another bloom that changes list")
-
-		send(t, in, "b\n")
+		two := waiting(t, "list")
+		send(t, in, "c\n")
 		require.NoError(t, in.Close())
 		require.NoError(t, one.Wait(), first)
 		require.NoError(t, two.Wait(), first)
@@ -127,10 +132,7 @@ func TestWaitsForLock(t *testing.T) {
 		unlock, err := bloom.Lock(t.Context(), path)
 		require.NoError(t, err)
 		saying(t, 1, path+" is in use: another bloom changes it", "b\n", "add -wait 0s", path)
-		waits := command(t, "add", path)
-		waits.Stdin = strings.NewReader("b\n")
-		require.NoError(t, waits.Start())
-		time.Sleep(50 * time.Millisecond)
+		waits := waiting(t, path)
 		require.NoError(t, unlock())
 		require.NoError(t, waits.Wait())
 		require.Equal(t, "a\nb\n", good(t, "a\nb\nc\n", "check", path))

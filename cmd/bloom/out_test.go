@@ -61,6 +61,16 @@ func TestRunGoesOnInItsLine(t *testing.T) {
 		require.Empty(t, good(t, in, line))
 		require.True(t, in == read(t, "out"), "a third run behind %d bytes", size)
 	}
+	// A run that ends within what was left records as much as it has read. The next one skips the rest.
+	for _, lines := range []int{0, 1000, 1001, 2000, 2999} {
+		t.Chdir(t.TempDir())
+		good(t, numbers(0, 1000), line)
+		write(t, "out", numbers(0, 3000)+"line 3")
+		good(t, numbers(0, lines), line)
+		require.True(t, numbers(0, 3000)+"line 3" == read(t, "out"), "%d lines", lines)
+		good(t, numbers(0, 4000), line)
+		require.True(t, numbers(0, 4000) == read(t, "out"), "%d lines", lines)
+	}
 	// Other lines follow the whole ones that were left.
 	t.Chdir(t.TempDir())
 	good(t, "a\n", line)

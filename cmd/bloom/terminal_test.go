@@ -171,11 +171,13 @@ func TestKeyboard(t *testing.T) {
 	cmd = command(t, "dedupe")
 	cmd.Env = append(os.Environ(), "TERM=dumb")
 	cmd.Stderr = terminal
-	in, _ := start(t, cmd)
-	time.Sleep(600 * time.Millisecond)
+	in, out := start(t, cmd)
+	send(t, in, "a\n")
+	receive(t, out, "a\n")
+	time.Sleep(600 * time.Millisecond) // two lines of progress
 	in.Close()
 	cmd.Wait()
-	becomes(t, func() bool { return strings.Contains(s.String(), "0 lines, 0 written, in ") })
+	becomes(t, func() bool { return strings.Contains(s.String(), "1 line, 1 written, in ") })
 	require.NotContains(t, s.String(), "\x1b")
 	require.NotContains(t, s.String(), "lines/s")
 }

@@ -69,7 +69,9 @@ func (r *Reader) each(ctx context.Context, tick <-chan time.Time, onTick func() 
 			ended = nil
 			tick = nil
 		case <-idle:
-			return nil // the goroutine of readFiles waits for input
+			if len(r.queue) == 0 {
+				return nil // the goroutine of readFiles waits for input
+			}
 		}
 	}
 }
