@@ -181,7 +181,10 @@ func TestServerRefuses(t *testing.T) {
 		"MASTERDOWN ": {func() { do("CONFIG", "SET", "replica-serve-stale-data", "no"); standby() }, master},
 		"BUSY ": {
 			func() {
-				busy := clientOf(t, s.addr)
+				options := patient(s.addr)
+				options.MaxRetries = -1
+				busy := redis.NewClient(options)
+				t.Cleanup(func() { busy.Close() })
 				go busy.Eval(ctx, "while true do end", nil)
 				soon(t, func() bool { return redis.HasErrorPrefix(admin.Ping(ctx).Err(), "BUSY ") })
 			},
@@ -194,7 +197,9 @@ func TestServerRefuses(t *testing.T) {
 				func(s set, hs ...bloom.Hash) { requireAdded(t, s, true, hs...) },
 				func(s set, hs ...bloom.Hash) { requireFound(t, s, false, hs...) },
 			} {
-				client := redis.NewClient(&redis.Options{Addr: s.addr, MaxRetries: -1}) // leaves it to this package
+				options := patient(s.addr)
+				options.MaxRetries = -1 // leaves it to this package
+				client := redis.NewClient(options)
 				mended := make(chan bool, 1)
 				client.AddHook(onRefusal(func(err error) {
 					assert.ErrorContains(t, err, refusal)
@@ -219,6 +224,7 @@ func TestServerRefuses(t *testing.T) {
 	client := s.client()
 	f := openFilter(t, client, many, 0.01)
 	standby()
+	unhurried(t)
 	sent := 0
 	client.AddHook(between(func() { sent++ }))
 	require.ErrorContains(t, firstError(addBatch(ctx, f, hashes(0, 2*chunk))), "READONLY ")

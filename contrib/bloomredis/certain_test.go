@@ -109,7 +109,9 @@ func TestErrorIsNoCertainty(t *testing.T) {
 		for name, kind := range kinds {
 			t.Run(class.name+"/"+name, func(t *testing.T) {
 				require.NoError(t, admin.FlushAll(ctx).Err())
-				client := redis.NewClient(&redis.Options{Addr: s.addr, MaxRetries: -1, DialerRetries: 1})
+				options := patient(s.addr)
+				options.MaxRetries, options.DialerRetries = -1, 1
+				client := redis.NewClient(options)
 				defer client.Close()
 				set := bloom.Must(kind.open(client, 1000))
 				h, hs := keyOf(set), hashes(0, 300)

@@ -22,7 +22,7 @@ func TestCluster(t *testing.T) {
 	t.Parallel()
 	var servers []*server
 	for range 3 {
-		servers = append(servers, startServer(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-require-full-coverage", "no"))
+		servers = append(servers, startServer(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "60000", "--cluster-require-full-coverage", "no"))
 	}
 	const slots = 16384
 	for i, s := range servers {
@@ -78,7 +78,11 @@ func TestCluster(t *testing.T) {
 // A client that spreads keys over servers of their own sends what belongs together
 // to one.
 func TestRing(t *testing.T) {
-	client := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": startServer(t).addr, "b": startServer(t).addr}})
+	client := redis.NewRing(&redis.RingOptions{
+		Addrs:              map[string]string{"a": startServer(t).addr, "b": startServer(t).addr},
+		HeartbeatFrequency: time.Hour, // it would take a slow server for one that is down
+		DialTimeout:        limit, ReadTimeout: limit, WriteTimeout: limit, PoolTimeout: limit,
+	})
 	defer client.Close()
 	for _, s := range sets(t, client) {
 		hs := hashes(0, 3*chunk)
@@ -118,7 +122,7 @@ func (m *mover) move(keys ...string) {
 	host, port, err := net.SplitHostPort(m.to.addr)
 	require.NoError(m.t, err)
 	for _, key := range keys {
-		m.do(m.from, "MIGRATE", host, port, key, 0, 5000)
+		m.do(m.from, "MIGRATE", host, port, key, 0, limit.Milliseconds())
 	}
 }
 
@@ -213,6 +217,7 @@ func clusterClient(t testing.TB, servers []*server, o redis.ClusterOptions) *red
 	for _, s := range servers {
 		o.Addrs = append(o.Addrs, s.addr)
 	}
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = limit, limit, limit, limit
 	client := redis.NewClusterClient(&o)
 	t.Cleanup(func() { client.Close() })
 	return client
@@ -228,18 +233,19 @@ func TestSentinel(t *testing.T) {
 	master := startServer(t)
 	host, port, err := net.SplitHostPort(master.addr)
 	require.NoError(t, err)
-	startServer(t, "--replicaof", host+" "+port)
+	standby := startServer(t, "--replicaof", host+" "+port)
 
 	conf := filepath.Join(t.TempDir(), "sentinel.conf")
 	require.NoError(t, os.WriteFile(conf, []byte(fmt.Sprintf(
-		"sentinel monitor m %s %s 1\nsentinel down-after-milliseconds m 300\nsentinel failover-timeout m 3000\n", host, port)), 0o600))
-	sentinelPort := freePort(t)
+		"sentinel monitor m %s %s 1\nsentinel down-after-milliseconds m 3600000\nsentinel failover-timeout m 10000\n", host, port)), 0o600))
+	sentinelPort := freePort()
 	sentinel := &server{t: t, addr: net.JoinHostPort("127.0.0.1", sentinelPort), args: []string{
 		"redis-server", conf, "--sentinel", "--port", sentinelPort, "--bind", "127.0.0.1"}}
 	require.NoError(t, sentinel.start())
 	t.Cleanup(sentinel.kill)
 
-	client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "m", SentinelAddrs: []string{sentinel.addr}})
+	client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "m", SentinelAddrs: []string{sentinel.addr},
+		DialTimeout: limit, ReadTimeout: limit, WriteTimeout: limit, PoolTimeout: limit})
 	defer client.Close()
 	all := sets(t, client)
 	for _, s := range all {
@@ -248,13 +254,20 @@ func TestSentinel(t *testing.T) {
 	}
 	f := all["Filter"].(*Filter)
 	have := full(t, f)
-	soon(t, func() bool { // replicated, and Sentinel knows to where
-		replicated := master.client().Wait(ctx, 1, time.Second).Val()
-		known := sentinel.client().Do(ctx, "SENTINEL", "REPLICAS", "m").Val()
-		return replicated == 1 && len(known.([]any)) == 1
+	// The replica has this key, and so all that came before it, and Sentinel knows the replica.
+	require.NoError(t, master.client().Set(ctx, "last", "", 0).Err())
+	replica, watch := standby.client(), sentinel.client()
+	soon(t, func() bool {
+		known, _ := watch.Do(ctx, "SENTINEL", "REPLICAS", "m").Slice()
+		return len(known) == 1 && replica.Exists(ctx, "last").Val() == 1
 	})
 
 	master.kill()
+	// Sentinel is told to act: if it watched for the death, it would find it in a server that is slow.
+	soon(t, func() bool {
+		_ = watch.Do(ctx, "SENTINEL", "FAILOVER", "m").Err() // also again, if there was no good replica yet
+		return strings.Contains(replica.Info(ctx, "replication").Val(), "role:master")
+	})
 	soon(t, func() bool { return firstError(f.AddHash(ctx, hashes(1000, 1001)[0])) == nil })
 	for _, s := range all {
 		requireFound(t, s, true, hashes(0, 1000)...)

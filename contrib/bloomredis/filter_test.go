@@ -319,7 +319,9 @@ func TestResetAndDelete(t *testing.T) {
 func TestServerGoesAway(t *testing.T) {
 	s := startServer(t)
 	p := startProxy(t, s.addr)
-	client := redis.NewClient(&redis.Options{Addr: p.addr(), MaxRetries: 1, DialerRetries: 1})
+	options := patient(p.addr())
+	options.MaxRetries, options.DialerRetries = 1, 1
+	client := redis.NewClient(options)
 	defer client.Close()
 	f := openFilter(t, client, 100_000, 0.01)
 	mustAdd(t, f, bloom.SumString("a"))
