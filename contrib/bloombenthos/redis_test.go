@@ -10,11 +10,13 @@ import (
 	"encoding/pem"
 	"fmt"
 	"math/big"
+	mrand "math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -48,16 +50,27 @@ func startRedis(t *testing.T, args ...string) (url string, kill func()) {
 func restartRedis(t *testing.T, url string, args ...string) (kill func()) {
 	t.Helper()
 	socket := strings.TrimPrefix(url, "unix://")
-	server := exec.Command("redis-server", append([]string{"--port", "0", "--unixsocket", socket, "--save", "", "--dir", filepath.Dir(socket)}, args...)...)
+	server, ended := exec.Command("redis-server", append([]string{"--port", "0", "--unixsocket", socket, "--save", "", "--dir", filepath.Dir(socket)}, args...)...), make(chan struct{})
 	require.NoError(t, server.Start())
+	go func() {
+		defer close(ended)
+		_ = server.Wait()
+	}()
 	kill = func() {
 		_ = server.Process.Kill()
-		_ = server.Wait()
+		<-ended
 	}
 	t.Cleanup(kill)
 	client := redis.NewClient(&redis.Options{Network: "unix", Addr: socket})
 	defer client.Close()
-	soon(t, func() bool { return client.Ping(context.Background()).Err() == nil })
+	soon(t, func() bool {
+		select {
+		case <-ended:
+			require.Fail(t, "the server has ended", server.ProcessState)
+		default:
+		}
+		return client.Ping(context.Background()).Err() == nil
+	})
 	return kill
 }
 
@@ -84,12 +97,14 @@ func TestTLS(t *testing.T) {
 	}
 	cert, key := certify("ours", net.IPv4(127, 0, 0, 1))
 	theirCert, theirKey := certify("theirs", net.IPv4(127, 0, 0, 1))
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	startRedis(t, "--tls-port", port, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert)
+	url, _ := startRedis(t, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert)
+	client := redis.NewClient(bloom.Must(redis.ParseURL(url)))
+	defer client.Close()
+	port := ""
+	soon(t, func() bool { // one that is free
+		port = strconv.Itoa(10_000 + mrand.IntN(20_000))
+		return client.ConfigSet(context.Background(), "tls-port", port).Err() == nil
+	})
 
 	for _, test := range []struct{ scheme, tls, want string }{
 		{"redis", fmt.Sprintf("{enabled: true, root_cas_file: %s, client_certs: [{cert_file: %s, key_file: %s}]}", cert, cert, key), ""},

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/gocolly/colly/v2"
 	"github.com/stretchr/testify/assert"
@@ -34,9 +35,13 @@ func site(pages int, fetched *atomic.Int64) *httptest.Server {
 	}))
 }
 
+// limit is how long a request may take, also on a busy machine.
+const limit = 5 * time.Minute
+
 // collector returns one that follows all links.
 func collector(t testing.TB, set bloom.Set) *colly.Collector {
 	c := colly.NewCollector(colly.Async(true))
+	c.SetRequestTimeout(limit)
 	require.NoError(t, c.Limit(&colly.LimitRule{DomainGlob: "*", Parallelism: 4}))
 	require.NoError(t, c.SetStorage(collystore.New(set)))
 	c.OnHTML("a[href]", func(e *colly.HTMLElement) { _ = e.Request.Visit(e.Attr("href")) })
@@ -51,7 +56,7 @@ func TestCrawlTwice(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "visited.bloom")
 	start := server.URL + "/1"
 
-	first := bloom.NewSyncFrom(bloom.Must(bloom.LoadOrNew(path, pages, 1e-9)))
+	first := bloom.NewSyncFrom(bloom.Must(bloom.LoadOrNew(path, pages, 1e-15)))
 	c := collector(t, first)
 	require.NoError(t, c.Visit(start))
 	c.Wait()

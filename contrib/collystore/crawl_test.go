@@ -31,6 +31,7 @@ import (
 
 // open returns a crawl that goes on where the one in the file left off.
 func open(c *colly.Collector, path string) *collystore.Crawl {
+	c.SetRequestTimeout(limit)
 	crawl := bloom.Must(collystore.NewCrawl(c, bloom.Must(growing.LoadOrNew(path, 0, 1e-9)), path))
 	c.OnHTML("a[href]", func(e *colly.HTMLElement) { _ = crawl.Visit(e.Request, e.Attr("href")) })
 	return crawl
@@ -406,25 +407,21 @@ func ExampleCrawl() {
 	path := filepath.Join(dir, "visited.bloom")
 
 	fetched := map[string]bool{}
-	var mu sync.Mutex
 	crawl := func(ctx context.Context, most int, interrupt func()) {
 		visited := bloom.Must(growing.LoadOrNew(path, 0, 1e-6))
-		c := colly.NewCollector(colly.Async(true), colly.StdlibContext(ctx))
+		c := colly.NewCollector(colly.StdlibContext(ctx))
 		crawl, err := collystore.NewCrawl(c, visited, path)
 		if err != nil {
 			panic(err)
 		}
 		c.OnHTML("a[href]", func(e *colly.HTMLElement) { crawl.Visit(e.Request, e.Attr("href")) })
 		c.OnScraped(func(r *colly.Response) {
-			mu.Lock()
-			defer mu.Unlock()
 			if fetched[r.Request.URL.Path] = true; len(fetched) == most {
 				interrupt()
 			}
 		})
 		crawl.Resume()
 		crawl.Visit(nil, server.URL+"/1")
-		c.Wait()
 		if err := crawl.Save(); err != nil {
 			panic(err)
 		}
