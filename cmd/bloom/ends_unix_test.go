@@ -28,8 +28,8 @@ func TestFilesAfterEachEnd(t *testing.T) {
 		success, failure, terminated, killed string
 	}{
 		{"dedupe -p 1e-9", "", "", "", "", ""},
-		{"dedupe -p 1e-9 -state list", "", "list", "list", "list", ".list.bloom-lock"},
-		{"dedupe -p 1e-9 -state list -o out", "", "list out", "list out", "list out",
+		{"dedupe -p 1e-9 -state list -save-every 1h", "", "list", "list", "list", ".list.bloom-lock"},
+		{"dedupe -p 1e-9 -state list -save-every 1h -o out", "", "list out", "list out", "list out",
 			".list.bloom-lock .out.bloom-lock list out"},
 		{"build -o list", "", "list", "", "", ".list.bloom-lock"},
 		{"build -o list", "build -f 1 -sep ; -o list", "list", "list", "list", ".list.bloom-lock list"},

@@ -45,7 +45,7 @@ func locked(t *testing.T, path string) bool {
 // waiting starts a run that adds b to the file, and returns once it waits for who holds it.
 func waiting(t *testing.T, path string) *exec.Cmd {
 	t.Helper()
-	cmd := command(t, "add", path)
+	cmd := command(t, "add -wait 1h", path)
 	cmd.Stdin = strings.NewReader("b\n")
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
@@ -106,7 +106,7 @@ func TestTwoRunsOneOut(t *testing.T) {
 	in := write(t, "list", numbers(0, 200_000))
 	var cmds []*exec.Cmd
 	for i := range 3 {
-		cmds = append(cmds, command(t, fmt.Sprintf("dedupe -p 1e-9 -state %d -o out list", i)))
+		cmds = append(cmds, command(t, fmt.Sprintf("dedupe -wait 1h -p 1e-9 -state %d -o out list", i)))
 		require.NoError(t, cmds[i].Start())
 	}
 	wrote := 0

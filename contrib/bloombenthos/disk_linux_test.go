@@ -18,7 +18,7 @@ func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	path, log := filepath.Join(dir, "ids"), filepath.Join(dir, "log")
 	conf := strings.Replace(dedupe, "level: OFF", "level: WARN\n  file: {path: "+log+"}", 1) +
-		fmt.Sprintf("bloom: {capacity: 100000, span: 1h, save_every: 5ms, path: %s}", path)
+		fmt.Sprintf("bloom: {capacity: 100000, span: 1h, save_every: 50ms, path: %s}", path)
 	var room syscall.Rlimit
 	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &room))
 	allow := func(bytes uint64) {
@@ -35,7 +35,7 @@ func TestFullDisk(t *testing.T) {
 	require.Equal(t, []string{"a", "b"}, s.send("a", "b"))
 	saves()
 	saves()        // which began after the ids came
-	allow(100_000) // an eighth of the file
+	allow(400_000) // half of the file, and room in the log for a thousand failures
 	soon(t, func() bool {
 		said, _ := os.ReadFile(log)
 		return strings.Contains(string(said), "the ids are not on disk: ") && strings.Contains(string(said), "file too large")

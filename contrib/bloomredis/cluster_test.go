@@ -240,7 +240,7 @@ func TestSentinel(t *testing.T) {
 		"sentinel monitor m %s %s 1\nsentinel down-after-milliseconds m 3600000\nsentinel failover-timeout m 10000\n", host, port)), 0o600))
 	sentinelPort := freePort()
 	sentinel := &server{t: t, addr: net.JoinHostPort("127.0.0.1", sentinelPort), args: []string{
-		"redis-server", conf, "--sentinel", "--port", sentinelPort, "--bind", "127.0.0.1"}}
+		program, conf, "--sentinel", "--port", sentinelPort, "--bind", "127.0.0.1"}}
 	require.NoError(t, sentinel.start())
 	t.Cleanup(sentinel.kill)
 

@@ -2,6 +2,7 @@ package bloomredis
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -25,11 +26,14 @@ import (
 
 var ctx = context.Background()
 
+// program is the server: redis-server, or another one that is to behave alike, such as valkey-server.
+var program = cmp.Or(os.Getenv("BLOOM_REDIS_SERVER"), "redis-server")
+
 // Without Redis there is nothing to test. Of what a package prints that passes,
 // the go command shows but one thing: after the last line here, it says "[no
 // tests to run]" and not only "ok".
 func TestMain(m *testing.M) {
-	if _, err := exec.LookPath("redis-server"); err == nil {
+	if _, err := exec.LookPath(program); err == nil {
 		redis.SetLogger(silent{})
 		// Calls wait longer than a busy machine takes to mend what a test has broken.
 		after = func(d time.Duration) <-chan time.Time {
@@ -40,7 +44,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(m.Run())
 	}
-	fmt.Println("bloomredis: all tests need redis-server, which Debian has in package redis-server; BLOOM_REQUIRE_REDIS=1 makes its absence a failure")
+	fmt.Println("bloomredis: all tests need " + program + ", which Debian has in a package of that name; BLOOM_REQUIRE_REDIS=1 makes its absence a failure")
 	if os.Getenv("BLOOM_REQUIRE_REDIS") != "" {
 		os.Exit(1)
 	}
@@ -101,7 +105,7 @@ func startServer(t testing.TB, args ...string) *server {
 	for try := 0; ; try++ {
 		port := freePort()
 		s := &server{t: t, addr: net.JoinHostPort("127.0.0.1", port), args: append([]string{
-			"redis-server", "--port", port, "--bind", "127.0.0.1", "--dir", dir, "--logfile", filepath.Join(dir, "log"),
+			program, "--port", port, "--bind", "127.0.0.1", "--dir", dir, "--logfile", filepath.Join(dir, "log"),
 			"--save", "", "--appendonly", "yes", "--appendfsync", "always", "--auto-aof-rewrite-percentage", "0",
 		}, args...)}
 		err := s.start()
