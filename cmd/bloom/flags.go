@@ -214,7 +214,7 @@ func unescaped(s string) string {
 }
 
 // need returns a check of the number of arguments: least to most, or least or more if most is
-// negative. Its error says that the command needs what.
+// negative. what names the arguments in its error.
 func need(least, most int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < least || most >= 0 && len(args) > most {

@@ -56,8 +56,8 @@ func infoCommand() *cobra.Command {
 	})
 }
 
-// reportCommand returns a command that writes a report on each argument. After an error it goes on
-// with the next argument. It writes every error but the last, which it returns.
+// reportCommand returns a command that writes a report on each argument. After an error it
+// continues with the next argument. It writes every error but the last, which it returns.
 func reportCommand(use, needs string, of func(path string) (*report, error)) *cobra.Command {
 	c := &cobra.Command{Use: use, Args: need(1, -1, needs)}
 	asJSON := addJSON(c.Flags())

@@ -36,7 +36,7 @@ type body struct {
 	info      form.Info
 
 	from string       // the version of the release from which the last piece was made
-	back *form.Merged // the changes from version to from; nil if none or no patches
+	back *form.Merged // the changes from version to from, or nil
 	// The next change of back.
 	word int
 	mask uint64

@@ -140,7 +140,7 @@ func ask(q question, keys []string) string {
 		return err.Error()
 	}
 	code := cmd.ProcessState.ExitCode()
-	fine := code == 0 || *found && code == 1 // as grep, which found nothing
+	fine := code == 0 || *found && code == 1 // grep exits with 1 if it finds nothing
 	switch {
 	case q.answers == "" && fine:
 		return "it was not refused"

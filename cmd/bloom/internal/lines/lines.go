@@ -52,7 +52,7 @@ type Counts struct {
 type Batch struct {
 	Data   []byte       // the lines, each with its delimiter, one after the other
 	Ends   []int        // the offset in Data after each line and its delimiter
-	Hashes []bloom.Hash // the digests of the keys, without the lines that Config leaves out
+	Hashes []bloom.Hash // the digests of the keys of the lines that Config wants
 	File   int          // the index of the file in Config.Names
 
 	cfg   *Config
