@@ -203,7 +203,13 @@ func (t *table) word(i uint64) uint64 {
 }
 
 // contains reports whether a key's tag is in one of its buckets, or the key is in the list.
-func (t *table) contains(h bloom.Hash) bool { return t.containsAt(h, t.place(h)) }
+func (t *table) contains(h bloom.Hash) bool {
+	at := t.place(h)
+	if t.shared == nil { // as in containsAt, without its call
+		return t.has(at) || t.listed(h, at.tag)
+	}
+	return t.containsAt(h, at)
+}
 
 // containsAt is contains of a key whose place is known.
 func (t *table) containsAt(h bloom.Hash, at place) bool {
