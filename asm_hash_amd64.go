@@ -10,7 +10,6 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
-// useAVX2 reports whether the processor has AVX2 and BMI2.
 var useAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI2
 
 // chunk is the largest number of keys in one call of assembly, which cannot be stopped for the

@@ -93,7 +93,6 @@ func (s *segment) clearBit(r uint64, i int) {
 	}
 }
 
-// word returns word w of row r.
 func (s *segment) word(r uint64, w int) uint64 {
 	if s.words != nil {
 		return atomic.LoadUint64(&s.words[s.row(r)+w])

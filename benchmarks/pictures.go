@@ -73,7 +73,6 @@ func general(x float64) string {
 	return strings.Replace(strconv.FormatFloat(x, 'g', 4, 64), "e-0", "e-", 1)
 }
 
-// powers are ticks at powers of ten.
 type powers struct{}
 
 func (powers) Ticks(from, to float64) (ticks []plot.Tick) {

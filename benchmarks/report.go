@@ -15,7 +15,6 @@ import (
 	"time"
 )
 
-// report has the content of RESULTS.md.
 type report struct {
 	quick   bool
 	began   time.Time

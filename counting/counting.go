@@ -67,7 +67,6 @@ const (
 	stripeShift = 64 - stripeBits
 )
 
-// zero reports whether f is zero.
 func (f *filter) zero() bool { return f.state == nil }
 
 // New returns an empty filter sized for n distinct keys, with a counter for each bit of

@@ -48,7 +48,6 @@ func (c counters) verifyBits(dst []uint64) {
 	invariants.Require(uint64(n) == c.onesCount(), "counting: %d bits", n)
 }
 
-// copied returns a copy of c if invariants are on.
 func (c counters) copied() counters {
 	if !invariants.On {
 		return counters{}

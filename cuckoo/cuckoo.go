@@ -61,7 +61,6 @@ const (
 	maxWords = form.MaxFrameWords - 1 - 3*room
 )
 
-// maxBuckets returns the largest number of buckets.
 func maxBuckets(bits int) uint64 { return uint64(maxWords) * 16 / uint64(bits) }
 
 // size returns the number of buckets of New's filter, and the number of bits of a tag.

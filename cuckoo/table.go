@@ -192,7 +192,6 @@ func (t *table) store(word *uint64, w uint64) {
 // count returns the word with the number of keys.
 func (t *table) count() *uint64 { return &t.words[len(t.words)-1] }
 
-// len returns the number of keys.
 func (t *table) len() uint64 { return t.word(wordsFor(t.buckets, t.bits)) }
 
 func (t *table) word(i uint64) uint64 {

@@ -29,7 +29,6 @@ func (t *table) verify() {
 	}
 }
 
-// verifyInserted checks that a key which was inserted is found.
 func (t *table) verifyInserted(h bloom.Hash) {
 	t.verify()
 	invariants.Require(t.contains(h), "cuckoo: %v is not found after its insertion", h)

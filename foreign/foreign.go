@@ -116,7 +116,6 @@ func (t *table) locate(x uint64) (word *uint64, bit uint64) {
 	return &t.words[x>>6], 1 << (x & 63)
 }
 
-// has reports whether bit x mod m is set.
 func (t *table) has(x uint64) bool {
 	word, bit := t.locate(x)
 	return *word&bit != 0

@@ -31,7 +31,6 @@ const (
 	firstBits = 88 * 256
 )
 
-// rates has the rates and the sizings of all layers.
 type rates struct {
 	p float64
 	n uint64 // the number of keys, or 0 if it is unknown

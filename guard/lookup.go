@@ -51,7 +51,6 @@ func newMemory(n int) *memory {
 	return &memory{seed: maphash.MakeSeed(), sets: make([][ways]denial, perStripe*stripes)}
 }
 
-// denial returns the denial of a key with digest h.
 func (m *memory) denial(h bloom.Hash, key []byte) denial {
 	h1, _ := h.Words()
 	return denial{digest: h1, key: maphash.Bytes(m.seed, key) | 1}
@@ -207,7 +206,6 @@ func (g *Guard) LookupString(key string, query func() (found bool, err error)) (
 	return g.Lookup(bitwords.BytesOf(key), query)
 }
 
-// ask calls query, and counts the call and its result.
 func (s *stripe) ask(query func() (found bool, err error)) (found bool, err error) {
 	s.queries.Add(1)
 	found, err = query()

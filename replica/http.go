@@ -179,7 +179,6 @@ func (s *HTTPSource) fetch(
 	return u, next, err
 }
 
-// versionOf returns the version that an entity tag names.
 func versionOf(etag string) string { return httphead.Bare(httphead.Opaque(etag)) }
 
 // maxPatch is the number of bytes by which a patch may be longer than its filter, for its head and

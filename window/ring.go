@@ -79,7 +79,6 @@ func (r run) isOpen() bool { return r&openBit != 0 }
 func (r run) opened() run  { return r | openBit }
 func (r run) closed() run  { return r &^ openBit }
 
-// withoutOldest returns r without its oldest plane.
 func (r run) withoutOldest() run {
 	if r.len() == 1 {
 		return newRun(r.newest(), 0)
@@ -101,7 +100,6 @@ func (r run) upTo(last uint64) uint64 {
 	return columns(first, max(min(last, r.newest())+1, first)-first)
 }
 
-// planes returns the live planes.
 func (r *ring) planes() run { return run(r.live.Load()) }
 
 func (r *ring) end(plane uint64) *atomic.Int64 { return &r.ends[plane%planes] }

@@ -257,7 +257,6 @@ func clockMakes(p []uint64, c Config) bool {
 	return true
 }
 
-// configOf returns the configuration in the parameters p.
 func configOf(p []uint64) Config {
 	return Config{
 		N:           p[paramN],

@@ -240,7 +240,6 @@ func next(x, step, lanes uint64) (p, q uint32, nextX uint64) {
 	return uint32(low * lanes >> 32), uint32(high * lanes >> 32), x*multiplier + step
 }
 
-// lanesOf returns the lanes of a page.
 func (s *state) lanesOf(page uint64) []uint64 { return s.array[page*s.lanes:][:s.lanes] }
 
 // clear clears the bits that dead planes left in a locked page. The page is then clean up to the

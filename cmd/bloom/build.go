@@ -299,7 +299,6 @@ func (s *sample) add(hs []bloom.Hash) {
 	}
 }
 
-// keeps reports whether h begins with level zero bits.
 func (s *sample) keeps(h bloom.Hash) bool {
 	h1, _ := h.Words()
 	return h1>>(64-s.level) == 0

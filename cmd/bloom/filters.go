@@ -65,7 +65,6 @@ func add(f filter, added []bool, b *lines.Batch) {
 	}
 }
 
-// loaded is a filter from a file.
 type loaded struct {
 	filter
 	path       string
@@ -236,7 +235,6 @@ func replaceable(path string) bool {
 
 var errCompressed = errors.New("is compressed; decompress it first")
 
-// foreignFilter is a filter in another library's format.
 type foreignFilter struct{ foreignBytes }
 
 type foreignBytes interface {

@@ -97,7 +97,6 @@ func (f *filterFlags) check(least float64, unless string) error {
 	return nil
 }
 
-// inputFlags say how to read lines.
 type inputFlags struct {
 	flags   *pflag.FlagSet
 	null    bool
@@ -129,7 +128,6 @@ func (f *inputFlags) add(flags *pflag.FlagSet) {
 	f.flags = flags
 }
 
-// makeFlags are the flags of commands that make a filter or a bank from lines.
 type makeFlags struct {
 	size    filterFlags
 	input   inputFlags

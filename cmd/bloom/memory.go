@@ -76,7 +76,6 @@ func newGrower(p float64, saved bool, left func() uint64) (*memory, error) {
 	return m, nil
 }
 
-// arrivals counts the input that came so far.
 type arrivals struct {
 	total int64         // the bytes of the whole input, or 0 if unknown
 	read  *atomic.Int64 // the bytes of the input that were read, before decompression

@@ -17,7 +17,6 @@ import (
 // saver is a filter, a bank or a patch.
 type saver interface{ SaveFile(path string) error }
 
-// save saves f at path. Its error names path.
 func save(f saver, path string) error {
 	if err := f.SaveFile(path); err != nil {
 		return fmt.Errorf("%s was not saved: %w", path, cause(err))

@@ -75,7 +75,6 @@ func serveCommand() *cobra.Command {
 	return c
 }
 
-// server answers look-ups in the filter of a file.
 type server struct {
 	path  string
 	key   lines.Key

@@ -278,7 +278,6 @@ func hold(path string) (file string, unlock func() error, err error) {
 	return "", nil, err
 }
 
-// openFilter makes a filter, or loads it from path.
 func openFilter(path string, c window.Config) (filter, error) {
 	switch {
 	case c.Span > 0 && path == "":

@@ -147,7 +147,6 @@ func (g *guardCollector) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(g.queries, prometheus.CounterValue, queries)
 }
 
-// lookupsDesc describes the look-ups of the named filter.
 func lookupsDesc(name string) *prometheus.Desc {
 	return prometheus.NewDesc("bloom_lookups_total", "Look-ups, by their result.",
 		[]string{"result"}, prometheus.Labels{"filter": name})

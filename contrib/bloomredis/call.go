@@ -58,7 +58,6 @@ func (c caller) read(ctx context.Context, cmds ...redis.Cmder) error {
 	})
 }
 
-// script is a Lua script of Redis.
 type script struct {
 	source, sha string
 	// repeats permits the client to resend the script if it does not know whether the script has

@@ -38,7 +38,6 @@ const (
 
 func (l layout) pageSize() uint64 { return stampSize + 4*l.lanes }
 
-// start returns the offset of the pages in a string.
 func (l layout) start() uint64 { return uint64(len(l.head)) + 16 + stateSize }
 
 func (l layout) size() int64 { return int64(l.start() + l.pages*l.pageSize()) }

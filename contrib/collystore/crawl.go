@@ -258,7 +258,6 @@ var refusals = []error{
 	colly.ErrAbortedAfterHeaders,
 }
 
-// begins is called when a request begins.
 func (w *Crawl) begins(r *colly.Request) {
 	body, ok := r.Body.(interface{ Len() int })
 	hasBody := r.Body != nil && (!ok || body.Len() > 0) // a request of Resume has an empty body
@@ -277,7 +276,6 @@ func (w *Crawl) begins(r *colly.Request) {
 	w.asked[r.ID] = link
 }
 
-// ends is called when a request ends.
 func (w *Crawl) ends(r *colly.Request, fetched bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -114,7 +114,6 @@ func (b *body) piece(buf []byte, i int, gzipped bool) (piece, packed []byte, err
 	return piece, packed, nil
 }
 
-// next goes to the next change.
 func (b *body) next() {
 	b.more = false
 	if b.back != nil {

@@ -223,7 +223,6 @@ func (r *release) merge(steps []step) *patch {
 	return &patch{data: bloom.Must(form.AppendPatch(nil, r.header, info, proof, guess, changes))}
 }
 
-// parse returns the patches of steps.
 func parse(steps []step) (patches []*form.Patch) {
 	for _, s := range steps {
 		patches = append(patches, bloom.Must(form.ParsePatch(s.patch.data))) // made by follow
@@ -265,7 +264,6 @@ func (p *Publisher) Version() (version string, size int64) {
 	return r.version, r.header.Size()
 }
 
-// size returns the length of the body.
 func (r *release) size() int64 {
 	return r.header.Size() + int64(form.TrailerSize(door.Fields(r.filter.Info())))
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// accelerated reports whether the processor has AVX2 and BMI2.
 var accelerated = cpu.X86.HasAVX2 && cpu.X86.HasBMI2
 
 // directLen is the longest key that assembly hashes, in bytes.

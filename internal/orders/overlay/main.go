@@ -60,7 +60,6 @@ func main() {
 	}
 }
 
-// bug returns the substitutions of a seed.
 func bug(name string) []substitution {
 	for _, s := range seeds {
 		if s.name == name {
@@ -71,7 +70,6 @@ func bug(name string) []substitution {
 	return nil
 }
 
-// write writes the overlay to a folder.
 func write(to string, changes []substitution) error {
 	files := map[string]string{}
 	for _, p := range packages {

@@ -44,7 +44,6 @@ func compressedBy(name, unpack string) string {
 // DefaultWindow is the largest window, in bytes, that the zstd command unpacks by default.
 const DefaultWindow = 128 << 20
 
-// opened is an open file of lines.
 type opened struct {
 	io.Reader          // the bytes, decompressed
 	arrived   *Arrived // counts the bytes of the file

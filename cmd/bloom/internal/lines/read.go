@@ -75,7 +75,6 @@ func (r *Reader) readFile(ctx context.Context, number int, name string) (next bo
 	}
 }
 
-// pass hands b on to the next stages.
 func (r *Reader) pass(b *Batch) {
 	r.queue <- b
 	r.work <- b
