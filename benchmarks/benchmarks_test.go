@@ -16,6 +16,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func repeatNothing(t *testing.T) {
+	old := leastTurn
+	leastTurn = 0
+	t.Cleanup(func() { leastTurn = old })
+}
+
 // Every row finds what was added and others at about the rate that it was asked for: none is fast
 // by being wrong. What the tables are made of is written whole.
 func TestWorkloads(t *testing.T) {
@@ -30,6 +36,7 @@ func TestWorkloads(t *testing.T) {
 	}
 	var r report
 	filterKeys = 2000
+	repeatNothing(t)
 	for _, w := range workloads(nil) {
 		w.n, w.lookups = min(w.n, 20_000), min(w.lookups, 10)
 		if w.lookups > 0 {
@@ -77,7 +84,7 @@ func TestWorkloads(t *testing.T) {
 func TestProcesses(t *testing.T) {
 	asked := filepath.Join(t.TempDir(), "asked")
 	const answers = `echo ready 2000; while read line; do echo $line >>%s; case $line in
-		add*) echo 1000 0;; find*) echo 3000 100;; *) echo 0 0;; esac; done`
+		add*) echo 40000000 0;; find*) echo 12000000 100;; *) echo 0 0;; esac; done`
 	good := process{name: "good", args: []string{"sh", "-c", fmt.Sprintf(answers, asked), "sh"}}
 	bad := process{name: "bad", args: []string{"sh", "-c", "echo no", "sh"}}
 	missing := process{name: "missing", args: []string{filepath.Join(t.TempDir(), "none")}}
@@ -86,32 +93,75 @@ func TestProcesses(t *testing.T) {
 	require.Len(t, results, 3)
 	assert.Equal(t, 20.0, results[0].bitsPerKey)
 	assert.Equal(t, 100, results[0].falses)
-	assert.Equal(t, []float64{10, 10, 10}, results[0].times[add])
-	assert.Equal(t, 30.0, results[0].median(absent))
+	assert.Equal(t, []float64{4e5, 4e5, 4e5}, results[0].times[add])
+	assert.Equal(t, 1.2e5, results[0].median(absent))
 	assert.Empty(t, results[0].times[remove])
 	assert.ErrorContains(t, results[1].err, `answered "no"`)
 	assert.Error(t, results[2].err)
 	lines, err := os.ReadFile(asked)
 	require.NoError(t, err)
 	want := strings.Repeat("empty\nadd 0 100\n", 3) + "find 100 1000000\n"
-	for turn := range 3 {
-		want += fmt.Sprintf("find 0 100\nfind %d 100\n", 100+100*turn)
+	for turn := range 3 { // of three repetitions
+		want += strings.Repeat("find 0 100\n", 3)
+		for i := range 3 {
+			want += fmt.Sprintf("find %d 100\n", 100+100*(3*turn+i))
+		}
 	}
 	assert.Equal(t, want, string(lines))
 }
 
+// A turn repeats an operation for 30 ms, look-ups each time with the next keys. A repetition that was
+// disturbed does not count.
+func TestTurn(t *testing.T) {
+	took := []float64{5e6, 22e6, 4e6, 11e6, 12e6, 13e6}
+	var asked []int
+	c := contestant{result: &result{}, empty: func() { asked = append(asked, -1) }}
+	c.do = func(_, from, n int) (float64, int) {
+		asked = append(asked, from)
+		ns := took[0]
+		took = took[1:]
+		return ns, n
+	}
+	p := plan{n: 300, absent: 300, window: 100, chunks: 1}
+	c.turn(p, absent)
+	c.turn(p, absent)
+	assert.Equal(t, []int{300, 400, 500, 300, 400, 500}, asked)
+	assert.Equal(t, []float64{5e4, 12e4}, c.times[absent])
+}
+
+// A filter is emptied before its first keys are added and filled before its first are removed. The
+// chunks of a large one are added once.
+func TestEmptied(t *testing.T) {
+	var asked []string
+	c := contestant{result: &result{}, empty: func() { asked = append(asked, "empty") }}
+	c.do = func(op, from, n int) (float64, int) {
+		asked = append(asked, fmt.Sprintf("%d %d-%d", op, from, from+n))
+		return 20e6, n
+	}
+	for range 3 {
+		c.turn(plan{n: 200, chunks: 2}, add)
+	}
+	assert.Equal(t, []string{"empty", "0 0-100", "0 100-200", "empty", "0 0-100"}, asked)
+	asked = nil
+	c.turn(plan{n: 200, chunks: 1}, remove)
+	again := []string{"empty", "0 0-200", "3 0-200"}
+	assert.Equal(t, append(again, again...), asked)
+}
+
 // A large filter is filled once, in chunks that cover all keys.
 func TestChunks(t *testing.T) {
-	p := workload{kind: integers, n: 1_000_003, p: 0.01}.plan(7)
+	p := workload{kind: integers, n: 7_000_003, p: 0.01}.plan(7)
 	assert.Equal(t, 7, p.chunks)
 	end := 0
 	for turn := range p.turns(7) {
-		from, n := p.chunk(turn)
+		from, n := p.keys(add, turn)
 		assert.Equal(t, end, from)
 		end = from + n
 	}
 	assert.Equal(t, p.n, end)
-	assert.Equal(t, 20, workload{kind: integers, n: 1_000_000, p: 0.01}.plan(11).turns(11))
+	small := workload{kind: integers, n: 1_000_000, p: 0.01}.plan(11)
+	assert.Equal(t, 1, small.chunks)
+	assert.Equal(t, 12, plan{chunks: 4}.turns(11))
 }
 
 // A ratio is the median of the ratios within rounds, however the machine's speed drifts.
@@ -134,6 +184,7 @@ func TestRatio(t *testing.T) {
 func TestServe(t *testing.T) {
 	found, _ := builds(t.TempDir(), "", true)
 	processes := pure(found)
+	repeatNothing(t)
 	require.Len(t, processes, len(ours))
 	w := workload{kind: uuids, n: 1000, p: 0.01, rows: slices.Clone(ours), processes: processes}
 	for i, res := range w.measure(1) {

@@ -50,7 +50,7 @@ type workload struct {
 	processes []process
 	// reference is the row that the others are divided by; "" is bits-and-blooms.
 	reference string
-	// lookups is the number of present keys in a timing, and of absent keys; 0 is the usual number.
+	// lookups is the number of present keys in a look-up, and of absent keys; 0 is the usual number.
 	lookups int
 	// order is the order of look-ups, half of them of present keys. If it is nil, present and
 	// absent keys are timed separately.
@@ -61,21 +61,27 @@ const (
 	// absentKeys is the number of keys that were never added. False positives are counted over
 	// all of them.
 	absentKeys = 1_000_000
-	// leastChunk is the least number of keys that a turn adds, if there are that many.
-	leastChunk = 100_000
+	// leastChunk is the least number of keys that are added in a turn, if there are that many.
+	leastChunk = 1_000_000
+	// mostWindow is the most keys that are looked up together.
+	mostWindow = 100_000
 )
 
-// plan says which keys the turns of a table have.
+// leastTurn is the least time of a turn, in which an operation is repeated. A host disturbs its
+// machines for a millisecond or so, and the median of the repetitions leaves that out.
+var leastTurn = 30 * time.Millisecond
+
+// plan says which keys the repetitions of an operation have.
 type plan struct {
 	all    keys // the keys to add, followed by those to look up
 	n      int  // the number of keys to add
 	absent int  // the number of the others
-	window int  // the number of keys that a turn looks up
+	window int  // the number of keys that are looked up together
 	chunks int  // the number of turns that fill a filter
 }
 
 func (w workload) plan(rounds int) plan {
-	window := min(w.n, absentKeys)
+	window := min(w.n, mostWindow)
 	if w.lookups > 0 {
 		window = w.lookups
 	}
@@ -96,21 +102,18 @@ func (w workload) plan(rounds int) plan {
 	return p
 }
 
-// chunk returns the place of the keys that a turn adds or removes.
-func (p plan) chunk(turn int) (from, n int) {
-	i := turn % p.chunks
-	from = i * p.n / p.chunks
-	return from, (i+1)*p.n/p.chunks - from
-}
-
-// part returns the place of the keys that a turn looks up. Each turn has other keys, as long as
-// there are enough, or processors would learn to predict the answers.
-func (p plan) part(op, turn int) (from, n int) {
-	size := p.n
-	if op == absent {
-		from, size = p.n, p.absent
+// keys returns the place of the keys of the i-th repetition of an operation. Look-ups go through all
+// keys, or processors would learn to predict the answers.
+func (p plan) keys(op, i int) (from, n int) {
+	switch op {
+	case add, remove:
+		i %= p.chunks
+		from = i * p.n / p.chunks
+		return from, (i+1)*p.n/p.chunks - from
+	case absent:
+		return p.n + i%(p.absent/p.window)*p.window, p.window
 	}
-	return from + turn%(size/p.window)*p.window, p.window
+	return i % (p.n / p.window) * p.window, p.window
 }
 
 // contestant is a row that is being measured. do does an operation on n keys and returns its time
@@ -125,7 +128,8 @@ type contestant struct {
 type result struct {
 	name, note string
 	bitsPerKey float64
-	falses     int // the number of false positives among the absent keys
+	done       [ops]int // how often an operation was repeated
+	falses     int      // the number of false positives among the absent keys
 	absent     int
 	times      [ops][]float64 // nanoseconds a key in each turn; empty without the operation
 	err        error          // the error of a process that failed
@@ -160,16 +164,40 @@ func (r row) local(w workload, p plan) contestant {
 	return c
 }
 
-// time does an operation in a turn and records its time.
-func (c contestant) time(op, from, n int) {
-	ns, found := c.do(op, from, n)
-	if c.err != nil || math.IsNaN(ns) {
-		return
+// turn repeats an operation for leastTurn and records the median of the times of a key. A filter that
+// takes many turns to fill gets one chunk.
+func (c contestant) turn(p plan, op int) {
+	var times []float64
+	for total := 0.0; total <= float64(leastTurn); {
+		ns, n := c.once(p, op)
+		if math.IsNaN(ns) {
+			return
+		}
+		times = append(times, ns/float64(n))
+		total += ns
+		if p.chunks > 1 && (op == add || op == remove) {
+			break
+		}
 	}
-	if op == present && c.bitsPerKey > 0 && found < n {
+	c.times[op] = append(c.times[op], quartiles(times)[1])
+}
+
+// once does an operation on the n keys that are next. Before the first keys are added, the filter is
+// emptied, which touches its memory; before the first are removed, it is filled. Neither is timed.
+func (c contestant) once(p plan, op int) (ns float64, n int) {
+	from, n := p.keys(op, c.done[op])
+	c.done[op]++
+	if from == 0 && (op == add || op == remove) {
+		c.empty()
+	}
+	if from == 0 && op == remove {
+		c.do(add, 0, p.n)
+	}
+	ns, found := c.do(op, from, n)
+	if op == present && c.bitsPerKey > 0 && found < n && !math.IsNaN(ns) {
 		panic(fmt.Sprintf("%s: found %d of %d keys that were added", c.name, found, n))
 	}
-	c.times[op] = append(c.times[op], ns/float64(n))
+	return ns, n
 }
 
 // contestants take turns: one each in every round, in an order that changes from round to round.
@@ -198,8 +226,7 @@ func (cs contestants) that(have int) contestants {
 // times.
 func (p plan) turns(rounds int) int { return (rounds + p.chunks - 1) / p.chunks * p.chunks }
 
-// measure measures all rows of w: they fill their filters, a chunk each turn, then look keys up,
-// and then remove them.
+// measure measures all rows of w: they fill their filters, then look keys up, and then remove them.
 func (w workload) measure(rounds int) (results []*result) {
 	debug.FreeOSMemory() // frees the filters of the table before
 	p := w.plan(rounds)
@@ -211,56 +238,32 @@ func (w workload) measure(rounds int) (results []*result) {
 		defer peer.stop()
 		cs.all = append(cs.all, peer.contestant())
 	}
-	// A small filter is filled in one turn, and emptied before the next. Emptying a filter for the
-	// first time touches its memory.
-	for turn := range p.turns(rounds) {
-		from, n := p.chunk(turn)
-		cs.round(func(c contestant) {
-			if turn%p.chunks == 0 {
-				c.empty()
-			}
-			c.time(add, from, n)
-		})
+	for range p.turns(rounds) {
+		cs.round(func(c contestant) { c.turn(p, add) })
 	}
 	for _, c := range cs.all {
 		c.result.absent = p.absent
-		if _, found := c.do(absent, p.n, p.absent); c.err == nil {
-			c.falses = found
-		}
+		_, c.falses = c.do(absent, p.n, p.absent)
 		results = append(results, c.result)
 	}
-	for turn := range rounds {
+	for range rounds {
 		cs.round(func(c contestant) {
 			if w.order == nil {
-				from, n := p.part(present, turn)
-				c.time(present, from, n)
+				c.turn(p, present)
 			}
-			from, n := p.part(absent, turn)
-			c.time(absent, from, n)
+			c.turn(p, absent)
 		})
 	}
-	cs.that(remove).measureRemoval(p, rounds)
-	return results
-}
-
-// measureRemoval measures removal from full filters. It refills a small filter for each turn.
-func (cs contestants) measureRemoval(p plan, rounds int) {
-	for turn := range p.turns(rounds) {
-		from, n := p.chunk(turn)
-		cs.round(func(c contestant) {
-			if turn > 0 && turn%p.chunks == 0 {
-				c.empty()
-				c.do(add, 0, p.n)
-			}
-			c.time(remove, from, n)
-		})
+	removers := cs.that(remove)
+	for range p.turns(rounds) {
+		removers.round(func(c contestant) { c.turn(p, remove) })
 	}
-	for _, c := range cs.all {
-		from, n := p.part(present, 0)
-		if _, left := c.do(present, from, n); left > n/10 {
-			panic(fmt.Sprintf("%s: %d of %d keys are found that were removed", c.name, left, n))
+	for _, c := range removers.all {
+		if _, left := c.do(present, 0, p.window); left > p.window/10 {
+			panic(fmt.Sprintf("%s: %d of %d keys are found that were removed", c.name, left, p.window))
 		}
 	}
+	return results
 }
 
 // quartiles returns the quartiles of values, of which the second is the median, or NaNs if there

@@ -168,6 +168,9 @@ func (p *peer) ask(line ...any) (ns float64, found int) {
 	if p.result.err == nil {
 		ns, p.result.err = strconv.ParseFloat(text, 64)
 	}
+	if p.result.err != nil {
+		return nan, 0
+	}
 	return ns, int(number)
 }
 
