@@ -149,15 +149,15 @@ func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) err
 	return nil
 }
 
-// refused returns an error if f is a cuckooFilter that is full: it added fewer keys than came. It
+// refused returns an error if f is of a kind that repeats, and is full: it added fewer keys than came. It
 // is full with fewer keys than it was made for only if lines repeat.
 func refused(f filter, added, came int) error {
-	of, ok := f.(cuckooFilter)
-	if !ok || added == came {
+	if added == came || !kindOfFilter(f).repeats {
 		return nil
 	}
-	has := counted(of.Len(), "line")
-	if n := of.Info().N; of.Len() < n {
+	held := f.Stats().ApproxCount // exact
+	has := counted(held, "line")
+	if n := f.Info().N; held < n {
 		return fmt.Errorf("%w: it has %s, and is made for %s; no file was changed",
 			errRepeats, has, humanize.Comma(int64(n)))
 	}
@@ -165,7 +165,7 @@ func refused(f filter, added, came int) error {
 		"A line counts as often as it comes", has)
 }
 
-// errRepeats is the error for a cuckooFilter that has room for all different lines, but is full
+// errRepeats is the error for a filter that has room for all different lines, but is full
 // because they repeat.
 var errRepeats = errors.New("the filter is full because lines repeat, and each repetition " +
 	"takes a place, up to eight; build it of the output of bloom dedupe, or with -type counting")

@@ -232,15 +232,9 @@ func sameSize(old filter, fresh hashFilter) bool {
 	case want.N != 0 && is.N != want.N:
 		return false
 	}
-	return spanOf(old) == spanOf(fresh)
-}
-
-// spanOf returns how long a window remembers lines, and 0 for filters of other types.
-func spanOf(f filter) time.Duration {
-	if f, ok := f.(*window.Filter); ok {
-		return f.Config().Span
-	}
-	return 0
+	span, _ := spanOf(old)
+	wantSpan, _ := spanOf(fresh)
+	return span == wantSpan
 }
 
 // openOutput opens the file of -o, or standard output. release unlocks the file.

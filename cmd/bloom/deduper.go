@@ -8,7 +8,6 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
-	"github.com/seed79a3ff49/bloom/window"
 )
 
 type deduper struct {
@@ -106,9 +105,9 @@ func (d *deduper) correctBlanks(hs []bloom.Hash, kept []int) []int {
 const leftOut = ": new lines are left out by mistake more and more often"
 
 func (d *deduper) warnFull() {
-	if w, ok := d.seen.f.(*window.Filter); ok && w.Reach() < w.Config().Span {
+	if span, reach := spanOf(d.seen.f); reach < span {
 		d.warn("more than %d lines came within %v (-n, -span): lines are remembered for %v only",
-			w.Config().N, w.Config().Span, w.Reach().Round(time.Second))
+			d.seen.f.Info().N, span, reach.Round(time.Second))
 	}
 	if full(d.seen.f) {
 		d.warn("the filter is fuller than it was made for" + leftOut)

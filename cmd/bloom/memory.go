@@ -5,21 +5,23 @@ import (
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/growing"
 )
 
 // memory holds the lines that dedupe has seen.
 type memory struct {
 	f      hashFilter
-	once   *counting.Filter  // f if it is a counting.Filter, to which a key is added only once
+	once   bloom.Set         // f if it counts, so that a key is added only once; or nil
 	create func() hashFilter // makes the filter that replaces f when the first lines come; or nil
 	added  []bool            // memory for the answers of AddBatch
 }
 
 func memoryOf(f hashFilter) *memory {
-	once, _ := f.(*counting.Filter)
-	return &memory{f: f, once: once}
+	m := &memory{f: f}
+	if kindOfFilter(f).counts {
+		m.once, _ = f.(bloom.Set)
+	}
+	return m
 }
 
 // add adds hs and appends to dst the indexes of the digests that were new. Of equal digests in hs,

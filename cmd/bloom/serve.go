@@ -18,7 +18,6 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
-	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/internal/publish"
 )
 
@@ -138,11 +137,8 @@ func (s *server) load() error {
 			s.path, hash)
 	}
 	next := &version{filter: f, key: key, report: f.report(s.path), loaded: time.Now()}
-	switch f := f.filter.(type) {
-	case *bloom.Filter:
-		next.guava = func() *bloom.Filter { return f }
-	case *counting.Filter:
-		next.guava = sync.OnceValue(f.Bloom)
+	if of := f.kind.guava; of != nil {
+		next.guava = sync.OnceValue(func() *bloom.Filter { return of(f.filter) })
 	}
 	s.info = info
 	s.now.Store(next)

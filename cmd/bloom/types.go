@@ -43,7 +43,13 @@ type kind struct {
 	set     string                                    // what info calls the bits that are set
 	sum     string                                    // the checksum of a file, if not CRC-32C
 
+	// guava returns the filter that serve sends for f, which may be f itself; nil: there is none.
+	guava func(f filter) *bloom.Filter
+	// span returns how long f shall remember keys, and how far back it does; nil: it has no such time.
+	span func(f filter) (span, reach time.Duration)
+
 	removes bool // keys can be removed
+	counts  bool // a key that is added again must be removed again
 	repeats bool // a key needs room each time it is added
 	forgets bool // keys are forgotten
 	keeps   bool // the rate does not rise, however many keys are added
@@ -61,6 +67,7 @@ var kinds = []kind{
 		plan:   made(bloom.New),
 		note:   "Guava's: Java reads it",
 		merge:  merged[*bloom.Filter],
+		guava:  func(f filter) *bloom.Filter { return f.(*bloom.Filter) },
 		figures: func(f filter, r *report) {
 			r.Strategy = fmt.Sprintf("Mitz%d", 32<<f.(*bloom.Filter).Strategy())
 			if r.Size == f.Stats().SizeBytes { // the file is in Guava's form, without a trailer
@@ -103,7 +110,9 @@ var kinds = []kind{
 		plan:    made(counting.New),
 		note:    "keys can be removed; gives a bloom.Filter",
 		merge:   merged[*counting.Filter],
+		guava:   func(f filter) *bloom.Filter { return f.(*counting.Filter).Bloom() },
 		removes: true,
+		counts:  true,
 	},
 	{
 		name: "cuckoo.Filter",
@@ -123,6 +132,7 @@ var kinds = []kind{
 		note:    "keys can be removed; refuses when full",
 		set:     "those of tags",
 		removes: true,
+		counts:  true,
 		repeats: true,
 		keeps:   true,
 	},
@@ -136,10 +146,11 @@ var kinds = []kind{
 		}),
 		note: "forgets a key after a time, in which n keys come",
 		figures: func(f filter, r *report) {
-			w := f.(*window.Filter)
-			reach := w.Reach().Seconds()
-			r.Span, r.Reach = w.Config().Span.Seconds(), &reach
+			span, reach := windowSpan(f)
+			seconds := reach.Seconds()
+			r.Span, r.Reach = span.Seconds(), &seconds
 		},
+		span:    windowSpan,
 		forgets: true,
 		keeps:   true,
 	},
@@ -237,6 +248,20 @@ func kindFor(name string) (k kind, ok bool) {
 }
 
 func forgets(f filter) bool { return kindOfFilter(f).forgets }
+
+// spanOf returns what kind.span returns for f, or zeros.
+func spanOf(f filter) (span, reach time.Duration) {
+	k := kindOfFilter(f)
+	if k.span == nil {
+		return 0, 0
+	}
+	return k.span(f)
+}
+
+func windowSpan(f filter) (span, reach time.Duration) {
+	w := f.(*window.Filter)
+	return w.Config().Span, w.Reach()
+}
 
 // full reports whether f has more lines than it was made for, so that more than half of its bits
 // are set.

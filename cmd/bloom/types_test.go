@@ -27,6 +27,19 @@ func TestKinds(t *testing.T) {
 		}
 		require.Equal(t, f.Stats().FPR > 0.011, !k.keeps, "%s: %v", k.name, f.Stats().FPR)
 		require.Equal(t, !k.keeps, full(f), k.name)
+		if set, ok := f.(interface {
+			bloom.Set
+			RemoveHash(bloom.Hash) bool
+		}); ok {
+			key := bloom.SumString("twice")
+			set.AddHash(key)
+			set.AddHash(key)
+			set.RemoveHash(key)
+			require.Equal(t, set.ContainsHash(key), k.counts, k.name)
+		}
+		if k.guava != nil {
+			require.True(t, k.guava(f).ContainsHash(bloom.SumUint64(1)), k.name)
+		}
 		if k.merge != nil {
 			g := bloom.Must(k.create(1000, 0.01))
 			require.NoError(t, k.merge(g, f))
