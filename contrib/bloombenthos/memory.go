@@ -134,8 +134,9 @@ var errNoTime = errors.New("bloom: no message has come")
 // skew is how far the clock of a message's sender may be ahead.
 const skew = time.Minute
 
-// see sets the clock forward to the time of a message. An id without a time, or with one in the
-// future, does not move the clock: set to now, it would forget the ids of messages that waited.
+// see sets the clock forward to the time of a message, or to now if that time is up to skew ahead.
+// An id without a time, or with a later one, does not move the clock: set to now, it would forget
+// the ids of messages that waited.
 func (t *times) see(id string) {
 	v, err := t.mapping.Query(id)
 	var at time.Time
