@@ -104,7 +104,7 @@ func changeCommand(
 			return err
 		}
 		doing("writing the filter", 0)
-		return save(f, file.path)
+		return f.saveOver(f, file.path)
 	}
 	file.add(c.Flags())
 	input.add(c.Flags())

@@ -90,7 +90,7 @@ func patchCommand() *cobra.Command {
 			if err := patchFrom(g, args[1]); err != nil {
 				return fmt.Errorf("%s is as it was: %w", args[0], err)
 			}
-			return save(g, file.path)
+			return f.saveOver(g, file.path)
 		},
 	}
 	file.add(c.Flags())

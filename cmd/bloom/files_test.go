@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -158,5 +159,37 @@ func TestLockIsALink(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 		require.NoError(t, os.Remove(files.LockName("list")))
+	}
+}
+
+// TestListOfOthersStays: a list that another program saves while lines are added or removed stays
+// as that program left it: the command has read an older one.
+func TestListOfOthersStays(t *testing.T) {
+	const build = "build -type counting -n 1000 -o "
+	for name, change := range map[string]func(){
+		"replaced":         func() { require.NoError(t, os.Rename("theirs", "list")) },
+		"written in place": func() { write(t, "list", read(t, "theirs")) },
+	} {
+		for _, command := range []string{"add", "remove"} {
+			t.Chdir(t.TempDir())
+			good(t, "a\n", build+"list")
+			good(t, "b\n", build+"theirs")
+			earlier := time.Now().Add(-time.Hour) // the clocks of file systems may be coarse
+			require.NoError(t, os.Chtimes("list", earlier, earlier))
+			require.NoError(t, os.Chtimes("theirs", earlier.Add(time.Second), earlier.Add(time.Second)))
+			theirs := read(t, "theirs")
+			cmd := child(t, program, command, "list")
+			var stderr strings.Builder
+			cmd.Stderr = &stderr
+			in, _ := start(t, cmd)
+			send(t, in, strings.Repeat("a\n", 1<<20)) // more than fits into a pipe: the list is loaded
+			change()
+			require.NoError(t, in.Close())
+			require.Error(t, cmd.Wait())
+			require.Equal(t, 1, cmd.ProcessState.ExitCode(), "%s, %s", name, command)
+			require.Contains(t, stderr.String(), "list was changed by another program meanwhile")
+			require.True(t, theirs == read(t, "list"), "%s, %s", name, command)
+			good(t, "c\n", "add list")
+		}
 	}
 }

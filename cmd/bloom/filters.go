@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
@@ -69,7 +70,8 @@ type loaded struct {
 	filter
 	path       string
 	kind       kind
-	size       int64 // bytes of the file
+	size       int64     // bytes of the file
+	modified   time.Time // when the file was last written
 	compressed bool
 }
 
@@ -103,7 +105,7 @@ func load(path string) (*loaded, error) {
 	switch {
 	case ok:
 		f, err := k.load(path)
-		return &loaded{f, path, k, info.Size(), false}, err
+		return &loaded{f, path, k, info.Size(), info.ModTime(), false}, err
 	case form.KindOf(head) == form.Bank:
 		return nil, fmt.Errorf("%s is a bank, not a filter; see bloom help bank", path)
 	case form.Name(head) == "patch":

@@ -24,6 +24,18 @@ func save(f saver, path string) error {
 	return nil
 }
 
+// saveOver saves made at path in place of f, which was loaded from there. It returns an error if
+// another program, which did not wait for the lock, has written the file since: its keys would be
+// lost.
+func (f *loaded) saveOver(made saver, path string) error {
+	info, err := os.Stat(path)
+	if err == nil && (info.Size() != f.size || !info.ModTime().Equal(f.modified)) {
+		return fmt.Errorf("%s was changed by another program meanwhile, and is as that left it: "+
+			"run bloom again", path)
+	}
+	return save(made, path)
+}
+
 // produce locks the file of -o, and saves the result of create there, or writes it to standard
 // output with -o -.
 func (f *target) produce(c *cobra.Command, create func() (saver, error)) error {
