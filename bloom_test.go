@@ -150,6 +150,7 @@ func TestMergeRefusesOtherParameters(t *testing.T) {
 		require.EqualError(t, a.Intersect(test.g), test.want)
 		require.EqualError(t, bloom.NewSyncFrom(a.Clone()).Merge(test.g), test.want)
 		require.False(t, a.Equal(test.g))
+		require.False(t, bloom.Must(bloom.New(1000, 0.01)).Equal(test.g), "both are empty")
 		require.True(t, a.Equal(before))
 	}
 	require.ErrorIs(t, a.Intersect(nil), bloom.ErrMismatch)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -437,7 +438,8 @@ func TestMemory(t *testing.T) {
 	require.Empty(t, ratios)
 }
 
-// TestNames: Clear removes a member's name, and Reset removes all names.
+// TestNames: Clear removes a member's name, and Reset removes all names. A file keeps the longest
+// name.
 func TestNames(t *testing.T) {
 	b := bloom.Must(NewSize(64, 1))
 	for range 3 {
@@ -454,6 +456,11 @@ func TestNames(t *testing.T) {
 	require.Equal(t, 3, b.Len())
 	require.Empty(t, name(2))
 	require.Panics(t, func() { b.SetName(1, string(make([]byte, maxName+1))) })
+	longest := strings.Repeat("n", maxName)
+	b.SetName(1, longest)
+	data := bloom.Must(b.MarshalBinary())
+	require.NoError(t, b.UnmarshalBinary(data))
+	require.Equal(t, longest, name(1))
 }
 
 // TestTableOfPackageComment: the table in the package comment is true.

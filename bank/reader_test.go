@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -99,6 +100,28 @@ func TestReaderReads(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "a name that makes the file longer", name)
 	require.Equal(t, 24+len(name), s.bytes)
+}
+
+// TestReaderOfManySegments: a Reader numbers the members of all segments, also of those that it asks
+// after the first storage.MaxRequests.
+func TestReaderOfManySegments(t *testing.T) {
+	const full = storage.MaxRequests
+	b := bloom.Must(NewSize(64, 1))
+	h := bloom.SumString("key")
+	for range segmentMembers {
+		b.Append()
+	}
+	b.AddHash(7, h)
+	segments := slices.Repeat(*b.state.segments.Load(), full)
+	b.state.segments.Store(&segments)
+	b.state.n.Store(full * segmentMembers)
+	b.AddHash(b.Append(), h)
+	data := bloom.Must(b.MarshalBinary())
+	r := bloom.Must(NewReader(bytes.NewReader(data), int64(len(data))))
+	found := bloom.Must(r.Which(nil, h))
+	require.Equal(t, []int{7, 7 + segmentMembers}, found[:2])
+	require.Equal(t, []int{7 + (full-1)*segmentMembers, full * segmentMembers}, found[full-1:])
+	require.Equal(t, b.Which(nil, h), found)
 }
 
 // TestReaderConcurrent: all requests of a look-up begin before the first one is answered.

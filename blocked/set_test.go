@@ -59,6 +59,7 @@ func TestMismatch(t *testing.T) {
 		require.True(t, g == nil || !f.Equal(g))
 		require.Zero(t, f.Stats().FillRatio)
 	}
+	require.False(t, bloom.Must(NewSize(512, 1)).Equal(bloom.Must(NewSize(512, 2))), "other lines")
 	_, err := new(Filter).Fold(1)
 	require.EqualError(t, err, "blocked: d = 1 does not divide the filter's 0 blocks")
 }

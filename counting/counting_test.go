@@ -220,6 +220,7 @@ func TestMerge(t *testing.T) {
 		assert.ErrorIs(t, err, bloom.ErrMismatch)
 		assert.EqualError(t, err, want)
 		assert.False(t, a.Equal(other))
+		assert.False(t, bloom.Must(New(300, 0.01)).Equal(other), "both are empty")
 	}
 	require.True(t, a.Equal(before))
 	require.NoError(t, a.Merge(a))
