@@ -529,7 +529,7 @@ func TestTellsOfAnOlderVersion(t *testing.T) {
 	}{
 		"file": {&FileSource{Path: path}, func() {
 			require.NoError(t, filters[at].SaveFile(path))
-			made := hour.Add(time.Duration(at) * time.Millisecond)
+			made := hour.Add(time.Duration(at) * time.Hour)
 			require.NoError(t, os.Chtimes(path, made, made))
 		}},
 		"server of a file": {served(func(w http.ResponseWriter, r *http.Request) {

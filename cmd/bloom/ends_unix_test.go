@@ -208,7 +208,6 @@ func TestOutIsRemoved(t *testing.T) {
 			t.Chdir(t.TempDir())
 			require.NoError(t, os.Mkdir("dir", 0o777))
 			good(t, old, line, "-o", "dir/out")
-			state := read(t, "state")
 			cmd := child(t, "sh", "-c", "exec bloom "+line+test.flags)
 			var stderr strings.Builder
 			cmd.Stderr = &stderr
@@ -223,7 +222,7 @@ func TestOutIsRemoved(t *testing.T) {
 				found, _, _ := bloomRun(t, before, "check -c state")
 				return found == "1000\n" || !isSaved
 			})
-			state = read(t, "state")
+			state := read(t, "state")
 			require.NoError(t, test.remove())
 			io.WriteString(in, after)
 			if !test.endless {

@@ -55,7 +55,7 @@ func fieldOf(f informed) (field int, known bool) {
 	return field, err == nil && field >= 0
 }
 
-// fieldOfMore is fieldOf for a command that adds keys to f. It takes a filter that the command made,
+// fieldOfMore is fieldOf for commands that add keys to f. It takes a filter that this program made,
 // and that does not record its field, for one of whole lines.
 func fieldOfMore(f informed) (field int, known bool) {
 	hash := f.Info().Hash
