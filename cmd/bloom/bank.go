@@ -262,9 +262,9 @@ func filesWith(args []string, file *os.File, all bool) (names []string, err erro
 	return names, nil
 }
 
-// checkValues returns an error if b, the bank in the file at path, has values of a field, and one of
-// args cannot be one because it contains the separator. In files with commas, a value in quotes may
-// contain one.
+// checkValues returns an error if b, the bank in the file at path, has values of a field, and one
+// of args cannot be one because it contains the separator. In files with commas, a value in quotes
+// may contain one.
 func checkValues(path string, b informed, args []string) error {
 	field, known := fieldOf(b)
 	sep := factsOf(b).Get(sepFact)

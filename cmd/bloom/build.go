@@ -149,7 +149,7 @@ func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) err
 	return nil
 }
 
-// refused returns an error if f is of a kind that repeats, and is full: it added fewer keys than came. It
+// refused returns an error if f, of a kind that repeats, is full: it added fewer keys than came. It
 // is full with fewer keys than it was made for only if lines repeat.
 func refused(f filter, added, came int) error {
 	if added == came || !kindOfFilter(f).repeats {
