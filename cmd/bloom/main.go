@@ -196,10 +196,13 @@ func main() {
 	signal.Notify(pipes, syscall.SIGPIPE)
 	root := newRoot()
 	args := dashed(root, os.Args[1:])
-	first := []string{"-h", "--help", "-v", "--version"} // flags that may stand before a command
-	if len(args) > 0 && strings.HasPrefix(args[0], "-") && !slices.Contains(first, args[0]) {
-		err := fmt.Errorf("unknown flag %s: the command comes first; see bloom help", os.Args[1])
-		os.Exit(status("", usageError{err}, 0))
+	if len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		name, _, _ := strings.Cut(args[0], "=")
+		first := []string{"-h", "--help", "-v", "--version"} // flags that may stand before a command
+		if !slices.Contains(first, name) {
+			err := fmt.Errorf("unknown flag %s: the command comes first; see bloom help", os.Args[1])
+			os.Exit(status("", usageError{err}, 0))
+		}
 	}
 	root.SetArgs(args)
 	command, err := root.ExecuteContextC(ctx)

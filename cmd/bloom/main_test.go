@@ -419,6 +419,8 @@ func TestHelp(t *testing.T) {
 	require.Contains(t, good(t, "", "help", "completion", "zsh"), "zsh")
 	require.Regexp(t, `^bloom version \S+\n$`, good(t, "", "-version"))
 	require.Equal(t, good(t, "", "-version"), good(t, "", "version"))
+	require.Equal(t, good(t, "", "-version"), good(t, "", "--version=true"))
+	require.Equal(t, good(t, "", "-help"), good(t, "", "-h=true"))
 	for typed, suggests := range map[string]string{"bank build -": "for the file to hold", "dedupe -": "that remembers lines", "che": "check\t", "build -type ": "blocked\ncounting\ncuckoo\ngrowing\nguava\n:4\n"} {
 		suggested, _, _ := bloomRun(t, "", "__complete", strings.Split(typed, " ")...)
 		require.Contains(t, suggested, suggests)
