@@ -128,7 +128,7 @@ func ExampleFilter_Fold() {
 	fmt.Printf("%d bytes at %.1e, then %d bytes at %.1e\n", f.SizeBytes(), f.FPR(), small.SizeBytes(), small.FPR())
 	fmt.Println(small.ContainsHash(bloom.SumUint64(49_999)))
 	// Output:
-	// 1204230 bytes at 1.0e-09, then 75270 bytes at 3.2e-03
+	// 1204230 bytes at 9.1e-10, then 75270 bytes at 3.2e-03
 	// true
 }
 
@@ -148,8 +148,8 @@ func ExampleStrictSize() {
 		fmt.Printf("%d bytes at %.1g\n", f.SizeBytes(), f.FPR())
 	}
 	// Output:
-	// 366 bytes at 9e-05
-	// 1774 bytes at 9e-07
+	// 366 bytes at 8e-05
+	// 1750 bytes at 8e-07
 }
 
 func ExampleFilter_FPR() {

@@ -69,8 +69,8 @@ func Size(n uint64, p float64) (m uint64, k int, err error) {
 
 // StrictSize returns the least size of a filter that holds n distinct keys with a false-positive
 // rate of at most p, including what double hashing adds; see [New]. The rate is the mean of many
-// such filters. What double hashing adds is an estimate, and StrictSize allows for a tenth more. m
-// is the number of bits, a multiple of 64, and k the number of hashes. Pass both to [NewSize]. It
+// such filters. What double hashing adds is an estimate, and StrictSize allows for a quarter more.
+// m is the number of bits, a multiple of 64, and k the number of hashes. Pass both to [NewSize]. It
 // returns an error as New does.
 func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
 	_, most, err := Size(n, p)
@@ -115,11 +115,17 @@ func strictK(m, n uint64, most int) (k int, rate float64) {
 // are fuller than others and have more false positives, so the mean of fill^k is higher than the
 // k-th power of the mean fill, by the factor spread.
 func strictRate(m uint64, k int, n uint64) float64 {
-	fill := fillRatio(m, k, n)
-	clear, load := 1-fill, float64(k)*float64(n)/float64(m)
+	indexes := float64(k) * float64(n)
+	// fillRatio would be too low: by half a percent of the rate for m = 64 and k = 1.
+	fill := portable.OneMinusExp(-indexes * portable.LogOneMinus(1/float64(m)))
+	clear, load := 1-fill, indexes/float64(m)
 	variance := max(0, clear*(1-float64((1+load)*clear))/float64(m))
 	spread := 1 + float64(float64(k)*float64(k-1)/2*variance)/(fill*fill)
-	return float64(portable.Power(fill, uint64(k))*spread) + float64(1.1*doubleHashing(fill, m, k))
+	margin := 1.25
+	if m&(m-1) == 0 {
+		margin = 1.15 // doubleHashing is nearer to what is measured
+	}
+	return float64(portable.Power(fill, uint64(k))*spread) + float64(margin*doubleHashing(fill, m, k))
 }
 
 // FalsePositiveRate returns the probability that a filter of m bits and k hashes, holding n keys,
@@ -150,7 +156,7 @@ func currentRate(m uint64, k int, fill float64) float64 {
 }
 
 // doubleHashing returns by how much the mean rate of Mitz64 filters exceeds fill^k, to about a
-// tenth, because the indexes of a key are not independent, and keys may share several indexes. For
+// fifth, because the indexes of a key are not independent, and keys may share several indexes. For
 // Mitz32 filters the excess is between a sixth of that and all of it.
 //
 // If m is a power of two, there are four causes:
@@ -170,7 +176,12 @@ func currentRate(m uint64, k int, fill float64) float64 {
 // are among those of an added one is nearly in proportion to k^3/m^3. The sum of several shifts has
 // as many values as odd, the largest odd divisor of m, so if odd is small, some keys have only odd
 // or 2*odd different indexes. TestDoubleHashing and TestStrictSize measure all this.
+//
+// A key's first two indexes are independent, so with k <= 2 there is no excess.
 func doubleHashing(fill float64, m uint64, k int) float64 {
+	if k <= 2 {
+		return 0
+	}
 	fill = min(fill, 0.9) // in fuller filters fill^k is nearly all of the rate
 	clear, all := 1-fill, portable.Power(fill, uint64(k))
 	n := -portable.LogOneMinus(fill) / float64(k) // number of keys, divided by m
@@ -178,10 +189,10 @@ func doubleHashing(fill float64, m uint64, k int) float64 {
 	odd := m >> bits.TrailingZeros64(m)
 	if odd > 1 {
 		few := 2 * (portable.Power(fill, odd) + portable.Power(fill, 2*odd))
-		cycles := (1.3 + float64(2.6*fill)) * fill / (clear * clear * float64(k))
-		light := 2 * fill / float64(k*k) // matters in a light filter of few hashes
-		covered := 0.08 * n * float64(k) * hashes / clear
-		excess := cycles + light + few + float64(covered*float64(k))
+		cycles := (0.8 + float64(2.2*fill) + float64((3.9+float64(5.6*fill))/float64(k))) *
+			fill / (clear * clear * float64(k))
+		covered := 0.11 * n * float64(k) * hashes / clear
+		excess := cycles + few + float64(covered*float64(k))
 		return excess * (1 - portable.Power(fill, uint64(k-1))) / float64(m)
 	}
 	cycles := fill - all
@@ -200,7 +211,10 @@ func doubleHashing(fill float64, m uint64, k int) float64 {
 		same += float64(cases * rest * (1 - chance))
 	}
 	d := float64(uint64(1) << (bits.Len(uint(k)) - 1)) // the largest power of two up to k
-	covered := n * (float64(0.37*d*d*d) + float64(0.05*float64(k)*float64(k)*float64(k))) / float64(m)
+	// A key of order 2d has a share of every (m/2d)-th index, and may have all of another key's.
+	share := float64(k) / (2 * d)
+	partly := 0.11 * float64(k*k*k) * portable.Power(share, 4)
+	covered := n * (float64(0.37*d*d*d) + partly) / float64(m)
 	replaced := float64(k*(k-1)/2) * clear * portable.Power(fill, uint64(k-1))
 	return (cycles + float64(2*n*same) + covered - float64(replaced)) / float64(m)
 }

@@ -23,14 +23,14 @@
 // with the results of [bloom.StrictSize], which are, in bits for one member:
 //
 //	keys  p = 1e-2  p = 1e-4  p = 1e-6
-//	3           64       320     2,304
-//	50         512     1,472     9,792
-//	1000     9,664    19,712    52,992
+//	3           64       320     2,240
+//	50         512     1,472     9,536
+//	1000     9,664    19,712    53,184
 //
-// A file has checksums of pages of up to 4 KiB. It is 0.1 % larger than the members' bits if the
-// number of members is a multiple of 32,736, 3 % for 1,000 members, 29 % for 100, and twice as
-// large for 33. In memory, Append leaves room for up to a 32nd more members, at least 64. A [View]
-// answers from a file or from memory, without decoding, and a [Reader] from an object store.
+// A file has checksums of pages of up to 4 KiB. Apart from the first page, it is 0.1 % larger than
+// the members' bits for 32,736 members or a multiple of that, 3 % for 1,000 members, 29 % for 100,
+// and twice as large for 33. In memory there is room for up to a 32nd more members, or up to 64. A
+// [View] answers from a file or from memory, without decoding, and a [Reader] from an object store.
 //
 // The structure is that of BitFunnel (Goodwin and others, BitFunnel: Revisiting Signatures for
 // Search, 2017) and of COBS (Bingmann, Bradley, Gauger and Iqbal, COBS: a Compact Bit-Sliced
