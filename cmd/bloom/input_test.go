@@ -21,6 +21,7 @@ func TestKeys(t *testing.T) {
 		{"-fold-case -keep-cr", "A\r\na\na\r\n", "A\r\na\n"},
 		{"-f 2 -keep-cr", "1,a\r\n2,a\n3,a\r\n", "1,a\r\n2,a\n"},
 		{"-f 2", "1,a\r\n2,\"a\"\n3,\"b,c\"\n4,\"b,c\",x\n5,\"q\"\"q\"\n6,\"q\"\"q\"\n7,\n8,\"\"\n", "1,a\r\n3,\"b,c\"\n5,\"q\"\"q\"\n7,\n"},
+		{"-f 2", "\"q\"\"q\",a\"1\n\"q\"\"q\",a\"2\n", "\"q\"\"q\",a\"1\n\"q\"\"q\",a\"2\n"},
 		{"-f 1", "a,b\tx\na\ty\na,b\tz\n", "a,b\tx\na\ty\n"}, // tabs, as the first line has one
 		{"-f 2 -sep ;", "a;1\nb;1\nc;2\n", "a;1\nc;2\n"},
 		{"-f 2 -sep=,", "a\t,1\nb,1\n", "a\t,1\n"},

@@ -141,6 +141,14 @@ func TestLockFollows(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.NoError(t, unlock())
 
+	deep := filepath.Join(dir, "far", "deep")
+	require.NoError(t, os.Mkdir(deep, 0o777))
+	require.NoError(t, os.Symlink(filepath.Join("..", "f"), filepath.Join(deep, "up")))
+	require.NoError(t, os.Symlink(deep, filepath.Join(dir, "near")))
+	unlock = lock(t, filepath.Join(dir, "near", "up"))
+	require.FileExists(t, filepath.Join(dir, "far", ".f.bloom-lock"), "not beside the link near")
+	require.NoError(t, unlock())
+
 	round := filepath.Join(dir, "round")
 	require.NoError(t, os.Symlink("round", round))
 	_, err = Lock(tries(t), round)
