@@ -343,8 +343,10 @@ func TestKeysAreMadeAsTheFileSays(t *testing.T) {
 	b.Append()
 	b.SetInfo(bloom.Info{Hash: "SumString of the host"})
 	b.AddString(0, "ff")
+	b.AddString(0, "gg\r")
 	require.NoError(t, b.SaveFile(path))
 	require.Equal(t, "member 0\n", good(t, "", "bank which list ff"))
+	require.Equal(t, "member 0\n", good(t, "", "bank which list", "gg\r"), "a carriage return may be a part of its keys")
 	saying(t, 1, says, "", "bank which list gg")
 }
 

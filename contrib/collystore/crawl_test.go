@@ -126,7 +126,7 @@ func TestKilled(t *testing.T) {
 
 // TestCrawlStops: what has no answer stays under way, and what was refused does not.
 func TestCrawlStops(t *testing.T) {
-	statuses := map[string]int{"/ok": 200, "/gone": 404, "/slower": 429, "/away": 302, "/dead": 0, "/headers": 200}
+	statuses := map[string]int{"/ok": 200, "/gone": 404, "/slower": 429, "/fails": 500, "/away": 302, "/dead": 0, "/headers": 200}
 	var busy atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", "/ok")
@@ -162,7 +162,7 @@ func TestCrawlStops(t *testing.T) {
 			}
 		})
 		busy.Store(true)
-		for _, page := range []string{"/ok", "/gone", "/busy", "/slower", "/away", "/dead", "/ok", "/busy", "/headers"} {
+		for _, page := range []string{"/ok", "/gone", "/busy", "/slower", "/fails", "/away", "/dead", "/ok", "/busy", "/headers"} {
 			_ = crawl.Visit(nil, server.URL+page)
 			c.Wait()
 		}
@@ -178,13 +178,13 @@ func TestCrawlStops(t *testing.T) {
 		require.Error(t, crawl.Visit(nil, "http://%/"))
 		require.NoError(t, crawl.Save())
 		data := bloom.Must(os.ReadFile(path + ".pages"))
-		assert.ElementsMatch(t, []string{"1 " + server.URL + "/busy", "1 " + server.URL + "/slower", "1 " + server.URL + "/dead", ""},
-			strings.Split(string(data), "\n"))
+		assert.ElementsMatch(t, []string{"1 " + server.URL + "/busy", "1 " + server.URL + "/slower", "1 " + server.URL + "/fails",
+			"1 " + server.URL + "/dead", ""}, strings.Split(string(data), "\n"))
 
 		busy.Store(false)
 		c = colly.NewCollector(colly.Async(async))
 		crawl = open(c, path)
-		require.Equal(t, 3, crawl.Resume())
+		require.Equal(t, 4, crawl.Resume())
 		c.Wait()
 		require.NoError(t, crawl.Save())
 		data = bloom.Must(os.ReadFile(path + ".pages"))

@@ -50,6 +50,7 @@ function mix(x) {
 /** The bytes of text or of a Uint8Array. Other values throw a TypeError. */
 function bytesOf(text) {
 	if (typeof text === "string") {
+		if (/\p{Surrogate}/u.test(text)) throw new TypeError("text has half of a surrogate pair")
 		return new TextEncoder().encode(text)
 	}
 	if (!ArrayBuffer.isView(text) || text[Symbol.toStringTag] !== "Uint8Array") {
