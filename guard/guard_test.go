@@ -289,7 +289,7 @@ func TestNeverWrong(t *testing.T) {
 					key := func(i int) bloom.Hash { return bloom.SumUint64(uint64(i*writers + w)) }
 					for i := 0; i < each || loads.Load() < enough && time.Since(began) < longEnough; i++ {
 						if i >= each { // lets the loads catch up
-							time.Sleep(100 * time.Microsecond)
+							time.Sleep(time.Millisecond)
 						}
 						h := key(i)
 						insert := func() error {
