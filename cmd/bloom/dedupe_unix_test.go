@@ -9,7 +9,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	ossignal "os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,15 +22,6 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 )
-
-// defaultSignals has the command handle signals. What these tests were started with, nohup
-// perhaps, ignores them for the command, too. A program that this one starts gets the
-// defaults for what this one handles.
-func defaultSignals(t *testing.T) {
-	handled := make(chan os.Signal, 4)
-	ossignal.Notify(handled, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	t.Cleanup(func() { ossignal.Stop(handled) })
-}
 
 // TestSignals: tail -f has no end but a signal.
 func TestSignals(t *testing.T) {

@@ -11,10 +11,12 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -180,6 +182,15 @@ func peak(t *testing.T, cmd *exec.Cmd) (kilobytes int) {
 	_, err = fmt.Sscan(string(status), &kilobytes)
 	require.NoError(t, err)
 	return kilobytes
+}
+
+// defaultSignals has the command handle signals. What these tests were started with, nohup
+// perhaps, ignores them for the command, too. A program that this one starts gets the
+// defaults for what this one handles.
+func defaultSignals(t *testing.T) {
+	handled := make(chan os.Signal, 4)
+	signal.Notify(handled, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	t.Cleanup(func() { signal.Stop(handled) })
 }
 
 // requireError requires one line that says what is wrong.

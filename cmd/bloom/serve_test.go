@@ -34,6 +34,7 @@ import (
 
 // TestServeProgram asks a server, replaces its file, and ends it.
 func TestServeProgram(t *testing.T) {
+	defaultSignals(t)
 	t.Chdir(t.TempDir())
 	good(t, "apple\n", "build -n 1000 -p 1e-9 -o list")
 	cmd, url, log := startServe(t, "list")
@@ -408,6 +409,7 @@ func TestServeSlowClients(t *testing.T) {
 
 // TestServeStops: a signal lets a request end that has begun, and accepts no other.
 func TestServeStops(t *testing.T) {
+	defaultSignals(t)
 	t.Chdir(t.TempDir())
 	good(t, "apple\n", "build -o list")
 	cmd, url, _ := startServe(t, "list")
@@ -438,6 +440,7 @@ func TestServeStops(t *testing.T) {
 // TestSecondSignal: a second signal immediately ends a command that the first one lets end slowly, here
 // a server that waits for a request to end.
 func TestSecondSignal(t *testing.T) {
+	defaultSignals(t)
 	t.Chdir(t.TempDir())
 	good(t, "apple\n", "build -o list")
 	cmd, url, _ := startServe(t, "list")

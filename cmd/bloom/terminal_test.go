@@ -155,6 +155,7 @@ func TestProgressOfTheSecondPass(t *testing.T) {
 // TestKeyboard: who types lines is told how they end, and no line of progress is in the way. Nor is it
 // on a terminal that cannot clear a line.
 func TestKeyboard(t *testing.T) {
+	defaultSignals(t)
 	t.Chdir(t.TempDir())
 	terminal, s := newTerminal(t)
 	cmd := command(t, "dedupe")
