@@ -11,15 +11,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
 func repeatNothing(t *testing.T) {
-	old := leastTurn
-	leastTurn = 0
-	t.Cleanup(func() { leastTurn = old })
+	old := leastTime
+	leastTime = 0
+	t.Cleanup(func() { leastTime = old })
 }
 
 // Every row finds what was added and others at about the rate that it was asked for: none is fast
@@ -84,7 +85,7 @@ func TestWorkloads(t *testing.T) {
 func TestProcesses(t *testing.T) {
 	asked := filepath.Join(t.TempDir(), "asked")
 	const answers = `echo ready 2000; while read line; do echo $line >>%s; case $line in
-		add*) echo 40000000 0;; find*) echo 12000000 100;; *) echo 0 0;; esac; done`
+		add*) echo 140000000 0;; find*) echo 60000000 100;; *) echo 0 0;; esac; done`
 	good := process{name: "good", args: []string{"sh", "-c", fmt.Sprintf(answers, asked), "sh"}}
 	bad := process{name: "bad", args: []string{"sh", "-c", "echo no", "sh"}}
 	missing := process{name: "missing", args: []string{filepath.Join(t.TempDir(), "none")}}
@@ -93,8 +94,8 @@ func TestProcesses(t *testing.T) {
 	require.Len(t, results, 3)
 	assert.Equal(t, 20.0, results[0].bitsPerKey)
 	assert.Equal(t, 100, results[0].falses)
-	assert.Equal(t, []float64{4e5, 4e5, 4e5}, results[0].times[add])
-	assert.Equal(t, 1.2e5, results[0].median(absent))
+	assert.Equal(t, []float64{1.4e6, 1.4e6, 1.4e6}, results[0].times[add])
+	assert.Equal(t, 6e5, results[0].median(absent))
 	assert.Empty(t, results[0].times[remove])
 	assert.ErrorContains(t, results[1].err, `answered "no"`)
 	assert.Error(t, results[2].err)
@@ -110,8 +111,8 @@ func TestProcesses(t *testing.T) {
 	assert.Equal(t, want, string(lines))
 }
 
-// A turn repeats an operation for 30 ms, look-ups each time with the next keys. A repetition that was
-// disturbed does not count.
+// A turn repeats an operation for its time, look-ups each time with the next keys. A repetition
+// that was disturbed does not count.
 func TestTurn(t *testing.T) {
 	took := []float64{5e6, 22e6, 4e6, 11e6, 12e6, 13e6}
 	var asked []int
@@ -122,7 +123,7 @@ func TestTurn(t *testing.T) {
 		took = took[1:]
 		return ns, n
 	}
-	p := plan{n: 300, absent: 300, window: 100, chunks: 1}
+	p := plan{n: 300, absent: 300, window: 100, chunks: 1, turn: 30 * time.Millisecond}
 	c.turn(p, absent)
 	c.turn(p, absent)
 	assert.Equal(t, []int{300, 400, 500, 300, 400, 500}, asked)
@@ -139,11 +140,11 @@ func TestEmptied(t *testing.T) {
 		return 20e6, n
 	}
 	for range 3 {
-		c.turn(plan{n: 200, chunks: 2}, add)
+		c.turn(plan{n: 200, chunks: 2, turn: time.Second}, add)
 	}
 	assert.Equal(t, []string{"empty", "0 0-100", "0 100-200", "empty", "0 0-100"}, asked)
 	asked = nil
-	c.turn(plan{n: 200, chunks: 1}, remove)
+	c.turn(plan{n: 200, chunks: 1, turn: 30 * time.Millisecond}, remove)
 	again := []string{"empty", "0 0-200", "3 0-200"}
 	assert.Equal(t, append(again, again...), asked)
 }

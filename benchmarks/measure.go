@@ -67,17 +67,19 @@ const (
 	mostWindow = 100_000
 )
 
-// leastTurn is the least time of a turn, in which an operation is repeated. A host disturbs its
-// machines for a millisecond or so, and the median of the repetitions leaves that out.
-var leastTurn = 30 * time.Millisecond
+// leastTime is the least time of an operation in all turns together. In its turn it is repeated: a
+// host disturbs its machines for a millisecond or so, and the median of the repetitions leaves that
+// out.
+var leastTime = 400 * time.Millisecond
 
 // plan says which keys the repetitions of an operation have.
 type plan struct {
-	all    keys // the keys to add, followed by those to look up
-	n      int  // the number of keys to add
-	absent int  // the number of the others
-	window int  // the number of keys that are looked up together
-	chunks int  // the number of turns that fill a filter
+	all    keys          // the keys to add, followed by those to look up
+	n      int           // the number of keys to add
+	absent int           // the number of the others
+	window int           // the number of keys that are looked up together
+	chunks int           // the number of turns that fill a filter
+	turn   time.Duration // the least time of a turn
 }
 
 func (w workload) plan(rounds int) plan {
@@ -89,6 +91,7 @@ func (w workload) plan(rounds int) plan {
 		n: w.n, window: window,
 		absent: max(window, absentKeys),
 		chunks: min(max(w.n/leastChunk, 1), rounds),
+		turn:   leastTime / time.Duration(rounds),
 	}
 	if w.lookups > 0 { // a look-up takes long, and false positives are not counted
 		p.absent = min(absentKeys, rounds*window)
@@ -102,8 +105,8 @@ func (w workload) plan(rounds int) plan {
 	return p
 }
 
-// keys returns the place of the keys of the i-th repetition of an operation. Look-ups go through all
-// keys, or processors would learn to predict the answers.
+// keys returns the place of the keys of the i-th repetition of an operation. Look-ups go through
+// all keys, or processors would learn to predict the answers.
 func (p plan) keys(op, i int) (from, n int) {
 	switch op {
 	case add, remove:
@@ -164,11 +167,11 @@ func (r row) local(w workload, p plan) contestant {
 	return c
 }
 
-// turn repeats an operation for leastTurn and records the median of the times of a key. A filter that
+// turn repeats an operation for p.turn and records the median of the times of a key. A filter that
 // takes many turns to fill gets one chunk.
 func (c contestant) turn(p plan, op int) {
 	var times []float64
-	for total := 0.0; total <= float64(leastTurn); {
+	for total := 0.0; total <= float64(p.turn); {
 		ns, n := c.once(p, op)
 		if math.IsNaN(ns) {
 			return
@@ -182,8 +185,9 @@ func (c contestant) turn(p plan, op int) {
 	c.times[op] = append(c.times[op], quartiles(times)[1])
 }
 
-// once does an operation on the n keys that are next. Before the first keys are added, the filter is
-// emptied, which touches its memory; before the first are removed, it is filled. Neither is timed.
+// once does an operation on the n keys that are next. Before the first keys are added, the filter
+// is emptied, which touches its memory; before the first are removed, it is filled. Neither is
+// timed.
 func (c contestant) once(p plan, op int) (ns float64, n int) {
 	from, n := p.keys(op, c.done[op])
 	c.done[op]++

@@ -39,10 +39,10 @@ Each row fills one filter with n keys, then looks up keys that were added (prese
 were not (absent). The keys are ready in one array. In each round every row has a turn, in another
 order each time, with programs in other languages and the build without assembly. A turn adds all
 keys, or a chunk of them in filters with more than a million. Later turns look up 100,000 keys of
-each kind; in the table of banks 500. A turn repeats that for 30 ms, look-ups with other keys as
-long as there are some, and its time is the median, so that a short disturbance does not count.
-Chunks are added once. All Go rows run in one process, on one goroutine except in the tables of
-goroutines. Making filters, emptying them and collecting garbage are left out.
+each kind; in the table of banks 500. A turn repeats that for 400 ms divided by the rounds, look-ups
+with other keys as long as there are some. Its time is the median, so a short disturbance does not
+count. Chunks are added once. All Go rows run in one process, on one goroutine except in the tables
+of goroutines. Making filters, emptying them and collecting garbage are left out.
 
 Times are nanoseconds a key: the median of the rounds, with the quartiles behind it. A star marks
 quartiles that are more than a quarter apart. The ratio to another row of the table (add / present /
