@@ -242,9 +242,17 @@ func (f *Filter) SetInfo(ctx context.Context, i bloom.Info) error {
 		if err != nil {
 			return err
 		}
-		agrees := takeOver(&now.N, i.N) && takeOver(&now.P, i.P) && takeOver(&now.Hash, i.Hash)
-		if !agrees {
-			return f.errorf("%w: its Info is %+v, want %+v", bloom.ErrMismatch, now.Info, i)
+		differs := ""
+		switch {
+		case !takeOver(&now.N, i.N):
+			differs = fmt.Sprintf("N = %d, not %d", now.N, i.N)
+		case !takeOver(&now.P, i.P):
+			differs = fmt.Sprintf("P = %v, not %v", now.P, i.P)
+		case !takeOver(&now.Hash, i.Hash):
+			differs = fmt.Sprintf("Hash = %q, not %q", now.Hash, i.Hash)
+		}
+		if differs != "" {
+			return f.errorf("%w: its Info has %s", bloom.ErrMismatch, differs)
 		}
 		now.Comment = cmp.Or(i.Comment, now.Comment)
 		now.Meta = cmp.Or(i.Meta, now.Meta)

@@ -435,8 +435,14 @@ func TestInfoTravels(t *testing.T) {
 	g.SetInfo(bloom.Info{Hash: "SumString"})
 	g.AddString("a")
 	require.ErrorIs(t, f.Merge(ctx, g), bloom.ErrMismatch)
-	for _, wrong := range []bloom.Info{{N: 1001}, {P: 0.02}, {Hash: "SumString"}} {
-		require.ErrorIs(t, other.SetInfo(ctx, wrong), bloom.ErrMismatch)
+	for text, wrong := range map[string]bloom.Info{
+		"its Info has N = 1000, not 1001":             {N: 1001},
+		"its Info has P = 0.01, not 0.02":             {P: 0.02},
+		`its Info has Hash = "sha1", not "SumString"`: {Hash: "SumString"},
+	} {
+		err := other.SetInfo(ctx, wrong)
+		require.ErrorIs(t, err, bloom.ErrMismatch)
+		require.ErrorContains(t, err, text)
 	}
 	before := dump(client)
 	for text, wrong := range map[string]bloom.Info{
