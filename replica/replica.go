@@ -80,8 +80,6 @@ type Update struct {
 	Patch []byte
 
 	made time.Time // when the file that has Full was written, if known
-
-	_ struct{}
 }
 
 // Config configures a Replica. Its zero value is usable.
@@ -106,8 +104,6 @@ type Config struct {
 	// If OnError is nil, the first error of a Replica that has loaded nothing yet goes to the
 	// default logger of package slog: such a Replica reports every key as present.
 	OnError func(error)
-
-	_ struct{}
 }
 
 // Replica is a copy of a Source's filter. Make it with New. Many goroutines may use a Replica
@@ -419,8 +415,6 @@ type Status struct {
 	// restored from a backup without such a sign is not noticed, and neither is anything that
 	// happened before the first load.
 	Back uint64
-
-	_ struct{}
 }
 
 // Status returns the status of the replica. It does not wait for a refresh.
