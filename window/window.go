@@ -142,9 +142,9 @@ type Config struct {
 	// the first, it may return the zero Time.
 	//
 	// Each call that adds or looks up, Stats and Reach call Now once, before they look; a batch is
-	// one call, and Do calls Now before and after handle. A call may call Now again when it lets
-	// keys be forgotten, when it has filled a piece of the memory, and when the clock has stepped
-	// back. Decoding may call Now once. Other methods do not call it.
+	// one call, and Do calls Now again after handle has returned nil. A call may call Now again
+	// when it lets keys be forgotten, when it has filled a piece of the memory, and when the clock
+	// has stepped back. Decoding may call Now once. Other methods do not call it.
 	//
 	// If the clock leaps ahead, the window forgets only the keys whose Span is over by then.
 	//
