@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"text/tabwriter"
@@ -123,14 +124,29 @@ func roomFor(n uint64, p float64) uint64 {
 	n = max(n, 1)
 	guava := bloom.OptimalM(n, p)
 	m, _, err := bloom.StrictSize(n, p)
-	if err != nil || m <= guava+max(guava/100, 63) {
+	// StrictSize may count on fewer hashes than Guava's formula gives.
+	keeps := func(room uint64) bool { return rateOf(room, p, n) <= 1.2*p }
+	if err != nil || m <= guava+max(guava/100, 63) && keeps(n) {
 		return n
 	}
 	// The size must not exceed m: some sizes above m have a higher rate.
 	room := uint64(float64(n) * float64(m) / float64(guava))
 	for ; bloom.OptimalM(room, p) > m; room-- {
 	}
+	for !keeps(room) {
+		room += 1 + room/50
+	}
 	return room
+}
+
+// rateOf returns the rate of New(room, p) with n keys.
+func rateOf(room uint64, p float64, n uint64) float64 {
+	m, k, err := bloom.Size(room, p)
+	if err != nil {
+		return 0
+	}
+	fill := -math.Expm1(-float64(k) * float64(n) / float64(m))
+	return bloom.StatsOf(m, k, uint64(math.Round(fill*float64(m)))).FPR
 }
 
 // machine is the memory of the machine in bytes, or the limit of the process's control groups if
