@@ -110,7 +110,7 @@ func TestShardFiles(t *testing.T) {
 	saying(t, 1, "is one of 3 shards", "", "serve list0")
 	good(t, in, "build -n 20k -shard 0/3 -o list0")
 	good(t, in, "build -n 20k -shard 2/3 -o list2")
-	for _, flags := range []string{"-shard 1/4", "-hex -shard 1/3", "-type blocked -shard 1/3", ""} {
+	for _, flags := range []string{"-shard 1/4", "-hex -shard 1/3", "-f 2 -shard 1/3", "-type blocked -shard 1/3", ""} {
 		good(t, "", "build -force -type guava -o other "+flags)
 		saying(t, 2, "other belongs to another list than list0", asked, "check list0 other list2")
 	}
