@@ -348,6 +348,8 @@ func TestWindowReachAfterAStepBack(t *testing.T) {
 			mustAdd(t, w, bloom.SumUint64(1e6+uint64(now)))
 			require.Equal(t, test.want, bloom.Must(w.Reach(ctx)), "at %v", now)
 		}
+		require.NoError(t, w.Reset(ctx))
+		require.Equal(t, length, bloom.Must(w.Reach(ctx)), "after Reset")
 	}
 }
 

@@ -406,7 +406,8 @@ func gzipped(text string) string {
 	return out.String()
 }
 
-// TestReadersRefuseKeys: a value that is no key is an error and not a key that is absent.
+// TestReadersRefuseKeys: a value that is no key is an error and not a key that is absent. The files
+// have the longest Comment, Meta and name.
 func TestReadersRefuseKeys(t *testing.T) {
 	dir := t.TempDir()
 	f := bloom.Must(bloom.New(100, 1e-9))
@@ -416,9 +417,11 @@ func TestReadersRefuseKeys(t *testing.T) {
 	for _, key := range []uint64{0, 1, 1 << 63, 1<<64 - 1} {
 		f.AddHash(bloom.SumUint64(key))
 	}
+	f.SetInfo(bloom.Info{Comment: strings.Repeat("c", 4096), Meta: "m=" + strings.Repeat("m", 4096-2)})
 	require.NoError(t, f.SaveFile(filepath.Join(dir, "filter")))
 	b := bloom.Must(bank.New(100, 1e-9))
 	require.NoError(t, onlyError(b.AppendFilter(f)))
+	b.SetName(0, strings.Repeat("n", 65535))
 	require.NoError(t, b.SaveFile(filepath.Join(dir, "bank")))
 	for _, reader := range []struct{ command, program string }{
 		{"python3", `
