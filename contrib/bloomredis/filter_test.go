@@ -67,10 +67,17 @@ func TestFilterIsBloomFilter(t *testing.T) {
 	}
 	assert.True(t, stored(t, f).Equal(local))
 
-	// A large one is counted in several steps.
+	// A large one is counted in several steps, which meet and do not overlap.
 	require.NoError(t, client.Del(ctx, "f").Err())
 	f = openFilter(t, client, 30_000_000, 0.01)
 	mustAdd(t, f, hashes(0, 10_000)...)
+	for step := uint64(8 * counted); step < f.M(); step += 8 * counted {
+		var ends []bloom.Hash
+		for i := step - 64; i < step+64; i++ {
+			ends = append(ends, bloom.NewHash(i, 0)) // bit i
+		}
+		mustAdd(t, f, ends...)
+	}
 	stats := bloom.Must(f.Stats(ctx))
 	assert.Equal(t, stored(t, f).Stats(), stats)
 }
