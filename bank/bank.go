@@ -157,8 +157,8 @@ func (s *state) widen(old *segment) segment {
 }
 
 // AppendFilter adds a member with the keys of f, as [bloom.Filter.Fold] makes it, and returns its
-// number. Look-ups see all of it or nothing. AppendFilter does not retain f, and ignores its N and
-// P.
+// number. Look-ups see all of it or nothing. AppendFilter does not retain f, and uses nothing of its
+// Info but the Hash.
 //
 // On error AppendFilter changes nothing. The error wraps [bloom.ErrMismatch] unless f has
 // [bloom.Mitz64], the Bank's K, a multiple of the Bank's M, and no other Hash in its Info than the

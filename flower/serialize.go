@@ -103,7 +103,7 @@ func LoadFile(path string) (*Filter, error) {
 }
 
 // LoadOrNew returns the filter in the file at path, or New(c) if there is no such file. If the
-// filter in the file has another Config than c, the error wraps [bloom.ErrMismatch]. See
+// filter in the file has another Config than New(c), the error wraps [bloom.ErrMismatch]. See
 // [bloom.LoadOrNew] for other errors, and for what is not compared.
 func LoadOrNew(path string, c Config) (*Filter, error) {
 	if _, err := c.words(); err != nil {

@@ -90,7 +90,7 @@ func New(n uint64, p float64) (*Filter, error) {
 }
 
 // LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. If the
-// filter in the file was made for another n or p, the error wraps [bloom.ErrMismatch]. See
+// filter in the file has another n or p than New(n, p), the error wraps [bloom.ErrMismatch]. See
 // [bloom.LoadOrNew] for other errors, and for what is not compared.
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err := (&rates{n: n, p: p}).check(); err != nil {

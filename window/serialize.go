@@ -177,9 +177,8 @@ func load(path string, now func() time.Time) (*Filter, error) {
 }
 
 // LoadOrNew returns the filter in the file at path, with c's Now, or New(c) if there is no such
-// file. If the Config of the filter in the file differs from New(c)'s in a field other than Now,
-// the error wraps [bloom.ErrMismatch]. See [bloom.LoadOrNew] for other errors, and for what is not
-// compared.
+// file. If the filter in the file has another Config than New(c), apart from Now, the error wraps
+// [bloom.ErrMismatch]. See [bloom.LoadOrNew] for other errors, and for what is not compared.
 func LoadOrNew(path string, c Config) (*Filter, error) {
 	c = c.withDefaults()
 	if _, err := c.layout(); err != nil {
