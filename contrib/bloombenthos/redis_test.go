@@ -200,6 +200,23 @@ func TestRedisComesBackEmpty(t *testing.T) {
 	}
 }
 
+// A look-up does not fail either where Redis has lost the ids.
+func TestGetAfterALoss(t *testing.T) {
+	ctx := context.Background()
+	url, _ := startRedis(t)
+	client := redis.NewClient(bloom.Must(redis.ParseURL(url)))
+	defer client.Close()
+	parsed, err := redisSpec().ParseYAML("{url: '"+url+"', key: ids, capacity: 10, span: 1h}", nil)
+	require.NoError(t, err)
+	c, err := newRedisCache(parsed, service.MockResources())
+	require.NoError(t, err)
+	defer c.Close(ctx)
+	require.NoError(t, c.Add(ctx, "1", nil, nil))
+	require.NoError(t, client.FlushAll(ctx).Err())
+	_, err = c.Get(ctx, "1")
+	require.ErrorIs(t, err, service.ErrKeyNotFound)
+}
+
 func TestRedisEngineSuite(t *testing.T) {
 	url, _ := startRedis(t)
 	t.Run("suite", func(t *testing.T) {
