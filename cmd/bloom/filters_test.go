@@ -104,7 +104,7 @@ func TestCuckooOfRepeatedLines(t *testing.T) {
 }
 
 // TestSample compares the error of the estimate with its standard error, 1.2/sqrt(maxSample/2) at
-// worst.
+// worst. An estimate is rarely too small.
 func TestSample(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{0, 1, maxSample, maxSample + 1, 300_000, 2_000_000} {
@@ -121,6 +121,14 @@ func TestSample(t *testing.T) {
 			continue
 		}
 		require.InEpsilon(t, n+n/100, s.count(), 4*1.2/181)
+	}
+	for i := range 20 { // n/100 is 3.2 standard errors
+		const n = 100_000
+		var s sample
+		for range n {
+			s.add([]bloom.Hash{bloom.NewHash(rnd.Uint64(), rnd.Uint64())})
+		}
+		require.GreaterOrEqual(t, s.count(), uint64(n), "sample %d is too small", i)
 	}
 }
 
