@@ -117,7 +117,7 @@ func strictK(m, n uint64, most int) (k int, rate float64) {
 func strictRate(m uint64, k int, n uint64) float64 {
 	indexes := float64(k) * float64(n)
 	// fillRatio would be too low: by half a percent of the rate for m = 64 and k = 1.
-	fill := portable.OneMinusExp(-indexes * portable.LogOneMinus(1/float64(m)))
+	fill := portable.OneMinusExp(float64(-indexes * portable.LogOneMinus(1/float64(m))))
 	clear, load := 1-fill, indexes/float64(m)
 	variance := max(0, clear*(1-float64((1+load)*clear))/float64(m))
 	spread := 1 + float64(float64(k)*float64(k-1)/2*variance)/(fill*fill)
@@ -214,7 +214,7 @@ func doubleHashing(fill float64, m uint64, k int) float64 {
 	// A key of order 2d has a share of every (m/2d)-th index, and may have all of another key's.
 	share := float64(k) / (2 * d)
 	partly := 0.11 * float64(k*k*k) * portable.Power(share, 4)
-	covered := n * (float64(0.37*d*d*d) + partly) / float64(m)
+	covered := n * (float64(0.37*d*d*d) + float64(partly)) / float64(m)
 	replaced := float64(k*(k-1)/2) * clear * portable.Power(fill, uint64(k-1))
 	return (cycles + float64(2*n*same) + covered - float64(replaced)) / float64(m)
 }
