@@ -17,7 +17,7 @@ func addCommand() *cobra.Command {
 
 func addToLoaded(ctx context.Context, cfg *lines.Config, f *loaded) error {
 	if hash := f.Info().Hash; ownHash(hash) {
-		warn("%s says that its keys are %q. bloom adds the lines as they are", f.path, hash)
+		warn("%s says that its keys are %q. bloom adds the lines as its flags say", f.path, hash)
 	}
 	keyRule{cfg.Key, partOf(f)}.mergeInfo(f)
 	err := addLines(ctx, cfg, f.filter, 0)

@@ -164,7 +164,7 @@ func ownHash(hash string) bool {
 // the Hash of the file's Info.
 func warnHash(path, hash string) {
 	if ownHash(hash) {
-		warn("%s says that its keys are %q. bloom looked up the lines as they are, and found none",
+		warn("%s says that its keys are %q. bloom looked up the lines as its flags say, and found none",
 			path, hash)
 	}
 }

@@ -133,7 +133,7 @@ func (s *server) load() error {
 		return err
 	}
 	if hash := f.Info().Hash; ownHash(hash) {
-		warn("%s says that its keys are %q. bloom looks up keys and lines as they are",
+		warn("%s says that its keys are %q. bloom looks up keys and lines as its flags say",
 			s.path, hash)
 	}
 	next := &version{filter: f, key: key, report: f.report(s.path), loaded: time.Now()}
