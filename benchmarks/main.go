@@ -1,7 +1,7 @@
 // Command benchmarks measures this library and its peers, and draws the pictures of the
 // documentation. It writes RESULTS.md and ../docs/*.svg.
 //
-//	go run .                 needs a quarter of an hour on two cores, and 12 GB of memory
+//	go run .                 needs some ten minutes on two cores, and 12 GB of memory
 //	go run . -quick          takes two minutes: prints the tables in which processors differ, with
 //	                         Go rows alone and smaller filters
 //	go run . -boost DIR      also measures Boost.Bloom: DIR is the folder that has boost/bloom.hpp
