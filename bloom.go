@@ -366,7 +366,7 @@ func (f *Filter) ApproxCount() uint64 { return f.Stats().ApproxCount }
 // FPR is an estimate for filters of this size and fill. For filters that [New] made for p >= 1e-9,
 // the mean rate of many filters is within a fifth of it with n/2 to n keys, and within a half with
 // fewer. The rate of one full filter is within a quarter of it from 8,000 bits on. Below 2,000 bits
-// it can be half of it or twice at 1 %, and up to six times at 1e-6.
+// it can be half of it or twice at 1 %, and differ by a factor of eight at 1e-6.
 func (f *Filter) FPR() float64 { return f.Stats().FPR }
 
 // Stats returns all figures of f, for metrics.
