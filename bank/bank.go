@@ -295,8 +295,8 @@ func (b *Bank) WhichAll(dst []int, hs []bloom.Hash) []int {
 	return b.state.whichAll(dst, func(s int) segment { return segments[s] }, n, hs)
 }
 
-// Filter returns a copy of member i, with the Bank's Info: a filter as [bloom.NewSize] makes it of
-// the Bank's M and K, with the member's keys.
+// Filter returns a copy of member i as a filter with the Bank's M, K and Info. The filter has the
+// Strategy of those that [bloom.NewSize] makes.
 func (b *Bank) Filter(i int) *bloom.Filter {
 	seg, i := b.state.member(i)
 	return b.state.filter(seg, i, b.info.Get())

@@ -36,8 +36,8 @@ type grid struct {
 	page   int // words in a page
 }
 
-// gridFor returns the grid of a segment of the given number of members in a file. A page has
-// enough rows to make its checksum, of half a word, short beside them.
+// gridFor returns the grid of a segment of the given number of members in a file. Short rows share
+// a page, so that its checksum of four bytes adds little to them.
 func gridFor(members int) grid {
 	g := grid{stride: (members + 63) / 64}
 	for g.shift < 6 && g.stride<<(g.shift+1) < pageWords {
@@ -229,7 +229,7 @@ func (s *shape) which(dst []int, seg *segment, from, members int, hs []bloom.Has
 	return appendBits(dst, from, acc)
 }
 
-// appendBits appends to dst the numbers of the set bits of acc, counted from the number from on.
+// appendBits appends to dst the numbers of the set bits of acc, whose first bit has number from.
 func appendBits(dst []int, from int, acc []uint64) []int {
 	n := 0
 	for _, w := range acc {

@@ -28,8 +28,8 @@ func (t *table) touch(places *[ahead]place, hs []bloom.Hash) (sum uint64) {
 	return sum
 }
 
-// changeBatch calls one, which inserts or removes a key, for each digest, and sets done[i] to the
-// result for hs[i]. If t is nil, all results are false.
+// changeBatch inserts or removes each key of hs by calling one, and sets done[i] to the result for
+// hs[i]. If t is nil, all results are false.
 func (t *table) changeBatch(done []bool, hs []bloom.Hash, one func(*table, bloom.Hash) bool) {
 	done = bitwords.Fill("cuckoo", done, len(hs))
 	if t == nil {

@@ -144,8 +144,9 @@ func LoadFile(path string) (*Filter, error) {
 }
 
 // LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. If the
-// filter in the file has another number of buckets, or of bits of a tag, than New(n, p), the error
-// wraps [bloom.ErrMismatch]. See [bloom.LoadOrNew] for other errors, and for what is not compared.
+// filter in the file differs from New(n, p) in the number of buckets, or in the number of bits of a
+// tag, the error wraps [bloom.ErrMismatch]. See [bloom.LoadOrNew] for other errors, and for what is
+// not compared.
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	buckets, bits, err := size(n, p)
 	if err != nil {

@@ -204,7 +204,7 @@ func (t *table) word(i uint64) uint64 {
 // contains reports whether a key's tag is in one of its buckets, or the key is in the list.
 func (t *table) contains(h bloom.Hash) bool {
 	at := t.place(h)
-	if t.shared == nil { // as in containsAt, without its call
+	if t.shared == nil { // as in containsAt, but saves a call
 		return t.has(at) || t.listed(h, at.tag)
 	}
 	return t.containsAt(h, at)

@@ -90,7 +90,7 @@ func New(n uint64, p float64) (*Filter, error) {
 }
 
 // LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. If the
-// filter in the file has another n or p than New(n, p), the error wraps [bloom.ErrMismatch]. See
+// filter in the file was made for a different n or p, the error wraps [bloom.ErrMismatch]. See
 // [bloom.LoadOrNew] for other errors, and for what is not compared.
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err := (&rates{n: n, p: p}).check(); err != nil {
@@ -108,8 +108,8 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	})
 }
 
-// Reset removes all keys, and makes f as large as New made it. A key that is being added meanwhile
-// may be removed or not.
+// Reset removes all keys, and makes f as large as New made it. A key that is added concurrently
+// may or may not be removed.
 func (f *Filter) Reset() {
 	if !f.zero() {
 		f.reset()

@@ -44,8 +44,9 @@ func newLayer(r *rates, i int, m uint64) *layer {
 	return layerOf(r, i, b)
 }
 
-// layerOf returns layer i with the blocks b, and does not count their keys. A decoded layer with
-// another number of lines than New's has the capacity 0, so that at most one new key comes to it.
+// layerOf returns layer i with the blocks b, and does not count their keys. A decoded layer may
+// have a number of lines that New would not choose. Its capacity is then 0, and the next layer
+// begins after at most one new key.
 func layerOf(r *rates, i int, b splitblock.Blocks) *layer {
 	l := &layer{blocks: b, first: b.First()}
 	s := r.sizing(i)

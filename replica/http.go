@@ -107,7 +107,7 @@ func (s *HTTPSource) Fetch(ctx context.Context, have string) (Update, error) {
 
 var errTransfer = errors.New("transfer failed")
 
-// fetch makes one request. It returns the update, and what is known after it.
+// fetch makes one request. It returns the update, and the value of s.last after a success.
 func (s *HTTPSource) fetch(
 	ctx context.Context, have string, last known, plain bool,
 ) (u Update, next known, err error) {

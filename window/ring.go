@@ -88,7 +88,8 @@ func (r run) withoutOldest() run {
 
 func (r run) withNext() run { return newRun(r.newest()+1, r.len()+1).opened() }
 
-// columns returns the bits of n planes in a lane, from the number first on. n is at most 64.
+// columns returns the bits in a lane of n consecutive planes, the first of which has number first.
+// n is at most 64.
 func columns(first, n uint64) uint64 {
 	return bits.RotateLeft64(1<<n-1, int(first%planes))
 }
@@ -143,7 +144,7 @@ func (r *ring) publish(live run) {
 	r.expires.Store(expires)
 }
 
-// death returns when a plane dies.
+// death returns the time at which a plane dies.
 func (r *ring) death(plane uint64) int64 { return r.end(plane).Load() + r.life }
 
 // current reports whether no plane is due to die and the clock has not stepped back.

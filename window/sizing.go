@@ -15,8 +15,8 @@ const (
 	maxSpan        = 1 << 60 // in nanoseconds; 36 years
 	maxK           = 64      // the most positions of a key in a file; New makes at most 40
 	leastRate      = 1e-18   // the least rate of a plane that New makes, with 40 positions
-	leastPage      = 4096    // the least number of lanes of a page, unless it is the only one
-	pageFeed       = 8       // the feed of a page, unless it is the only one
+	leastPage      = 4096    // the least number of lanes of a page if there are several pages
+	pageFeed       = 8       // the feed of a page if there are several pages
 )
 
 // layout is the layout of a window's lanes in pages. See window.go for the words.
@@ -83,7 +83,7 @@ func (c Config) part() int64 {
 type counts struct {
 	spare int    // the most partial planes while the clock runs evenly
 	most  int    // the most partial planes for a Span after the clock steps back
-	fulls int    // a plane is given up when this number of full planes follow it
+	fulls int    // a plane is given up when this many full planes follow it
 	lean  uint64 // with Renew, the most planes that may follow a key's plane; see ring.renews
 }
 

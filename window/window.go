@@ -175,7 +175,7 @@ func New(c Config) (*Filter, error) {
 	return &Filter{filter: filter{s, form.Keep(form.Info{N: c.N, P: c.P}), c.Now}}, nil
 }
 
-// newState returns a state. The caller calls its begin first.
+// newState returns a state. The caller must call begin before it uses the state.
 func newState(c Config, l layout, array []uint64) *state {
 	s := &state{layout: l, config: c, table: make([]page, l.pages), array: array}
 	r := &s.ring
@@ -279,8 +279,8 @@ func (s *state) ready(page uint64, live run, now int64) run {
 	return live
 }
 
-// count sets the number of pending keys of a locked page, or counts them in the ring if they are a
-// feed.
+// count sets the number of pending keys of a locked page. If they have reached the feed, count adds
+// them to the ring's count, and none are pending.
 func (s *state) count(p *page, pending uint64) {
 	if pending >= s.feed {
 		s.ring.add(pending)
@@ -415,11 +415,14 @@ func (s *state) contains(h bloom.Hash) bool {
 	return seen != 0
 }
 
-// Reach returns how far back all keys that were added are remembered now. It is Span unless more
-// than N keys came and some were given up before their Span was over: then it is the time since
-// the newest of these was added, or up to Span/Generations less. With Renew it can be still less,
-// because Reach does not know which of these were written again. Nor does it know of keys that a
-// crash lost after the last save. It is 0 if Span is 0, and for the zero Filter.
+// Reach returns how far back every key that was added is remembered now. That is Span, unless more
+// than N keys came and some were given up before their Span was over. Then it is the time since the
+// newest of those was added, or a shorter time: shorter by at most Span/Generations while the clock
+// runs evenly, and with Renew by more, because Reach does not know which of those keys were written
+// again.
+//
+// Reach does not know of keys that a crash lost after the last save. It is 0 if Span is 0, and for
+// the zero Filter.
 func (f *Filter) Reach() time.Duration {
 	if f.zero() {
 		return 0

@@ -232,11 +232,12 @@ func parameters(object *types.TypeName, write func(types.Type) string) string {
 
 // signatures has the methods of all packages.
 type signatures struct {
-	first  map[string]string // the first method of a name and of types, as it is written
+	first  map[string]string // by key, the first method that was added, as it is written
 	uneven []string
 }
 
-// add adds a method. key is its name with its types.
+// add adds a method. written is its name and signature, and key is that without the names of
+// parameters and results.
 func (s *signatures) add(key, written string) {
 	first, ok := s.first[key]
 	if !ok {

@@ -149,8 +149,9 @@ func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) err
 	return nil
 }
 
-// refused returns an error if f, of a kind that repeats, is full: it added fewer keys than came. It
-// is full with fewer keys than it was made for only if lines repeat.
+// refused returns an error if f is full, and therefore added fewer keys than came. Only a filter in
+// which repeated lines need room (kind.repeats) refuses keys. If it has fewer than it was made for,
+// repeated lines have filled it.
 func refused(f filter, added, came int) error {
 	if added == came || !kindOfFilter(f).repeats {
 		return nil

@@ -55,8 +55,8 @@ func fieldOf(f informed) (field int, known bool) {
 	return field, err == nil && field >= 0
 }
 
-// fieldOfMore is fieldOf for commands that add keys to f. It takes a filter that this program made,
-// and that does not record its field, for one of whole lines.
+// fieldOfMore is fieldOf for commands that add keys to f. If this program made f, and f records no
+// field, it returns 0 and true: new keys must be whole lines.
 func fieldOfMore(f informed) (field int, known bool) {
 	hash := f.Info().Hash
 	if !factsOf(f).Has(fieldFact) {

@@ -136,7 +136,7 @@ func missesField(f informed, field int, data []byte) bool {
 	})
 }
 
-// warnField warns that the keys of f come from another field than the one looked up. It is called
+// warnField warns that the keys of f come from a field other than the one looked up. It is called
 // if no line was found and missesField returned true.
 func (f *loaded) warnField(field int) {
 	if was, known := fieldOf(f); known {

@@ -104,8 +104,8 @@ func versionCommand(version string) *cobra.Command {
 	}
 }
 
-// group makes c a command with subcommands. Without one, c returns the error missing; with an
-// unknown one, an error that names similar ones.
+// group makes c a command that only has subcommands. If no subcommand is given, c fails with the
+// message missing. If it is unknown, the error names similar ones.
 func group(c *cobra.Command, missing string) {
 	c.SuggestionsMinimumDistance = 2
 	c.Run = func(*cobra.Command, []string) {}

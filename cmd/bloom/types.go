@@ -25,8 +25,8 @@ import (
 type kind struct {
 	name string // the type in Go, or the library
 
-	// is reports whether a file with these first bytes may have the type. sure reports whether such
-	// a file, of that size, certainly has it; nil always says yes.
+	// is reports whether a file that begins with head may have the type. If it may, sure reports
+	// whether a file of that size certainly does; if sure is nil, every such file does.
 	is   func(head []byte) bool
 	sure func(head []byte, size int64) bool
 	load func(path string) (filter, error)
@@ -43,9 +43,11 @@ type kind struct {
 	set     string                                    // what info calls the bits that are set
 	sum     string                                    // the checksum of a file, if not CRC-32C
 
-	// guava returns the filter that serve sends for f, which may be f itself; nil: there is none.
+	// guava returns the filter that serve sends for f, which may be f itself. It is nil if serve
+	// sends none.
 	guava func(f filter) *bloom.Filter
-	// span returns how long f shall remember keys, and how far back it does; nil: it has no such time.
+	// span returns how long f is made to remember keys, and how far back it remembers all of them
+	// now. It is nil for types that do not forget keys after a time.
 	span func(f filter) (span, reach time.Duration)
 
 	removes bool // keys can be removed

@@ -61,9 +61,9 @@ func (c caller) read(ctx context.Context, cmds ...redis.Cmder) error {
 type script struct {
 	source, sha string
 	// repeats permits the client to resend the script if it does not know whether the script has
-	// run. It is never set for a script of several keys, for which a cluster may answer TRYAGAIN:
-	// if it does so to one command of a pipeline, and answers MOVED to another, go-redis 9.22 sends
-	// the other twice.
+	// run. It is never set for a script of several keys, because a cluster may answer TRYAGAIN to
+	// such a script. If it does so for the first command of a pipeline, and answers MOVED to a
+	// later one, go-redis 9.22 resends the later one twice.
 	repeats bool
 }
 

@@ -43,8 +43,9 @@ func (h header) String() string {
 }
 
 // identity is the value of a key beside a filter's string: a name and a version, an id of 8 bytes
-// that the filter got when it was created, 8 bytes that Reset changes, and a kept in JSON. A string
-// that others created has no identity.
+// that the filter got when it was created, 8 bytes that Reset changes, and the JSON of its kept
+// value. A string that others created has no identity at first. If Reset gives it one, that has no
+// JSON.
 type identity struct {
 	id, life, json string
 	kept

@@ -363,8 +363,9 @@ func (w *Window) each(ctx context.Context, s script, do func(st state, now int64
 }
 
 // Reach returns how far back every key is remembered now, in one round trip. If more than N keys
-// came, and some were given up before their Span was over, it is the time since the newest of
-// these, and at most Span. Otherwise it is Span. It is 0 if Span is 0.
+// came, and some were given up before their Span was over, it is at most the time since the newest
+// of these was added: shorter by at most Span/Generations while the clock runs evenly, and with
+// Renew by more. Otherwise it is Span. It is 0 if Span is 0.
 func (w *Window) Reach(ctx context.Context) (time.Duration, error) {
 	reach := w.config.Span
 	err := w.each(ctx, windowStateScript, func(st state, now int64) {

@@ -59,8 +59,8 @@ func (c WindowConfig) layout() (l layout, err error) {
 	}
 	l.slack = c.Generations
 	if c.Renew {
-		// A key that comes all the time is written again a generation later, or earlier if lean
-		// shares of other keys have come: more than N/(Generations + 1) keys.
+		// A key that comes all the time is written again after a generation, or sooner if other
+		// keys have filled lean planes since. These hold more than N/(Generations + 1) keys.
 		l.lean = planes / (l.slack + 2)
 		l.slack++
 	}

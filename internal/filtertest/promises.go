@@ -114,10 +114,10 @@ type Type struct {
 	Load func(path string) (Filter, error)
 	// Open opens a file, or is nil.
 	Open func(path string) (View, error)
-	// LoadOrNew is the package's function with the parameters of Make, if p is 0.01. It is nil if
-	// that function makes another type.
+	// LoadOrNew calls the package's LoadOrNew. With p = 0.01, it uses the parameters of Make. It
+	// is nil if the package's LoadOrNew makes another type.
 	LoadOrNew func(path string, p float64) (Filter, error)
-	// Others call LoadOrNew, each with another value of one parameter.
+	// Others call LoadOrNew, each with a different value for one parameter.
 	Others map[string]func(path string) (Filter, error)
 	// Snapshot calls the method Snapshot of a filter that Make returned. It is nil if there is
 	// none.

@@ -101,8 +101,8 @@ func (k *Kind) Write(w io.Writer, params, array []uint64, info Info) (int64, err
 	})
 }
 
-// WriteFunc writes a frame of n words. For each chunk of words it calls put, which fills out with
-// the bytes of the words from number from on.
+// WriteFunc writes a frame of n words. It calls put for each chunk of words; put fills out with the
+// bytes of len(out)/8 words, starting with word number from.
 func (k *Kind) WriteFunc(
 	w io.Writer, params []uint64, n int, info Info, put func(out []byte, from int),
 ) (total int64, err error) {

@@ -109,8 +109,8 @@ func (h Header) String() string {
 		64*uint64(h.Words), h.K, 32<<h.Strategy)
 }
 
-// checkSize returns the length of the trailer, or 0 if there is none. It returns an error if the
-// form that h begins, with or without a trailer, cannot have size bytes.
+// checkSize returns the length of the trailer of a form of size bytes with the header h, or 0 if it
+// has none. It returns an error if no form with that header has size bytes.
 func (h Header) checkSize(pkg string, size int64) (trailer int, err error) {
 	rest := size - h.Size()
 	if rest == 0 || IsTrailerSize(rest) {

@@ -13,7 +13,7 @@ func Now() time.Time {
 	return time.Now()
 }
 
-// timers has the calls of AfterFunc that came while no order ran.
+// timers has the functions that were passed to AfterFunc while no order was running.
 var timers []func()
 
 // AfterFunc is time.AfterFunc, with a thread as its timer, which may fire at any moment.
@@ -25,7 +25,7 @@ func AfterFunc(_ time.Duration, call func()) {
 	}
 }
 
-// Fire makes the calls of the timers that were set while no order ran.
+// Fire calls the functions that were passed to AfterFunc while no order was running.
 func Fire() {
 	for len(timers) > 0 {
 		call := timers[0]

@@ -15,9 +15,9 @@ type Bytes struct {
 	mapped bool // Close releases Data
 }
 
-// OpenView returns the View that open makes of a map of the file at path; see files.Map. Errors are
-// of package pkg and name path. The map is aligned for words. So are the words of a frame, because
-// its head is a multiple of 8 bytes long.
+// OpenView maps the file at path into memory, as files.Map does, and returns the View that open
+// makes of the map. Errors begin with pkg; those of opening and decoding name path. The map is
+// aligned for words. So are the words of a frame, because its head is a multiple of 8 bytes long.
 func OpenView[V any](pkg, path string, open func(Bytes) (V, error)) (none V, err error) {
 	file, size, err := OpenRegular(path)
 	if err != nil {
