@@ -119,7 +119,7 @@ var seeds = []seed{
 		{"guard/lookup.go", "\n\t\tc.Queries += s.queries.Load()\n", "\n\n"},
 	}},
 	{"replica-version-first", "Replica", []substitution{
-		{"replica/replica.go", "\t\tif u.Patch != nil {", "\t\tr.copy.Store(&state{cur.filter, cur.size, u.Version}); if u.Patch != nil {"},
+		{"replica/replica.go", "\t\tif u.Patch != nil {", "\t\tr.copy.Store(&state{cur.filter, cur.size, u.Version, cur.made}); if u.Patch != nil {"},
 	}},
 	{"publisher-back", "Publisher", []substitution{
 		{"internal/publish/body.go", "if r.version != b.from {", "if false {"},
