@@ -109,8 +109,9 @@ func (b *batch) shard(i int) ([]bloom.Hash, []uint16) {
 }
 
 // absent returns the digests of hs that no layer of list contains, and their places before sorting.
-// Most layers do not contain a key, and most absent keys lack even their first line. Therefore
-// absent looks up the first line of all keys in a layer, and the others only if the layer has that.
+// Most layers lack a given key, and most of them lack even its first line. Therefore absent looks
+// up the first lines of all keys in a layer, and the other lines only of keys whose first line is
+// there.
 func (b *batch) absent(hs []bloom.Hash, at []uint16, list []*layer) ([]bloom.Hash, []uint16) {
 	for l := len(list) - 1; l >= 0 && len(hs) > 0; l-- {
 		left := 0
@@ -131,8 +132,8 @@ func (b *batch) absent(hs []bloom.Hash, at []uint16, list []*layer) ([]bloom.Has
 	return hs, at
 }
 
-// add adds the digests of s. If no other goroutine adds to s, a new key is located in the newest
-// layer only once.
+// add adds the batch's digests that belong to s. If no other goroutine adds to s, a new key is
+// located in the newest layer only once.
 func (b *batch) add(s *shard, added []bool) {
 	hs, at := b.shard(s.number)
 	for {

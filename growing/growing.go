@@ -1,12 +1,12 @@
 // Package growing provides a Bloom filter for an unknown number of keys.
 //
 // An added key is always found. A key that was not added is reported as present with a probability
-// of at most p, from the first key on, however many follow (up to 2^40; see [New]). The caller
-// supplies p, keys or their digests, and a rough number of keys, if it is known.
+// of at most p, however many keys are added (up to 2^40; see [New]). The caller supplies p, keys or
+// their digests, and a rough number of keys, if it is known.
 //
 // The price is memory and time. From 50,000 to 1e9 keys, a filter for an unknown number of keys
-// needs about this many times the memory of a classic filter of the same rate that was made for
-// exactly the keys that it holds:
+// needs about this many times the memory of a classic filter that has the same rate and was made
+// for exactly that many keys:
 //
 //	rate    10 %     1 %   0.1 %   1e-6   1e-9
 //	about    3.7     2.9     2.4    2.0    1.9
@@ -73,11 +73,12 @@ const (
 )
 
 // New returns an empty filter that grows when it holds about n keys. n = 0 means that the number of
-// keys is unknown. A key that was not added is reported as present with a probability of at most p,
-// for up to 2^40 added keys, which need more than a terabyte, or 1e10 keys if p is below 1e-8.
+// keys is unknown. A key that was not added is reported as present with a probability of at most p.
+// This holds for up to 2^40 added keys, which need more than a terabyte, or for up to 1e10 keys if
+// p is below 1e-8.
 //
 // A filter for n keys allocates the memory for them immediately, and a look-up asks one layer until
-// it grows. With n = 0 a filter starts with 64 KB.
+// the filter grows. With n = 0 a filter starts with 64 KB.
 //
 // New returns an error unless n <= 2^40 and 1e-9 <= p < 1. The filter's Info has n and p.
 func New(n uint64, p float64) (*Filter, error) {

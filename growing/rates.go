@@ -67,14 +67,14 @@ func (r *rates) first(i int) float64 {
 	if r.n == 0 {
 		return firstBits * stagger(i)
 	}
-	// One shard in a thousand gets more keys than the mean and three standard deviations.
+	// One shard in a thousand gets more keys than the mean plus three standard deviations.
 	keys := float64(r.n) / shards
 	return (keys + float64(3*math.Sqrt(keys))) * r.sizing(0).bits
 }
 
-// next returns the size in bits of the layer that follows list in shard i: that of all layers of
-// list together. But if n is known, the first layers of all shards have the same size, so the
-// second layers get different ones.
+// next returns the size in bits of the layer that follows list in shard i. It is as large as all
+// layers of list together. But if n is known, the first layers of all shards have the same size, so
+// their second layers get different sizes.
 func (r *rates) next(i int, list []*layer) uint64 {
 	m := uint64(0)
 	for _, l := range list {

@@ -13,10 +13,11 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// The binary form is a frame with the parameters n, p as the bits of a float64, and the number of
-// shards. Its words are the number of layers of each shard. The layers' own binary forms follow,
-// shard by shard, oldest first. The number of keys of a layer is not in the form, because it would
-// not match the bits if keys are added during encoding; a decoder estimates it from the bits.
+// The binary form begins with a frame. Its parameters are n, the bits of p as a float64, and the
+// number of shards. Its words are the numbers of layers in the shards. The layers' own binary forms
+// follow, shard by shard, oldest first. The number of keys of a layer is not in the form, because
+// it would not match the bits if keys are added during encoding; a decoder estimates it from the
+// bits.
 
 const errNoForm = form.NoForm("growing")
 
@@ -50,8 +51,8 @@ func (f *Filter) Info() bloom.Info { return door.Info[bloom.Info](f.info.Get()) 
 // SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of its range.
 func (f *Filter) SetInfo(i bloom.Info) { f.info.Add(door.Fields(i)) }
 
-// SizeBytes returns the length of the binary form in bytes, or 0 for the zero Filter. f needs
-// little more memory, and for a short time before a layer begins up to 6 % more.
+// SizeBytes returns the length of the binary form in bytes, or 0 for the zero Filter. In memory f
+// needs little more, but up to 6 % more for a short time before a layer begins.
 func (f filter) SizeBytes() int64 {
 	if f.zero() {
 		return 0
@@ -64,9 +65,9 @@ func (f filter) SizeBytes() int64 {
 	return n
 }
 
-// AppendBinary appends f's binary form, which has checksums, to dst. It holds all keys that were
-// added before the call, and some or none of those that are added meanwhile. AppendBinary fails for
-// the zero Filter, which has no binary form, and for an Info that cannot be saved.
+// AppendBinary appends f's binary form, which has checksums, to dst. The form holds all keys that
+// were added before the call, and some or none of those that are added meanwhile. AppendBinary
+// fails for the zero Filter, which has no binary form, and for an Info that cannot be saved.
 func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	return form.AppendBinary(dst, f.SizeBytes(), f)
 }

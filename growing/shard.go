@@ -18,7 +18,7 @@ type shard struct {
 	mu     sync.Mutex               // held while a key or a layer is added
 	next   chan *layer              // yields the next layer; nil unless that is being made
 	rates  *rates                   // of all shards
-	number int                      // from 0 on
+	number int                      // the shard's number, from 0
 	_      [32]byte
 }
 
@@ -28,15 +28,15 @@ type layer struct {
 	first    splitblock.Blocks // the same blocks, for look-ups of only the first line of a key
 	info     form.Info         // the Info of a decoded layer; other layers have none
 	capacity uint64            // the most keys with which the layer keeps its rate
-	soon     uint64            // with this number of keys, the next layer begins to be made
+	soon     uint64            // the number of keys at which the making of the next layer begins
 	_        [64]byte          // keeps look-ups off the cache line of count
 	count    uint64            // the number of keys that were new; guarded by the shard's mu
 }
 
-// When 1/lead of a layer's capacity is left, the next layer begins to be made.
+// The making of the next layer begins when 1/lead of a layer's capacity is left.
 const lead = 32
 
-// newLayer returns layer i with m bits, rounded up to blocks.
+// newLayer returns layer i with m bits, rounded up to whole blocks.
 func newLayer(r *rates, i int, m uint64) *layer {
 	blocks := m/splitblock.Bits + min(m%splitblock.Bits, 1)
 	b := splitblock.New(min(blocks, splitblock.Max), r.sizing(i).lines)
@@ -98,7 +98,7 @@ func (s *shard) add(h bloom.Hash) bool {
 }
 
 // added counts n new keys of the newest layer, and begins the next layer in time. The caller has
-// locked s.mu. A filter of maxLayers layers, which only a crafted file has, stops growing.
+// locked s.mu. A shard of maxLayers layers, which only a crafted file has, stops growing.
 func (s *shard) added(newest *layer, n uint64) {
 	newest.count += n
 	if newest.count < newest.soon {
@@ -121,9 +121,10 @@ func (s *shard) added(newest *layer, n uint64) {
 	}
 }
 
-// keys estimates the number of distinct keys that were added. A key reaches layer i only if no
-// layer before it reported the key as present, which a full layer does with its rate as the
-// probability. So the count of layer i is divided by the probability that no layer before it did.
+// keys estimates the number of distinct keys that were added. A new key is added to layer i only if
+// no earlier layer reports it as present. A full layer reports it with a probability equal to the
+// layer's rate. So keys divides the count of layer i by the probability that no earlier layer
+// reports a new key.
 func (s *shard) keys() float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,14 +10,14 @@ import (
 const (
 	// chunk is the number of keys of a batch whose lanes are read ahead.
 	chunk = 64
-	// farLanes is the least number of lanes for which reading ahead pays: so many do not fit into
+	// farLanes is the least number of lanes for which reading ahead pays: that many do not fit into
 	// the caches near the processor.
 	farLanes = 1 << 19
 )
 
-// ahead reads into the cache the lanes of the chunk of keys that begins with the i-th, if one
-// begins there. The processor reads ahead by itself, but not past a lock, and fewer lanes in
-// parallel than the memory can deliver.
+// If a chunk of hs begins at index i, ahead reads the lanes of its keys into the cache. The
+// processor also reads ahead, but not past a lock, and not as many lanes in parallel as the memory
+// can deliver.
 func (s *state) ahead(hs []bloom.Hash, i int, lookUp bool) {
 	if i%chunk != 0 || len(s.array) < farLanes {
 		return
@@ -45,8 +45,8 @@ func (s *state) touch(h bloom.Hash, k int) {
 
 // AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. If added is nil,
 // the results are discarded; otherwise AddBatch panics if added is shorter than hs. It is faster
-// than AddHash one by one if the filter is larger than the processor's caches. All keys come at
-// the time at which AddBatch begins.
+// than single calls if the filter is larger than the processor's caches. All keys count as added
+// when AddBatch begins.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	asked := added != nil
 	if asked {
@@ -69,7 +69,7 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 }
 
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than hs. It
-// is faster than ContainsHash one by one if the filter is larger than the processor's caches.
+// is faster than single calls if the filter is larger than the processor's caches.
 func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("window", found, len(hs))
 	if len(hs) == 0 {

@@ -18,19 +18,18 @@ import (
 // Renew a part later. The live planes have consecutive numbers. The method renews tells when a
 // repeat is written again.
 //
-// The time of a plane's end is its stamp, in nanoseconds since 1970. Stamps never decrease from a
-// plane to the next. No stamp of a plane that has ended is later than now.
+// The time of a plane's end is its stamp, in nanoseconds since 1970. A plane's stamp is never lower
+// than that of the plane before it. The stamp of a plane that has ended is never later than now.
 //
 // Fields are stored with the lock, and loaded without it:
 //
-//   - Whether a plane takes a key is one fact: live, which says whether its newest plane is open,
-//     and the stamp of just that plane. live is loaded first and stored last. If another plane
-//     begins meanwhile, the stamp that is loaded is still that of the plane that the key goes
-//     into.
-//   - The clock is read before from and expires are loaded. Whoever lets planes die, or lowers
-//     stamps, first stores shut in expires, then reads the clock, then stores live, and expires
-//     last. An add that does not wait for the lock has therefore read its time before the one
-//     which decides.
+//   - Two fields decide whether a plane takes a key: live, which says whether the newest plane is
+//     open, and the stamp of that plane. live is loaded first and stored last. So if another plane
+//     begins in between, the loaded stamp still belongs to the plane that the key goes into.
+//   - An add reads the clock before it loads the fields from and expires. A goroutine that lets
+//     planes die, or lowers stamps, stores shut in expires, then reads the clock, then stores live,
+//     and sets expires last. So an add that did not wait for the lock read its time before that
+//     goroutine did.
 //   - A plane that becomes full is closed before the time of its end is read, for the same reason.
 type ring struct {
 	clock
@@ -48,20 +47,20 @@ type ring struct {
 	sync.Mutex
 	ends [planes]atomic.Int64 // the stamps
 	full uint64               // the columns of the full planes
-	// lost is the latest time at which a key may have been added that was given up before its Span
-	// was over. If no key was given up early, lost is never.
+	// Keys that were given up before their Span was over were added at the time lost or earlier. If
+	// there are none, lost is never.
 	lost      int64
 	prolonged bool // the newest plane lasts for a second part; see prolong
 }
 
 const (
-	shut  = math.MinInt64 // the value of expires while calls wait for the lock, or try it
-	never = math.MinInt64 // the value of lost while no key was given up
+	shut  = math.MinInt64 // the value of expires while calls must take the lock, or try to
+	never = math.MinInt64 // the value of lost while no key was given up early
 )
 
-// run is a run of planes with consecutive numbers. The low lenBits bits hold their number, at most
-// 64. The next bit is set if the newest plane is open: it takes keys until the time of its stamp.
-// The other bits hold the newest plane's number.
+// run is a run of planes with consecutive numbers. The low lenBits bits hold how many they are, at
+// most 64. The next bit is set if the newest plane is open, that is, takes keys until the time of
+// its stamp. The other bits hold the newest plane's number.
 type run uint64
 
 const (
@@ -88,8 +87,7 @@ func (r run) withoutOldest() run {
 
 func (r run) withNext() run { return newRun(r.newest()+1, r.len()+1).opened() }
 
-// columns returns the bits in a lane of n consecutive planes, the first of which has number first.
-// n is at most 64.
+// columns returns the bits that the planes first to first+n-1 have in a lane. n is at most 64.
 func columns(first, n uint64) uint64 {
 	return bits.RotateLeft64(1<<n-1, int(first%planes))
 }
@@ -110,8 +108,8 @@ func (r *ring) takes(live run, now int64) bool {
 	return live.isOpen() && now < r.end(live.newest()).Load()
 }
 
-// start begins a ring that reads the time with now. The caller has set the stamps of the live
-// planes, the last one at the time from.
+// start makes r ready for use, with now as its clock. The caller has set the stamps of the live
+// planes; from is the time at which the last of them was set.
 func (r *ring) start(now func() time.Time, live run, from int64) {
 	r.source = now
 	if now == nil {
@@ -155,9 +153,9 @@ func (r *ring) current(now int64) bool { return now >= r.from.Load() && now < r.
 // again: the first reading could be older than a key, if the clock has leapt ahead and come back
 // since.
 //
-// If the clock has stepped back, or was ahead when the filter was saved, age lowers the stamps
-// that are later than now, so that their planes die before the clock catches up. Earlier stamps do
-// not change, so the age of older keys is right after a clock has leapt ahead and come back.
+// If the clock has stepped back, or was ahead when the filter was saved, age lowers the stamps that
+// are later than now, so that their planes die before the clock catches up. Earlier stamps do not
+// change, so older keys keep their age when a clock leaps ahead and comes back.
 func (r *ring) age() (now int64) {
 	if r.span == 0 {
 		return 0
@@ -188,8 +186,8 @@ func (r *ring) age() (now int64) {
 	return now
 }
 
-// begin begins a plane for a key that comes now, unless the newest plane takes it or is prolonged.
-// It returns the live planes; the key goes into the newest.
+// begin begins a plane for a key that comes at the time now, unless the newest plane takes the key
+// or is prolonged. It returns the live planes; the key goes into the newest.
 func (r *ring) begin(now int64) run {
 	r.Lock()
 	defer r.Unlock()
@@ -216,10 +214,10 @@ func (r *ring) begin(now int64) run {
 // new end and returns true. The caller holds the lock.
 //
 // Partial planes end at least a part apart, so at most spare of them live while the clock runs
-// evenly. After a step back there are more, because those that ended before it live for up to a
-// Span. Each takes the place of a full plane. So if more than spare partial planes live, the newest
-// one lasts for two parts, and if more than most live, as long as necessary. Otherwise a clock that
-// steps to and fro would fill the ring with planes of one key.
+// evenly. After a step back there are more, because those that ended before the step live for up to
+// a Span after it. Each takes the place of a full plane. If more than spare of them live, the
+// newest one lasts for two parts; if more than most live, it lasts as long as necessary. Otherwise
+// a clock that steps to and fro would fill the ring with planes of one key each.
 func (r *ring) prolong(live run, now int64) bool {
 	if !live.isOpen() {
 		return false
@@ -240,8 +238,8 @@ func (r *ring) prolong(live run, now int64) bool {
 	return true
 }
 
-// giveUp returns live without its oldest plane, and without those after it that the newest N keys
-// do not need, so that a page clears them together. The caller holds the lock.
+// giveUp removes the oldest plane from live, and those after it that the newest N keys do not need,
+// so that a page clears all of them together. The caller holds the lock.
 func (r *ring) giveUp(live run, now int64) run {
 	for {
 		until := r.end(live.oldest()).Load()
@@ -261,7 +259,7 @@ func (r *ring) stamp(newest uint64, now, end int64) {
 	r.end(newest).Store(end)
 }
 
-// add counts n more keys of the newest plane, and ends it if it holds its share.
+// add counts n more keys of the newest plane, and ends the plane if it holds its share.
 func (r *ring) add(n uint64) {
 	if r.count.Add(n) < r.share || !r.planes().isOpen() {
 		return
@@ -283,10 +281,10 @@ func (r *ring) add(n uint64) {
 // renews reports whether a repeat is written again, so that its key is kept for a Span. seen has
 // the columns of the planes that have the key.
 //
-// A key is not written again if the newest of these planes has not ended, or ended less than a
-// part ago with at most lean planes after it, including one that the write would begin. That plane
-// lives for a Span and a part after its end, so at least a Span is left. It is given up only when
-// fulls full planes follow it; by then N more keys have come.
+// The newest of these planes decides. The key is not written again if that plane has not ended, or
+// if it ended less than a part ago and at most lean planes follow it, including one that the write
+// would begin. The plane lives for a Span and a part after its end, so at least a Span is left. It
+// is given up only when fulls full planes follow it; by then N more keys have come.
 func (r *ring) renews(seen uint64, live run, now int64) bool {
 	newest := live.newest()
 	// The bit of the newest plane becomes the highest.
@@ -315,8 +313,8 @@ func (r *ring) reach() time.Duration {
 	return time.Duration(min(max(0, now-r.lost), r.span))
 }
 
-// reset gives up all planes. The next plane has the column of the very first one, so that the same
-// keys make the same bytes.
+// reset gives up all planes. The next plane has the same column as the first plane of a new filter,
+// so that the same keys make the same bytes.
 func (r *ring) reset() {
 	r.Lock()
 	defer r.Unlock()
@@ -330,7 +328,7 @@ func (r *ring) reset() {
 // A coarse clock does not read it at each call, because that takes longer than a look-up: it uses
 // its last reading until a timer goes off. If the timer is late, keys may have been written into a
 // plane after its end; late moves that end, so that no key is forgotten early. Only the holder of
-// the ring's lock replaces a reading, so late sees which one was in use.
+// the ring's lock replaces a reading, so late knows which reading was in use.
 type clock struct {
 	source  func() time.Time
 	wake    func(time.Duration, func()) // nil unless the clock is coarse
@@ -345,7 +343,8 @@ const (
 	coarseFrom      = int64(time.Second) // the shortest part of a Span that a coarse clock serves
 )
 
-// nanoseconds returns t in nanoseconds since 1970, cut to farthest or -farthest.
+// nanoseconds returns t in nanoseconds since 1970, or the nearer of -farthest and farthest if t is
+// beyond them.
 func nanoseconds(t time.Time) int64 {
 	switch s := t.Unix(); {
 	case s <= -farthest/int64(time.Second):
@@ -356,7 +355,7 @@ func nanoseconds(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// now returns the time. A coarse clock reads it only if there is no reading, and keeps that.
+// now returns the time. A coarse clock reads it only if it has no reading, and keeps what it read.
 func (r *ring) now() int64 {
 	now := r.reading.Load()
 	if now != stale {
@@ -369,7 +368,7 @@ func (r *ring) now() int64 {
 	return now
 }
 
-// exact reads the time, which a coarse clock keeps. The caller holds the lock.
+// exact reads the time. A coarse clock keeps the reading. The caller holds the lock.
 func (r *ring) exact() int64 {
 	now := nanoseconds(r.source())
 	if r.wake != nil {
@@ -379,7 +378,7 @@ func (r *ring) exact() int64 {
 	return now
 }
 
-// setTimer sets the timer of a coarse clock that was read now, unless it is set.
+// setTimer sets the timer of a coarse clock, unless it is set already. now is the clock's reading.
 func (r *ring) setTimer(now int64) {
 	if !r.timing.CompareAndSwap(false, true) {
 		return
@@ -399,8 +398,8 @@ func (r *ring) tick() {
 	r.late(r.reading.Swap(stale), nanoseconds(r.source()))
 }
 
-// late moves the end of the newest plane if it has ended, and calls used a reading from before that
-// end. The caller holds the lock.
+// late moves the end of the newest plane to now if the plane has ended, but calls used a reading
+// from before its end. The caller holds the lock.
 func (r *ring) late(used, now int64) {
 	live := r.planes()
 	newest := live.newest()

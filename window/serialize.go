@@ -15,8 +15,8 @@ import (
 
 const errNoForm = form.NoForm("window")
 
-// The parameters of a frame, in the order of docs/format.md. If no plane is live, all from
-// paramLive on are 0.
+// The parameters of a frame, in the order of docs/format.md. If no plane is live, paramLive and all
+// later parameters are 0.
 const (
 	paramN           = iota
 	paramP           // the bits of a float64
@@ -124,8 +124,8 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 }
 
 // UnmarshalBinary decodes data, which must be exactly one binary form, into f. f gets the
-// configuration from data, and keeps its own Now. The keys have aged since data was encoded: their
-// age is that by Now, or by the system's time if Now is nil. On error, which wraps
+// configuration from data, and keeps its own Now. The keys go on ageing after the encoding: f
+// measures their age by Now, or by the system's time if Now is nil. On error, which wraps
 // [bloom.ErrFormat], f is unchanged. UnmarshalBinary does not retain data.
 func (f *Filter) UnmarshalBinary(data []byte) error {
 	params, array, info, err := form.Window.Unmarshal(data, checkParams)
@@ -177,7 +177,7 @@ func load(path string, now func() time.Time) (*Filter, error) {
 }
 
 // LoadOrNew returns the filter in the file at path, with c's Now, or New(c) if there is no such
-// file. If the filter in the file has another Config than New(c), apart from Now, the error wraps
+// file. If the saved filter's Config differs from that of New(c), apart from Now, the error wraps
 // [bloom.ErrMismatch]. See [bloom.LoadOrNew] for other errors, and for what is not compared.
 func LoadOrNew(path string, c Config) (*Filter, error) {
 	c = c.withDefaults()
@@ -195,7 +195,7 @@ func LoadOrNew(path string, c Config) (*Filter, error) {
 }
 
 // checkParams returns the number of words that follow the parameters, or an error if New, Add and
-// the clock cannot have made these.
+// the clock cannot have made these parameters.
 func checkParams(p []uint64) (words uint64, err error) {
 	if p[paramGenerations] > maxGenerations || p[paramSpan] > math.MaxInt64 || p[paramRenew] > 1 {
 		return 0, fmt.Errorf("span of %d ns, %d generations, renew = %d",
@@ -229,9 +229,9 @@ func checkLayout(k, pages, lanes uint64) error {
 	return nil
 }
 
-// clockMakes reports whether a clock can have made the times in p: the stamps of the live planes
-// do not decrease, and at the time of paramFrom all planes but the newest had ended, and that was
-// to end at most a part later.
+// clockMakes reports whether a clock can have made the times in p. The stamps of the live planes
+// must not decrease. At the time of paramFrom, all planes but the newest must have ended, and the
+// newest must end at most a part later.
 func clockMakes(p []uint64, c Config) bool {
 	from := int64(p[paramFrom])
 	if from < -farthest || from > farthest || int64(p[paramLost]) > from {
@@ -287,8 +287,8 @@ func (f *Filter) restore(p, array []uint64, info form.Info) {
 	r.full = p[paramFull]
 	r.lost = int64(p[paramLost])
 	// Keys may have been added to the newest plane while the words were written. paramCount lacks
-	// them, so they are estimated from the plane's bits, lowered by at least three standard
-	// deviations to count no key that is not there.
+	// them, so the count is also estimated from the plane's bits. The estimate is lowered by at
+	// least three standard deviations, so as not to count keys that are not there.
 	ones := uint64(0)
 	for _, lane := range array {
 		ones += lane >> p[paramNewest] & 1

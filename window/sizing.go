@@ -40,8 +40,8 @@ func (c Config) text() string {
 		c.N, c.P, c.Span, c.Renew, c.Generations)
 }
 
-// check returns an error that names a field of c that is out of range. withDefaults has set the
-// default of c.
+// check returns an error that names a field of c that is out of range. The caller has set the
+// defaults of c.
 func (c Config) check() error {
 	if c.N == 0 {
 		return fmt.Errorf("window: N = 0 is not at least 1")
@@ -61,7 +61,8 @@ func (c Config) check() error {
 	return nil
 }
 
-// SizeBytes returns [Filter.SizeBytes] and the error of New(c), without making the filter.
+// SizeBytes returns the [Filter.SizeBytes] of New(c), or the error of New(c), without making the
+// filter.
 func (c Config) SizeBytes() (int64, error) {
 	l, err := c.withDefaults().layout()
 	if err != nil {
@@ -89,15 +90,16 @@ type counts struct {
 
 // counts returns the numbers of planes for c.
 //
-// The ends of partial planes are a part apart, so Generations of them live, and with Renew, where
-// planes live for a part longer, one more: spare. The other planes of the 64 are the newest plane
+// Partial planes end a part apart, so Generations of them live. With Renew, planes live for a part
+// longer, so one more lives. That number is spare. The other planes of the 64 are the newest plane
 // and fulls full ones.
 //
 // After a step back, partial planes may take half of the places of full ones, which leaves room
 // for N/2 keys.
 //
-// lean planes together hold more than N/(Generations+1) keys. If fewer different keys come, a key
-// is written again only when the plane that has it ended at least a part ago.
+// The number lean is chosen so that this many planes hold more than N/(Generations+1) keys. If
+// fewer different keys come, a key is written again only when the plane that has it ended at least
+// a part ago.
 func (c Config) counts() counts {
 	spare, lean := c.Generations, 0
 	if c.Renew {
@@ -112,9 +114,9 @@ func (c Config) counts() counts {
 // N keys must fit into fulls planes, or with Renew into fulls - lean, because up to lean planes
 // may already follow a key's plane when the key comes again and is not written.
 //
-// If there are several pages, each collects up to pageFeed-1 keys before it counts them, and those
-// that are there when a plane ends count in the next plane. The planes for N keys have room for
-// that many more. A single page counts each key in its plane.
+// If there are several pages, each collects up to pageFeed-1 keys before it counts them. Keys that
+// a page has collected when a plane ends count in the next plane. The planes for N keys have room
+// for that many more. A single page counts each key in its plane.
 func (c Config) share(pages uint64) (share, feed uint64) {
 	counts := c.counts()
 	fulls := counts.fulls - int(counts.lean)
@@ -142,8 +144,8 @@ func (c Config) layout() (l layout, err error) {
 	}
 	// The keys of a page have a Poisson distribution: the variance of their number, divided by the
 	// square of the mean, is one over the mean. If the rate grows as the e-th power of the load,
-	// its mean over all pages is larger by e(e-1)/2 over that mean number, to second order. Pages
-	// are so large that this costs at most 1.6 % more memory.
+	// its mean over all pages is larger by a share of e(e-1)/2 divided by the mean number of keys,
+	// to second order. Pages are so large that this costs at most 1.6 % more memory.
 	size := float64(leastPage)
 	load := float64(l.k) / perKey(l.k, p)
 	e := float64(l.k) * load / (portable.Exp(load) - 1)

@@ -35,7 +35,7 @@ func (s *state) verifyAdded(page, x, step, bit uint64, live run) {
 	}
 }
 
-// verifyClear checks that a locked page has no key of the n planes from first on.
+// verifyClear checks that a locked page has no bits of n planes, which begin with plane first.
 func (s *state) verifyClear(page, first, n uint64) {
 	invariants.Require(n <= planes, "window: %d planes are cleared", n)
 	for i, lane := range s.lanesOf(page) {

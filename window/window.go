@@ -1,22 +1,22 @@
 // Package window provides a filter that remembers a key for a span of time, and then forgets it.
 //
-// A [Filter] answers whether a key was added within the last hour, or day. It reports a key that
-// is not remembered as present with a probability of at most P, for any traffic: a hundred times
-// the plan, a day's keys in a minute, repeats, a clock that leaps.
+// A [Filter] answers whether a key was added within the last hour, or day. A key that is not
+// remembered is reported as present with a probability of at most P, whatever the traffic: a
+// hundred times as many keys as planned, a day's keys in a minute, repeats, or a clock that leaps.
 //
 // If at most N new keys come within any Span, however unevenly, each key for which Add returned
-// true is found for at least a Span, and, while the clock runs evenly, for at most Span +
+// true is found for at least a Span. While the clock runs evenly, it is found for at most Span +
 // Span/Generations. If more come, the newest N are found; [Filter.Reach] tells how far back that
 // is.
 //
-// Unless [Config] has Renew, Add of a key that is remembered writes nothing. A new key for which
-// Add returns false by mistake, at most a share of P, can then be absent a moment later. A program
-// that must find every key that it added needs Renew.
+// Unless [Config] has Renew, Add writes nothing if it finds its key. It finds at most a share of P
+// of the new keys by mistake; such a key can be absent a moment later. A program that must find
+// every key that it added needs Renew.
 //
-// A window cannot take a key back: if a program adds an event's id and then fails to handle the
-// event, the retry is dropped. [Filter.Do] handles first and then adds, as the example program
-// [kafka] does for a topic of Kafka. [LoadOrNew] loads what [Filter.SaveFile] saved. After a
-// crash, ids that were added since the last save are new again.
+// A key cannot be removed: if a program adds an event's id and then fails to handle the event, the
+// retry is dropped. [Filter.Do] handles first and then adds, as the example program [kafka] does
+// for a topic of Kafka. [LoadOrNew] loads what [Filter.SaveFile] saved. After a crash, ids that
+// were added since the last save are new again.
 //
 // The memory is fixed. With N >= 100,000 and 7 Generations a window has 23 bits for each of N keys
 // at 1 %, 28 at 0.1 %, 46 at 1e-6 and 64 at 1e-9; with Renew 27, 32.1, 53.3 and 74.6. A
@@ -52,18 +52,18 @@ import (
 //	ring        the planes in the order in which they begin, and when each of them ends and dies
 //	generation  a piece of time; a Span has Config.Generations of them
 //	part        the length of a generation in nanoseconds: Span/Generations
-//	share       how many keys a plane holds at most
+//	share       the most keys that a plane holds
 //	full        a plane that holds its share is full; other planes, which end by time, are partial
 //	fulls       how many full planes are enough for the newest N keys
-//	spare       how many partial planes live at most while the clock runs evenly
-//	lean        with Renew, how many planes may follow a plane before its keys are written again
+//	spare       the most partial planes that live while the clock runs evenly
+//	lean        with Renew, how many planes may follow a key's plane before a repeat is written
 //	feed        how many keys a page collects before it counts them in the ring
-//	clean       the newest plane that has no bits of dead planes in a page; nor have older ones
-//	reach       the time, in nanoseconds, within which all keys that were added are found
+//	clean       a plane: up to this one, the planes have no bits of dead planes in a page
+//	reach       how far back, in nanoseconds, all keys that were added are found
 
 // Filter remembers keys for a span of time. Many goroutines may use it concurrently; only decoding
-// needs it alone. Look-ups take no lock and never wait. Add locks the page of the key, one of many
-// pieces of the memory.
+// needs the Filter to itself. Look-ups take no lock and never wait. Add locks the key's page, one
+// of many parts of the memory.
 //
 // The zero Filter contains nothing and can be decoded into. Adding to it panics. A Filter must not
 // be copied.
@@ -84,7 +84,7 @@ type state struct {
 	layout
 	ring   ring
 	config Config   // with defaults, without Now
-	feed   uint64   // how many keys a page collects; if it is the only page, a plane's share
+	feed   uint64   // how many keys a page collects; with a single page, a plane's share
 	table  []page   // the state of each page
 	array  []uint64 // the lanes of all pages, one page after the other
 
@@ -109,61 +109,61 @@ type page struct {
 type Config struct {
 	_ struct{}
 
-	// N is the largest number of new keys in any Span, however unevenly they come, for which every
-	// key is remembered for a Span. If more come, the newest N are remembered. With Renew, some
-	// repeats count as new.
+	// N is the number of new keys that may come within any Span, however unevenly: each of them is
+	// remembered for a Span. If more come, the newest N are remembered. With Renew, some repeats
+	// count as new.
 	N uint64
-	// P is the largest probability, between 0 and 1, that a key which is not remembered is
-	// reported as present, whatever the traffic. A P below 6.4e-17 counts as 6.4e-17.
+	// P is the highest false-positive rate, between 0 and 1, whatever the traffic: the probability
+	// of reporting a key that is not remembered. A P below 6.4e-17 counts as 6.4e-17.
 	P float64
 	// Span is how long a key is remembered after Add returned true for it: at least a millisecond
 	// for each generation, and less than 36 years. If Span is 0, there is no clock: the newest N
 	// keys are remembered.
 	Span time.Duration
-	// Renew makes each Add remember its key for a Span from then on, even if the key is there; it
-	// is found for at most Span + 2 Span/Generations. Use Renew if a program asks with Contains
-	// and must find every key that was added, such as a list of revoked tokens.
+	// Renew makes each Add remember its key for another Span, even if the key is there already. The
+	// key is then found for at most Span + 2 Span/Generations. Use Renew if Contains must find
+	// every key that was added, as in a list of revoked tokens.
 	//
 	// A repeat counts towards N if, since the key last counted, more than Span/Generations has
-	// passed or more than N/(Generations+1) other keys have counted. Because a key counts at most
-	// Generations + 1 times within a Span, that many times the number of different keys of a Span
-	// is enough as N.
+	// passed or more than N/(Generations+1) other keys have counted. A key counts at most
+	// Generations + 1 times within a Span, so an N of Generations + 1 times the number of different
+	// keys in a Span is enough.
 	//
-	// Without Renew, a repeat takes no memory, and a key is remembered for a Span from the time at
-	// which it was new. If an event repeats for ever, Add returns true for it at most once a Span.
+	// Without Renew, a repeat needs no memory, and a key is remembered for a Span from the Add that
+	// returned true. If an event repeats for ever, Add returns true for it at most once a Span.
 	Renew bool
 	// Generations is the number of pieces into which a Span is cut, from 1 to 31. 0 means 7.
 	// Compared with 7, a window needs 7 % less memory with 3 generations, 17 % more with 15, and
 	// 75 % more with 31; with Renew, 2 % more with 3, 9 % more with 15, and 60 % more with 31.
 	Generations int
-	// Now returns the time. It must be safe for concurrent use. If Now is nil, the window reads
-	// the system's time, and only every tenth of a second if Span/Generations is a second or more.
-	// To deduplicate a log by its own time, let Now return the time of the newest event; before
-	// the first, it may return the zero Time.
+	// Now returns the time. It must be safe for concurrent use. If Now is nil, the window reads the
+	// system's time, and only every tenth of a second if Span/Generations is a second or more. To
+	// deduplicate a log by its own time, let Now return the time of the newest event; before the
+	// first event, it may return the zero Time.
 	//
-	// Each call that adds or looks up, Stats and Reach call Now once, before they look; a batch is
-	// one call, and Do calls Now again after handle has returned nil. A call may call Now again
-	// when it lets keys be forgotten, when it has filled a piece of the memory, and when the clock
-	// has stepped back. Decoding may call Now once. Other methods do not call it.
+	// Stats, Reach and each call that adds or looks up first call Now once; a batch is one call,
+	// and Do calls Now again after handle has returned nil. A call may call Now again if it forgets
+	// keys, if it has filled a piece of the memory, or if the clock has stepped back. Decoding may
+	// call Now once. Other methods do not call it.
 	//
 	// If the clock leaps ahead, the window forgets only the keys whose Span is over by then.
 	//
 	// If the clock steps back, however far, or was ahead when a file was saved, the window forgets
-	// nothing. A key that is there is kept for a Span from its time or from the step, whichever is
-	// earlier. A key that is added afterwards is found for at least a Span, and for at most
-	// Span/Generations longer than without the step, or twice as long if the clock steps back
-	// several times within a Span. For a Span after a step, the planes of both times share the
-	// memory: if more than N/2 keys come in that time, the newest N/2 are found, and Reach tells
-	// how far back that is.
+	// nothing. A key that is there already is kept for a Span from its own time or from the step,
+	// whichever is earlier. A key that is added later is found for at least a Span, and at most
+	// Span/Generations longer than without the step, or 2 Span/Generations longer if the clock
+	// steps back several times within a Span. For a Span after a step, keys from before and after
+	// it share the memory: if more than N/2 keys come in that time, the newest N/2 are found, and
+	// Reach tells how far back that is.
 	//
 	// Time does not advance beyond 146 years from 1970.
 	Now func() time.Time
 }
 
-// New returns an empty filter, whose Info has N and P. It returns an error that names the field
-// unless N >= 1, 0 < P < 1, Span is 0 or from a millisecond for each generation to 36 years, 0 <=
-// Generations <= 31, and the filter has at most a tebibyte. If the machine lacks that memory, the
-// process ends, as with make.
+// New returns an empty filter, whose Info has N and P. It returns an error that names the wrong
+// field unless N >= 1, 0 < P < 1, Span is 0 or from a millisecond for each generation to 36 years,
+// 0 <= Generations <= 31, and the filter has at most a tebibyte. If the machine lacks that memory,
+// the process ends, as with make.
 func New(c Config) (*Filter, error) {
 	c = c.withDefaults()
 	l, err := c.layout()
@@ -191,8 +191,8 @@ func newState(c Config, l layout, array []uint64) *state {
 	return s
 }
 
-// begin makes s ready for use with the live planes, of which the newest was stamped at the time
-// from. All pages are clean up to the number clean.
+// begin makes s ready for use. The newest of the live planes was stamped at the time from. All
+// pages are clean up to plane number clean.
 func (s *state) begin(now func() time.Time, live run, from int64, clean uint64) {
 	s.ring.start(now, live, from)
 	for i := range s.table {
@@ -200,8 +200,8 @@ func (s *state) begin(now func() time.Time, live run, from int64, clean uint64) 
 	}
 }
 
-// Config returns the configuration that f was made or saved with, with the default for zero
-// Generations. The zero Filter has the zero Config.
+// Config returns the configuration that f was made or saved with. It has the default in place of
+// zero Generations. The zero Filter has the zero Config.
 func (f *filter) Config() Config {
 	if f.zero() {
 		return Config{}
@@ -243,7 +243,7 @@ func next(x, step, lanes uint64) (p, q uint32, nextX uint64) {
 func (s *state) lanesOf(page uint64) []uint64 { return s.array[page*s.lanes:][:s.lanes] }
 
 // clear clears the bits that dead planes left in a locked page. The page is then clean up to the
-// last plane that can begin before another one dies.
+// last plane that can begin before another plane dies.
 func (s *state) clear(page uint64, live run) {
 	p := &s.table[page]
 	clean := p.clean.Load()
@@ -280,7 +280,7 @@ func (s *state) ready(page uint64, live run, now int64) run {
 }
 
 // count sets the number of pending keys of a locked page. If they have reached the feed, count adds
-// them to the ring's count, and none are pending.
+// them to the ring's count and sets pending to 0.
 func (s *state) count(p *page, pending uint64) {
 	if pending >= s.feed {
 		s.ring.add(pending)
@@ -289,8 +289,8 @@ func (s *state) count(p *page, pending uint64) {
 	bitwords.Store(&p.pending, pending)
 }
 
-// time returns the time. By then all due planes have died, or, in a look-up, another goroutine is
-// letting them die.
+// time returns the time, and lets the planes die that are due. A look-up may return while another
+// goroutine does that.
 func (s *state) time(lookUp bool) int64 {
 	now := s.ring.reading.Load()
 	if !s.ring.current(now) {
@@ -300,7 +300,7 @@ func (s *state) time(lookUp bool) int64 {
 }
 
 // tend reads the time and lets the planes die that are due. A look-up does not wait for the lock,
-// because its holder does the same.
+// because the holder of the lock does this work.
 func (s *state) tend(lookUp bool) int64 {
 	r := &s.ring
 	now := r.now()
@@ -313,19 +313,19 @@ func (s *state) tend(lookUp bool) int64 {
 		return now
 	}
 	defer r.Unlock()
-	// If another goroutine has let the planes die meanwhile, nothing is left to do, unless it has
-	// read a later time. Under the lock, a second reading is earlier only if the clock has stepped
-	// back.
+	// Another goroutine may have let the planes die meanwhile. If it read a later time for that,
+	// now looks like a step back. age then reads the time again: under the lock, a later reading is
+	// earlier only if the clock has stepped back.
 	if !r.current(now) {
 		now = r.age()
 	}
 	return now
 }
 
-// Add adds key unless it is remembered, and reports whether it was new. True means that it was
-// certainly not added within Reach. False means that it is probably remembered; with Renew it is
-// remembered from now on. Of several goroutines that add a new key concurrently, at most one gets
-// true. Add does not retain key.
+// Add adds key unless it is remembered, and reports whether key was new. True means that key was
+// certainly not added within Reach. False means that key is probably remembered; with Renew it is
+// remembered for another Span. Of several goroutines that add a new key concurrently, at most one
+// gets true. Add does not retain key.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
 // AddString is Add of key's bytes, without copying them.
@@ -415,14 +415,14 @@ func (s *state) contains(h bloom.Hash) bool {
 	return seen != 0
 }
 
-// Reach returns how far back every key that was added is remembered now. That is Span, unless more
-// than N keys came and some were given up before their Span was over. Then it is the time since the
-// newest of those was added, or a shorter time: shorter by at most Span/Generations while the clock
-// runs evenly, and with Renew by more, because Reach does not know which of those keys were written
-// again.
+// Reach returns the time within which every key that was added is remembered now. That is Span,
+// unless more than N keys came and some were given up before their Span was over. Then Reach is the
+// time since the newest of the given-up keys was added, or less: up to Span/Generations less while
+// the clock runs evenly, and possibly still less with Renew, because Reach does not know which of
+// these keys were written again.
 //
-// Reach does not know of keys that a crash lost after the last save. It is 0 if Span is 0, and for
-// the zero Filter.
+// Reach does not know of keys that were added after the last save and lost in a crash. It is 0 if
+// Span is 0, and for the zero Filter.
 func (f *Filter) Reach() time.Duration {
 	if f.zero() {
 		return 0
@@ -438,10 +438,10 @@ func (f *Filter) Reset() {
 }
 
 // Stats returns the figures of f: 64 Bloom filters of K hashes each, for keys of different times.
-// M, OnesCount and FillRatio cover all of them. FPR is the probability that a key which is not
-// remembered is reported as present now. ApproxCount estimates how many keys are remembered; with
-// Renew a key counts once for each time that Add wrote it. If N is 190,000 or more, Stats may
-// estimate from a sample, so that its time does not grow with N.
+// M, OnesCount and FillRatio cover all of them. FPR is the present probability of reporting a key
+// that is not remembered. ApproxCount estimates how many keys are remembered; with Renew a key
+// counts once for each time that Add wrote it. If N is 190,000 or more, Stats may estimate from a
+// sample, so that its time does not grow with N.
 func (f *Filter) Stats() bloom.Stats {
 	if f.zero() {
 		return bloom.Stats{}
