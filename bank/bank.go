@@ -16,12 +16,12 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// Bank is any number of Bloom filters of one size, its members. They are numbered from 0.
+// Bank is a collection of Bloom filters of one size, its members, which are numbered from 0.
 //
 // Any number of goroutines may use a Bank concurrently; only decoding needs the Bank to itself.
 // Calls that write take turns. Which, WhichAll and ContainsHash take no lock. They see every write
-// that had ended before they began, and any part of a concurrent one. During a Clear and an Add to
-// one member, they may report that member for a key that it never had.
+// that ended before they began, and possibly parts of a concurrent write. While a member is cleared
+// and added to, they may report it for a key that it never had.
 //
 // The zero Bank has no members, and can be decoded into; appending to it panics. Methods that take
 // a member's number panic if there is no such member. A Bank must not be copied.
@@ -48,8 +48,8 @@ type state struct {
 }
 
 // New returns an empty Bank whose members have the size that [bloom.New] chooses for n keys and p.
-// A member that holds n keys is reported for another key with a probability of about p, or more if
-// n is small: then call [NewSize] with the results of [bloom.StrictSize].
+// A member with n keys has a false-positive rate of about p, or more if n is small: then call
+// [NewSize] with the results of [bloom.StrictSize].
 //
 // New returns an error if bloom.New does. The Bank's Info has n and p.
 func New(n uint64, p float64) (*Bank, error) {
@@ -142,9 +142,9 @@ func (s *state) newSegment(stride int) segment {
 	return segment{grid: g, words: bitwords.Make(g.words(s.bits()))}
 }
 
-// widen returns a copy of old with rows that are a 32nd wider, by at least one word. So each word
-// is copied at most about 32 times on average while a segment grows; with one more word each time,
-// all rows would be copied for every 64 members.
+// widen returns a copy of old with rows that are a 32nd wider, by at least one word. So while a
+// segment grows, each word is copied at most about 32 times on average. If rows grew by one word
+// each time, all rows would be copied for every 64 members.
 func (s *state) widen(old *segment) segment {
 	w := s.newSegment(min(old.stride+1+old.stride/32, pageWords))
 	for r := range s.bits() {
@@ -156,13 +156,13 @@ func (s *state) widen(old *segment) segment {
 	return w
 }
 
-// AppendFilter adds a member with the keys of f, as [bloom.Filter.Fold] makes it, and returns its
-// number. Look-ups see all of it or nothing. AppendFilter does not retain f, and uses nothing of its
-// Info but the Hash.
+// AppendFilter adds a member with the keys of f, folded by [bloom.Filter.Fold] to the members'
+// size, and returns the member's number. Look-ups see the whole member or nothing of it.
+// AppendFilter does not retain f, and uses only the Hash of f's Info.
 //
 // On error AppendFilter changes nothing. The error wraps [bloom.ErrMismatch] unless f has
-// [bloom.Mitz64], the Bank's K, a multiple of the Bank's M, and no other Hash in its Info than the
-// Bank's. If only one of them has a Hash, the Bank has it afterwards.
+// [bloom.Mitz64], the Bank's K, and an M that is a multiple of the Bank's, and the Hashes of both
+// Infos agree. If only one of the Infos has a Hash, the Bank has it afterwards.
 func (b *Bank) AppendFilter(f *bloom.Filter) (int, error) {
 	s := b.lockToAppend()
 	defer s.mu.Unlock()
@@ -206,7 +206,7 @@ func (s *state) fit(f *bloom.Filter, info *form.Kept) ([]uint64, error) {
 }
 
 // Add adds key to member i and reports whether the member changed: true means that key was
-// certainly new to it, false that it was probably there. Add does not retain key.
+// certainly new to the member, false that key was probably there. Add does not retain key.
 func (b *Bank) Add(i int, key []byte) bool { return b.AddHash(i, bloom.Sum(key)) }
 
 // AddString is Add of key's bytes, without copying them.
@@ -233,7 +233,7 @@ func (b *Bank) AddHash(i int, h bloom.Hash) bool {
 	return changed
 }
 
-// Clear removes the keys and the name of member i, which stays in the Bank.
+// Clear removes the keys and the name of member i. The member stays in the Bank, empty.
 func (b *Bank) Clear(i int) {
 	check(i, b.Len())
 	s := b.state
@@ -251,7 +251,7 @@ func (b *Bank) Clear(i int) {
 	}
 }
 
-// Reset does [Bank.Clear] to all members, and keeps the memory and the Info.
+// Reset clears all members, as [Bank.Clear] does. The Bank keeps its memory and its Info.
 func (b *Bank) Reset() {
 	s := b.state
 	if s == nil {
@@ -278,9 +278,9 @@ func (b *Bank) ContainsHash(i int, h bloom.Hash) bool {
 
 // Which appends to dst, in ascending order, the numbers of the members for which
 // [Bank.ContainsHash] of h is true, and returns the extended slice. It allocates only if dst lacks
-// room. One digest serves several banks and calls.
+// room. A digest can be used for several banks and calls.
 //
-// The empty key has only bit 0 of a member, as in Guava, so its rate is not p but the FillRatio of
+// The empty key sets only bit 0 of a member, as in Guava. So its rate is not p but the FillRatio of
 // [Bank.Stats], about a half in full members of New's size.
 func (b *Bank) Which(dst []int, h bloom.Hash) []int {
 	return b.WhichAll(dst, []bloom.Hash{h})
@@ -364,9 +364,9 @@ func (b *Bank) Info() bloom.Info { return door.Info[bloom.Info](b.info.Get()) }
 // SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of range.
 func (b *Bank) SetInfo(i bloom.Info) { b.info.Add(door.Fields(i)) }
 
-// Stats reads the whole Bank. M and K are those of a member, OnesCount and ApproxCount sums over
-// all members, FillRatio and FPR means: on average, Which reports FPR*Len members for a key that
-// none holds. SizeBytes is the length of the binary form.
+// Stats reads the whole Bank. M and K are those of a member, OnesCount and ApproxCount are sums
+// over all members, and FillRatio and FPR are means: on average, Which reports FPR*Len members for
+// a key that no member holds. SizeBytes is the length of the binary form.
 func (b *Bank) Stats() bloom.Stats {
 	if b.state == nil {
 		return bloom.Stats{}

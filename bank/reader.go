@@ -13,9 +13,10 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// Reader answers from a file that [Bank.SaveFile] wrote, in an object store, on a network file
-// system, or wherever else an [io.ReaderAt] reaches. It reads what a look-up needs and checks
-// every byte: damage, or a failure of the store, is an error and never an empty answer.
+// Reader answers from a file that [Bank.SaveFile] wrote, wherever an [io.ReaderAt] can read it,
+// such as in an object store or on a network file system. It reads only what a look-up needs and
+// checks every byte: if the file is damaged or the store fails, a look-up returns an error, never
+// an empty answer.
 //
 // A Reader keeps only the parameters and the Info. An io.ReaderAt that caches pages of 4 KiB makes
 // repeated look-ups cheaper.
@@ -54,9 +55,9 @@ func (r *Reader) read(from, n int) ([]byte, error) {
 }
 
 // Which is [Bank.Which]. It requests K pages of each segment of 32,736 members, up to 64 pages in
-// parallel, and none of a segment whose members are all ruled out. A page is 4 KiB, or less in the
-// last segment. After a failure Which requests nothing more, and returns dst as it was. It needs
-// at most about 512 KiB of memory.
+// parallel, but no more pages of a segment once all its members are ruled out. A page is 4 KiB, or
+// less in the last segment. After a failure Which requests nothing more, and returns dst as it was.
+// It needs at most about 512 KiB of memory.
 func (r *Reader) Which(dst []int, h bloom.Hash) ([]int, error) {
 	return r.WhichAll(dst, []bloom.Hash{h})
 }
@@ -80,7 +81,8 @@ func (r *Reader) WhichAll(dst []int, hs []bloom.Hash) ([]int, error) {
 	return all, nil
 }
 
-// askSome returns the members of n segments, from segment from on, that hs does not rule out.
+// askSome returns the members that hs does not rule out, for n segments beginning with segment
+// from.
 func (r *Reader) askSome(from, n int, hs []bloom.Hash) ([]remains, error) {
 	left := make([]remains, n)
 	for i := range left {
@@ -101,7 +103,7 @@ func (r *Reader) askSome(from, n int, hs []bloom.Hash) ([]remains, error) {
 	return left, requests.Wait()
 }
 
-// remains are the members of a segment that the rows so far have not ruled out.
+// remains has the members of a segment that the rows read so far do not rule out.
 type remains struct {
 	mu         sync.Mutex
 	candidates candidates
@@ -109,7 +111,8 @@ type remains struct {
 	none       bool // all members are ruled out
 }
 
-// ask rules out members of segment s by a row. If none remain, it requests nothing.
+// ask reads a row of segment s and rules out members by it. If no members remain, it requests
+// nothing.
 func (r *Reader) ask(left *remains, s int, row uint64) error {
 	left.mu.Lock()
 	none := left.none
@@ -127,7 +130,7 @@ func (r *Reader) ask(left *remains, s int, row uint64) error {
 	return nil
 }
 
-// Name returns the name of member i, or "" if it has none. If the Bank has names, it makes two
+// Name returns the name of member i, or "" if it has none. If the Bank has names, Name makes two
 // requests.
 func (r *Reader) Name(i int) (string, error) {
 	check(i, r.layout.members)

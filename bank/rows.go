@@ -20,8 +20,8 @@ import (
 //	segment  up to 32,736 consecutive members. All segments but the last one are full.
 //	row      one bit of each member of a segment, side by side: bit i of row r is bit r of the
 //	         segment's member i. A segment has as many rows as a member has bits.
-//	page     up to 64 consecutive rows, and in a file their checksum: the unit that is read and
-//	         checked alone. It has at most 4 KiB. In a full segment it has one row.
+//	page     up to 64 consecutive rows, in a file with a checksum: the unit that is read and
+//	         checked by itself. It has at most 4 KiB. In a full segment it has one row.
 const (
 	pageBytes      = 4096
 	pageWords      = pageBytes / 8
@@ -100,7 +100,7 @@ func (s *segment) word(r uint64, w int) uint64 {
 	return binary.LittleEndian.Uint64(s.data[8*(s.row(r)+w):])
 }
 
-// and clears the bits of acc that are clear in one of four rows, and reports whether any is left.
+// and clears the bits of acc that are clear in any of four rows, and reports whether a bit is left.
 func (s *segment) and(acc []uint64, rows *[4]uint64) bool {
 	if s.words != nil {
 		row := func(i int) []uint64 { return s.words[s.row(rows[i]):][:len(acc)] }
@@ -144,7 +144,7 @@ func andBytes(acc []uint64, a, b, c, d []byte) bool {
 	return left != 0
 }
 
-// andRow clears the bits of acc that are clear in row, and reports whether any bit is left.
+// andRow clears the bits of acc that are clear in row, and reports whether a bit is left.
 func andRow(acc []uint64, row []byte) bool {
 	var left uint64
 	for i, x := range acc {
@@ -185,10 +185,11 @@ func (s *shape) contains(seg *segment, i int, h bloom.Hash) bool {
 	return true
 }
 
-// candidates has a bit for each member of a segment, set as long as the member may hold all keys.
+// candidates has a bit for each member of a segment. The bit is set as long as the member may hold
+// all keys.
 type candidates [pageWords]uint64
 
-// setAll sets the bits of the given number of members, and returns their words.
+// setAll sets the bits of the first members, as many as given, and returns the words of these bits.
 func (c *candidates) setAll(members int) []uint64 {
 	acc := c[:(members+63)/64]
 	for i := range acc {
@@ -198,7 +199,8 @@ func (c *candidates) setAll(members int) []uint64 {
 	return acc
 }
 
-// whichAll appends to dst the numbers of those of n members that have all bits of all keys in hs.
+// whichAll appends to dst the numbers of the members, out of n, that have all bits of all keys in
+// hs.
 func (s *shape) whichAll(dst []int, segments func(int) segment, n int, hs []bloom.Hash) []int {
 	for from := 0; from < n; from += segmentMembers {
 		seg := segments(from / segmentMembers)
@@ -207,7 +209,7 @@ func (s *shape) whichAll(dst []int, segments func(int) segment, n int, hs []bloo
 	return dst
 }
 
-// which is whichAll of one segment, whose first member has the number from.
+// which is whichAll for one segment. from is the number of the segment's first member.
 func (s *shape) which(dst []int, seg *segment, from, members int, hs []bloom.Hash) []int {
 	var c candidates
 	acc := c.setAll(members)
@@ -229,7 +231,8 @@ func (s *shape) which(dst []int, seg *segment, from, members int, hs []bloom.Has
 	return appendBits(dst, from, acc)
 }
 
-// appendBits appends to dst the numbers of the set bits of acc, whose first bit has number from.
+// appendBits appends to dst the numbers of the set bits of acc. from is the number of acc's first
+// bit.
 func appendBits(dst []int, from int, acc []uint64) []int {
 	n := 0
 	for _, w := range acc {

@@ -22,8 +22,8 @@ const errNoForm = form.NoForm("bank")
 //	        in 4 bytes
 //	the names, and zeros up to a multiple of 8 bytes
 //
-// If no member has a name, the table and the names are missing. The place of a row can be
-// computed, and every page and name can be read and checked alone.
+// If no member has a name, the table and the names are missing. The place of a row can be computed,
+// and every page and every name can be read and checked by itself.
 type layout struct {
 	shape
 	members int
@@ -43,7 +43,7 @@ func (l *layout) parse(params []uint64) (total uint64, err error) {
 	case k < 1 || k > form.MaxK:
 		return 0, fmt.Errorf("bank: k = %d is outside [1, %d]", k, form.MaxK)
 	}
-	// By this bound no sum below overflows: a segment has at most 2^46 words.
+	// With this bound no sum below overflows: a segment has at most 2^46 words.
 	over, total := bits.Mul64(full, 64*size*pageWords)
 	tooMany := over > 0 || total > form.MaxFrameWords || members > form.MaxFrameWords
 	if rest > 0 {
@@ -89,8 +89,8 @@ func (l *layout) table() int {
 	return from + g.words(l.bits())
 }
 
-// sum returns the checksum of data and of numbers that identify it, so that data in a wrong place
-// has a wrong checksum.
+// sum returns a checksum of data and of the numbers that identify its place, so that data in a
+// wrong place has a wrong checksum.
 func sum(data []byte, numbers ...uint64) uint32 {
 	var start [24]byte
 	for i, x := range numbers {
@@ -107,12 +107,12 @@ func pageSum(page []byte, s, p int) uint32 {
 	return sum(page[:len(page)-checkBytes], uint64(s), uint64(p))
 }
 
-// source returns n bytes of the frame's words, from the given byte on. The bytes are valid until
-// the next call.
+// source returns n bytes of the frame's words, beginning at byte from. They are valid until the
+// next call.
 type source func(from, n int) ([]byte, error)
 
-// readPage reads page p of segment s. It returns an error if the checksum is wrong, or if bits of
-// no member are set.
+// readPage reads page p of segment s. It returns an error if the checksum is wrong, or if a bit is
+// set that belongs to no member.
 func (l *layout) readPage(read source, s, p int) ([]byte, error) {
 	from, g, members := l.segment(s)
 	page, err := read(8*(from+p*g.page), 8*g.page)
@@ -153,13 +153,13 @@ func (l *layout) readRow(read source, s int, r uint64) ([]byte, error) {
 	return page[8*at:][:8*g.stride], nil
 }
 
-// nameSum returns the checksum of the name of member i, which begins at byte from of the names.
+// nameSum returns the checksum of the name of member i. The name begins at byte from of the names.
 func nameSum(name []byte, i, from int) uint32 {
 	return sum(name, uint64(i), uint64(from), uint64(from+len(name)))
 }
 
-// entry returns where the name of member i lies in the names, and its checksum. A name begins
-// where the previous one ends, so entry reads the table's entries of members i-1 and i.
+// entry returns where the name of member i lies in the names, and the name's checksum. A name
+// begins where the previous one ends, so entry reads the table's entries of members i-1 and i.
 func (l *layout) entry(read source, i int) (from, to int, sum uint32, err error) {
 	before := min(i, 1)
 	data, err := read(8*l.table()+entryBytes*(i-before), entryBytes*(1+before))
@@ -318,8 +318,8 @@ func (e *encoder) advance() {
 	}
 }
 
-// putPage makes the next page the current piece, without members appended since the encoding
-// began.
+// putPage makes the next page the current piece. It omits members that were appended since the
+// encoding began.
 func (e *encoder) putPage() {
 	s, p := e.segment, e.page
 	_, g, members := e.layout.segment(s)
@@ -355,8 +355,7 @@ func (b bank) SizeBytes() int64 {
 }
 
 // WriteTo writes b's binary form, which has checksums, to w through a small buffer. It does not
-// block other methods. It writes every member and every key whose Append or Add had returned
-// before the call.
+// block other methods. It writes every member and key that had been added when the call began.
 func (b bank) WriteTo(w io.Writer) (int64, error) {
 	if b.state == nil {
 		return 0, errNoForm
@@ -447,8 +446,8 @@ func (b *Bank) SaveFile(path string) error {
 // first look-up; see [bloom.View].
 func LoadFile(path string) (*Bank, error) { return storage.LoadFile(form.Bank, path, new(Bank)) }
 
-// LoadOrNew returns the Bank in the file at path, or New(n, p) if there is no such file. If the
-// Bank in the file has another M or K than New(n, p), the error wraps [bloom.ErrMismatch]. See
+// LoadOrNew returns the Bank in the file at path, or New(n, p) if there is no such file. If the M
+// or K of the saved Bank differs from that of New(n, p), the error wraps [bloom.ErrMismatch]. See
 // [bloom.LoadOrNew] for other errors, and for what is not compared.
 func LoadOrNew(path string, n uint64, p float64) (*Bank, error) {
 	made, err := New(n, p)

@@ -9,8 +9,8 @@ import (
 // verified is the largest number of words of a segment that verify reads.
 const verified = 1 << 12
 
-// verify checks a bank after a mutation: its segments have room for its members, and no bit is set
-// behind the last member of a small segment. The caller has locked s.mu.
+// verify checks a bank after a mutation: the segments must have room for the members, and no bit
+// may be set behind the last member if its segment is small. The caller has locked s.mu.
 func (s *state) verify() {
 	n, segments := s.current()
 	room := 0

@@ -38,13 +38,12 @@ func newView(b storage.Bytes) (*View, error) {
 }
 
 // OpenFile opens a file that [Bank.SaveFile] wrote; the caller must Close the View. It checks the
-// length, the parameters and the Info, which takes the same time for any file; [View.Verify]
-// checks the rest. Errors of what the file holds wrap [bloom.ErrFormat]. Look at the Info's Hash
-// before the first look-up; see [bloom.View].
+// length, the parameters and the Info, in the same time for any file; [View.Verify] checks the
+// rest. If the content is wrong, the error wraps [bloom.ErrFormat]. Look at the Info's Hash before
+// the first look-up; see [bloom.View].
 //
-// On Linux, OpenFile advises the kernel to read only the pages that look-ups need. If memory has
-// room for the file, and many look-ups follow, call [View.Verify] first: it reads the whole file
-// in order.
+// On Linux, OpenFile advises the kernel to read only the pages that look-ups need. If the file fits
+// into memory and many look-ups follow, call [View.Verify] first: it reads the whole file in order.
 func OpenFile(path string) (*View, error) {
 	v, err := storage.OpenView("bank", path, newView)
 	if err == nil {
@@ -105,7 +104,7 @@ func (v *View) Filter(i int) *bloom.Filter {
 	return l.filter(&seg, i%segmentMembers, v.info)
 }
 
-// Name returns the name of member i, or "" if it has none. If the name has changed since it was
+// Name returns the name of member i, or "" if it has none. If the name was damaged since it was
 // written, the error wraps [bloom.ErrFormat].
 func (v *View) Name(i int) (string, error) {
 	l := v.open()

@@ -7,12 +7,12 @@ import "golang.org/x/sys/cpu"
 var useAVX2 = cpu.X86.HasAVX2
 
 // bitsAtOnce is the largest number of words of bits that one call of fourToBits sets. The scheduler
-// cannot interrupt a call, which lasts some tens of microseconds if the system has yet to provide
+// cannot interrupt such a call. It lasts some tens of microseconds if the system must first provide
 // the pages of these words.
 const bitsAtOnce = 4 << 10
 
-// manyToBits sets the first n words of dst, a multiple of four, to the bits of their counters. The
-// caller sets the other words.
+// manyToBits sets the first n words of dst to the bits of their counters. n is a multiple of four;
+// the caller sets the other words.
 func manyToBits(dst, counters []uint64) (n int) {
 	if !useAVX2 {
 		return 0

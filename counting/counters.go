@@ -11,8 +11,8 @@ import (
 // counters has a counter of four bits for each bit of a bloom.Filter. get and change are atomic for
 // each word and need no lock. The caller of a method on all counters must prevent other changes.
 //
-// The 64 counters of a word of bits lie in four words, so that a few shifts make the bits from
-// them. The counter of bit 4i+j is counter i of word j. Counter 0 of a word has the least
+// The 64 counters of a word of bits lie in four words, so that a few shifts turn counters into
+// bits. The counter of bit 4i+j is counter i of word j. Counter 0 of a word has the least
 // significant bits.
 type counters struct {
 	words      []uint64
@@ -44,8 +44,8 @@ func (c counters) get(x uint64) uint64 {
 }
 
 // change adds by, which is 1 or -1, to a counter and returns its old value. A full counter does not
-// change, nor does a counter of 0 if by is -1: change then returns full. Other goroutines may
-// change counters of the same word in parallel.
+// change, and neither does a counter of 0 if by is -1; change returns full in both cases. Other
+// goroutines may change counters of the same word in parallel.
 func (c counters) change(word, shift uint64, by int64) uint64 {
 	for {
 		w := atomic.LoadUint64(&c.words[word])
@@ -67,14 +67,14 @@ func toBits(c0, c1, c2, c3 uint64) uint64 {
 		bit2 = ones << 2
 		bit3 = ones << 3
 	)
-	// In even and odd, two bits of each counter show whether any of its four is set; in the result,
-	// one bit.
+	// In even and odd, two bits of each counter show whether any of its four bits is set. In the
+	// result, one bit does.
 	even := (c0|c0>>2)&(bit0|bit1) | (c2|c2<<2)&(bit2|bit3)
 	odd := (c1|c1>>2)&(bit0|bit1) | (c3|c3<<2)&(bit2|bit3)
 	return (even|even>>1)&(bit0|bit2) | (odd|odd<<1)&(bit1|bit3)
 }
 
-// toBits sets dst, which has a word for every four of c, to the bits of the counters.
+// toBits sets dst, which has one word for every four words of c, to the bits of the counters.
 func (c counters) toBits(dst []uint64) {
 	for i := manyToBits(dst, c.words); i < len(dst); i++ {
 		w := (*[perBits]uint64)(c.words[i*perBits:])
@@ -114,7 +114,8 @@ func addAll(a, b uint64) uint64 {
 	const high = 8 * ones // the highest bit of each counter
 	// The sum of the lower three bits has its carry in the place of the highest bit.
 	sum := a&^high + b&^high
-	// A sum is above 15 if two of three are set: a's highest bit, b's highest bit, and the carry.
+	// A sum is above 15 if at least two of these are set: a's highest bit, b's highest bit, and the
+	// carry.
 	over := (a&b | (a|b)&sum) & high
 	sum ^= (a ^ b) & high
 	return sum | (over<<1 - over>>3) // sets all four bits of each counter in over

@@ -22,10 +22,10 @@ const maxWords = min(form.MaxWords, form.MaxFrameWords/perBits)
 // Filter is a Bloom filter that keys can be removed from. It counts: a key that was added twice is
 // there until it is removed twice.
 //
-// Each bit of [bloom.New]'s filter has a counter of four bits. A counter that reaches 15 is full:
-// it may stand for more keys, so it never changes again. That costs a few false positives, and
-// loses no key. With n keys and a p of at most 1/2, a counter is full with a probability of less
-// than 1e-13; at a p of 0.99 all are. Adding one key fifteen times, or many times n keys, also
+// Each bit of [bloom.New]'s filter has a counter of four bits. A counter that reaches 15 is full.
+// It may stand for more than 15 keys, so it never changes again: that causes a few false positives,
+// but no key is lost. With n keys and a p of at most 1/2, a counter is full with a probability of
+// less than 1e-13; at a p of 0.99 all are. Adding one key fifteen times, or many times n keys, also
 // fills counters.
 //
 // Any number of goroutines may use a Filter. Look-ups and Stats take no lock, and adding or
@@ -52,9 +52,9 @@ type state struct {
 	stripes  [stripes]stripe
 }
 
-// stripe is the lock of a part of all keys, held while one of them is added or removed. If two
-// goroutines remove a key that was added once, the second waits and finds the key gone. Keys of
-// different stripes may share counters, which are therefore changed atomically.
+// stripe is a lock for a part of all keys. It is held while one of these keys is added or removed.
+// If two goroutines remove a key that was added once, the second waits and finds the key gone. Keys
+// of different stripes may share counters, which are therefore changed atomically.
 type stripe struct {
 	sync.Mutex
 	ones atomic.Int64 // how many counters left 0, minus how many returned to 0
@@ -73,8 +73,8 @@ func (f *filter) zero() bool { return f.state == nil }
 // [bloom.New]'s filter. With n keys, it reports an absent key as present with a probability of
 // about p, or more if n is small; see [bloom.StrictSize]. The filter's Info has n and p.
 //
-// New returns an error if bloom.New does. On a 32-bit machine it also returns one if the counters
-// would need more than 2 GiB.
+// New returns an error if bloom.New does. On a 32-bit machine it also returns an error if the
+// counters would need more than 2 GiB.
 func New(n uint64, p float64) (*Filter, error) {
 	m, k, err := bloom.Size(n, p)
 	if err != nil {
@@ -97,8 +97,8 @@ func stateOf(words []uint64, k int) *state {
 	return s
 }
 
-// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. If the
-// filter in the file has another M or K than New(n, p), the error wraps [bloom.ErrMismatch]. See
+// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. If the M
+// or K of the saved filter differs from that of New(n, p), the error wraps [bloom.ErrMismatch]. See
 // [bloom.LoadOrNew] for other errors, and for what is not compared.
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	made, err := New(n, p)
@@ -155,8 +155,8 @@ func (s *state) setOnes(ones uint64) {
 }
 
 // Add adds key. It reports whether any bit of [Filter.Bloom] changed: true means that key was
-// certainly not there, false that it probably was. Either way the key counts once more, and must be
-// removed once more. Add does not retain key.
+// certainly not there, false that key was probably there. In both cases key is counted once more,
+// and must be removed once more. Add does not retain key.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
 // AddString is Add of key's bytes, without copying them.
@@ -181,13 +181,13 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	return ones > 0
 }
 
-// Remove removes one addition of key. Call it only for a key that was added more often than it was
+// Remove undoes one addition of key. Call it only for a key that was added more often than it was
 // removed. If key is certainly not there, Remove returns false and changes nothing.
 //
-// An absent key may be reported as present. Removing it damages other keys, even future ones, which
-// may then be reported as absent. The probability of this is FPR of [Filter.Stats]. For the empty
-// key it is FillRatio, about a half in a filter of n keys, because the empty key has only bit 0, as
-// in Guava.
+// Removing an absent key that Contains reports as present damages other keys, even future ones,
+// which may then be reported as absent. An absent key is reported with the probability FPR of
+// [Filter.Stats]. For the empty key it is FillRatio, about a half in a filter of n keys, because
+// the empty key has only bit 0, as in Guava.
 func (f *Filter) Remove(key []byte) bool { return f.RemoveHash(bloom.Sum(key)) }
 
 // RemoveString is Remove of key's bytes, without copying them.
@@ -265,13 +265,13 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 }
 
 // change adds by, which is 1 or -1, to the counters of h that are not full. It returns how many of
-// them were equal to from.
+// these counters were equal to from.
 //
 // If two of the k indexes are the same, which is rare, their counter counts the key once. Otherwise
 // Remove of an absent key could subtract 2 from a counter of 1.
 //
-// The counters of a key that is there are not 0. If Remove is called for an absent key, another
-// Remove may have set one of its counters to 0 meanwhile; such a counter stays 0.
+// The counters of a key that is there are not 0. But if an absent key is removed, another Remove
+// may set one of its counters to 0 meanwhile; such a counter stays 0.
 func (s *state) change(h bloom.Hash, by int64, from uint64) (n int64) {
 	var seen uint64 // bit j is set if the low six bits of an earlier index were j
 	x, step := h.Words()
@@ -316,12 +316,12 @@ func (s *state) touch(h bloom.Hash) (sum uint64) {
 	return sum
 }
 
-// Merge adds the counters of g to those of f: a key then counts as often in f as in both together.
+// Merge adds the counters of g to those of f: f then counts a key as often as f and g did together.
 // A sum of 15 or more makes a counter full. Nothing may write to g meanwhile.
 //
 // Merge changes nothing and returns an error that wraps [bloom.ErrMismatch] if f and g differ in M
 // or K, or if both Infos have a Hash and these differ. If only g's Info has a Hash, f's Info gets
-// it.
+// that Hash.
 func (f *Filter) Merge(g *Filter) error {
 	if g == nil {
 		return form.MismatchNil("counting")
@@ -358,8 +358,8 @@ func (f *Filter) Clone() *Filter {
 }
 
 // Bloom returns a bloom.Filter of the keys that are there, with f's Info. Apart from full counters
-// (see [Filter]), it is byte for byte what [bloom.New] for the same n and p and an Add of each key
-// give. The Bloom of the zero Filter is the zero bloom.Filter.
+// (see [Filter]), it is byte for byte the filter that [bloom.New] with the same n and p returns,
+// after an Add of each key. The Bloom of the zero Filter is the zero bloom.Filter.
 func (f *Filter) Bloom() *bloom.Filter {
 	if f.zero() {
 		g := new(bloom.Filter)
@@ -379,8 +379,8 @@ func (f *Filter) Bloom() *bloom.Filter {
 }
 
 // Equal reports whether f and g have the same parameters and counters, whatever their Infos.
-// reflect.DeepEqual and testify's assert.Equal can be false for such filters. Equal panics if g is
-// nil. Nothing may write to g meanwhile.
+// reflect.DeepEqual and testify's assert.Equal can report filters as unequal that Equal reports as
+// equal. Equal panics if g is nil. Nothing may write to g meanwhile.
 func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("counting: Equal to a nil Filter")
@@ -426,7 +426,7 @@ func (f *Filter) K() int {
 	return f.k
 }
 
-// Stats returns the figures of [Filter.Bloom], but SizeBytes of f. It needs constant time.
+// Stats returns the figures of [Filter.Bloom], but with f's SizeBytes. It needs constant time.
 func (f *Filter) Stats() bloom.Stats {
 	if f.zero() {
 		return bloom.Stats{}

@@ -2,15 +2,14 @@
 //
 // A [Filter] answers like a [bloom.Filter] of the keys that were added and not removed since. Such
 // a key is always found; any other is reported as present with the probability that the caller
-// chose. [Filter.Bloom] returns that bloom.Filter, byte for byte: a writer keeps a counting filter,
-// and readers get plain filters, in files, in replicas, in Redis, or in Java with Guava.
+// chose. [Filter.Bloom] returns this bloom.Filter, byte for byte. So a writer keeps a counting
+// filter, and readers get plain filters, in files, in replicas, in Redis, or in Java with Guava.
 //
 // The price is memory. A counter of four bits replaces each bit of a Bloom filter. At 1 %, a Filter
 // needs 38 bits for each key, and a bloom.Filter 9.6.
 //
 // The caller must know what was added, because removing a key that was never added damages other
-// keys; see [Filter.Remove]. If keys only have to expire, use package window, which needs no
-// removals.
+// keys; see [Filter.Remove]. If keys need only expire, use package window, which needs no removals.
 //
 // The structure is that of Fan, Cao, Almeida and Broder, Summary Cache, 2000.
 package counting

@@ -24,7 +24,7 @@ func (s *state) verifyAdded(h bloom.Hash) {
 	}
 }
 
-// verifySums checks that each counter of c is the sum of its namesakes in a and b, or full.
+// verifySums checks that each counter of c is the sum of the same counters of a and b, or full.
 func (c counters) verifySums(a, b counters) {
 	for i, w := range c.words {
 		for shift := 0; shift < 64; shift += 4 {

@@ -50,7 +50,7 @@ func (t *table) changeBatch(done []bool, hs []bloom.Hash, one func(*table, bloom
 	}
 }
 
-// containsBatch sets found[i] to contains of hs[i]. If t is nil, it contains nothing.
+// containsBatch sets found[i] to contains of hs[i]. A nil t contains nothing.
 func (t *table) containsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("cuckoo", found, len(hs))
 	if t == nil {

@@ -1,18 +1,18 @@
 // Package cuckoo provides a cuckoo filter: keys can be removed from it, and at low rates it needs
 // less memory than a Bloom filter.
 //
-// A [Filter] is a multiset. A key is found until it was removed as often as it was inserted. Any
-// other key is reported as present with the probability that the caller chose.
+// A [Filter] is a multiset. A key is found until it has been removed as often as it was inserted.
+// Any other key is reported as present with the probability that the caller chose.
 //
 // Remove only what was inserted. A Filter has a few bits of each key, its tag. Removing a key that
-// was never inserted can remove the tag of another key, for which the Filter then wrongly says
-// "certainly not". No filter of this size can avoid that: one that tolerates removals of absent
-// keys, or repeated insertions that do not count, needs about half the bits of the keys themselves
-// (Agarwala and Even, arXiv 2412.19249). The caller must know which keys are in, from a database
-// for instance. To answer "have I seen this?" without such knowledge, use a [bloom.Filter].
+// was never inserted can remove the tag of another key, which is then wrongly reported as absent.
+// No filter of this size can avoid that: a filter that tolerates removals of absent keys, or does
+// not count repeated insertions, needs about half the bits of the keys themselves (Agarwala and
+// Even, arXiv 2412.19249). The caller must know which keys are in, from a database for instance. To
+// answer "have I seen this?" without such knowledge, use a [bloom.Filter].
 //
-// A full Filter refuses a key and does not change. It has room for the n keys that it was made for;
-// see [New].
+// A full Filter refuses a key and does not change. A Filter has room for the n keys that it was
+// made for; see [New].
 //
 // At 1 %, a Filter needs 10.5 bits for each key, a bloom.Filter 9.6, and a filter of package
 // counting 38. For 20,000 keys or more and rates below 1 in 1,200, a Filter needs less than a
@@ -47,8 +47,8 @@ type Filter struct {
 	filter
 }
 
-// filter holds all of a Filter or a SyncFilter, which both have its exported methods. Methods that
-// encode it have value receivers, so that fmt, json and gob call them for a Filter held by value.
+// filter holds all of a Filter or a SyncFilter; both have its exported methods. Methods that encode
+// it have value receivers, so that fmt, json and gob call them for a Filter held by value.
 type filter struct {
 	table *table // nil in the zero value
 	info  form.Kept
@@ -68,9 +68,9 @@ func maxBuckets(bits int) uint64 { return uint64(maxWords) * 16 / uint64(bits) }
 // A look-up of an absent key compares eight tags with the key's tag, so the rate is at most
 // 8/(2^bits - 1).
 //
-// Insertions first find no place at a load of about 0.98 in a filter of a thousand keys, and of
-// 0.974 in one of ten million. New plans for 0.96, which is more than ten standard deviations less.
-// The deviation is larger in small filters, for which four more buckets and the list make up.
+// The first insertion that finds no place comes at a load of about 0.98 in a filter of a thousand
+// keys, and of 0.974 in one of ten million. New plans for 0.96, more than ten standard deviations
+// less. In small filters the deviation is larger; four more buckets and the list make up for that.
 func size(n uint64, p float64) (buckets uint64, bits int, err error) {
 	if !(p >= minP && p <= maxP) {
 		return 0, 0, fmt.Errorf("cuckoo: p = %v is outside [%v, %v]", p, minP, maxP)
@@ -85,17 +85,17 @@ func size(n uint64, p float64) (buckets uint64, bits int, err error) {
 	return (n*25+95)/96 + 4, bits, nil // 25/96 is 1/(4 * 0.96)
 }
 
-// New returns an empty filter for n keys. However full it is, it reports a key that was not
-// inserted as present with a probability of at most p. The filter's Info has n and p.
+// New returns an empty filter for n keys. However full the filter is, it reports a key that was not
+// inserted with a probability of at most p. The filter's Info has n and p.
 //
 // The filter has room for n different keys with a probability of at least 1 - 1e-6, also after
-// removals: while fewer than n keys are in, it refuses no other key. It usually has room for 1 %
+// removals: while fewer than n keys are in it, it refuses no new key. It usually has room for 1 %
 // more.
 //
 // A key that is inserted several times uses up to eight places, all in the same two buckets. Up to
 // n = 1e7, there is room for 0.87 n insertions if each key comes twice, for 0.62 n if it comes
-// three times, and for 0.36 n if it comes four times. Many keys that come more often do not fit,
-// and a larger n helps little: insert such a key once, and count it elsewhere.
+// three times, and for 0.36 n if it comes four times. If many keys come more often than that, they
+// do not fit, and a larger n helps little: insert such a key once, and count it elsewhere.
 //
 // New returns an error unless n is at least 1, 1e-9 <= p <= 0.1, and the filter needs at most a
 // tebibyte, or half of a 32-bit machine's memory.
@@ -119,17 +119,16 @@ func checkSize(buckets, bits uint64) error {
 }
 
 // Insert inserts key and returns true. If the filter is full, Insert changes nothing and returns
-// false: only removals make room. It is not called Add, because the false of other filters' Add
-// means a key that was probably added before.
+// false: only removals make room. It is not called Add, because Add of other filters returns false
+// if the key was probably added before.
 //
 // If a key is inserted several times, each insertion counts, at least 255 of them while there is
-// room. The first eight use a place each, as other keys do. All further ones share one of the 32
-// entries of a list, which is also for keys that find no place.
+// room. The first eight use a place each, as different keys would. The others share one entry of a
+// list of 32, which also serves keys that find no place.
 //
-// A key may be refused although another key would find a place, because Insert looks for one in a
-// limited number of buckets. When more than 96 % of the places are taken, it looks in fewer of them
-// after each refusal, until a key is removed. A full filter refuses keys about as fast as it
-// accepted the last ones.
+// Insert searches a limited number of buckets for a place, so it may refuse one key and accept the
+// next. When at least 96 % of the places are taken, each refusal makes later searches shorter,
+// until a key is removed. A full filter refuses keys about as fast as it accepted the last ones.
 func (f *filter) Insert(key []byte) bool { return f.InsertHash(bloom.Sum(key)) }
 
 // InsertString is Insert of key's bytes, without copying them.
@@ -145,9 +144,9 @@ func (f *filter) InsertHash(h bloom.Hash) bool {
 	return f.table.insert(h)
 }
 
-// Remove removes key once and returns true. If key is certainly not in, Remove changes nothing and
-// returns false. Call Remove only with a key that is in: otherwise it removes another key with the
-// same tag and buckets.
+// Remove undoes one insertion of key and returns true. If key is certainly not in the filter,
+// Remove changes nothing and returns false. Call Remove only with a key that is in the filter: for
+// an absent key, it can remove another key with the same tag and buckets.
 func (f *filter) Remove(key []byte) bool { return f.RemoveHash(bloom.Sum(key)) }
 
 // RemoveString is Remove of key's bytes, without copying them.
@@ -180,8 +179,9 @@ func (f *filter) RemoveBatch(removed []bool, hs []bloom.Hash) {
 	f.table.changeBatch(removed, hs, (*table).remove)
 }
 
-// Contains reports whether key may be in: true for every key that was inserted and not removed as
-// often, and for any other with the probability FPR of [Filter.Stats].
+// Contains reports whether key may be in the filter. It returns true for every key that was
+// inserted more often than removed, and for any other key with the probability FPR of
+// [Filter.Stats].
 func (f *filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -194,7 +194,8 @@ func (f *filter) ContainsHash(h bloom.Hash) bool { return f.table != nil && f.ta
 // Batches are faster than single keys if the filter is larger than the processor's cache.
 func (f *filter) ContainsBatch(found []bool, hs []bloom.Hash) { f.table.containsBatch(found, hs) }
 
-// Len returns the exact number of keys that are in, each as often as it was inserted.
+// Len returns the exact number of insertions that were not removed: a key counts as often as it is
+// in the filter.
 func (f *filter) Len() uint64 {
 	if f.table == nil {
 		return 0
@@ -202,10 +203,10 @@ func (f *filter) Len() uint64 {
 	return f.table.len()
 }
 
-// Stats returns the figures of f. M is the number of bits of all places, and OnesCount that of the
-// places with a tag, so FillRatio is the share of places that are taken. K is 2, the number of a
-// key's buckets. ApproxCount is Len, and exact. FPR is 8/(2^b - 1) times FillRatio for tags of b
-// bits: an absent key is reported as present with at most that probability.
+// Stats returns the figures of f. M is the number of bits of all places, and OnesCount the number
+// of bits of the places that are taken, so FillRatio is the share of places that are taken. K is 2,
+// the number of buckets of a key. ApproxCount is Len, and exact. FPR is 8/(2^b - 1) times FillRatio
+// for tags of b bits: an absent key is reported as present with at most that probability.
 func (f *filter) Stats() bloom.Stats {
 	if f.table == nil {
 		return bloom.Stats{}
@@ -238,8 +239,8 @@ func (f *filter) Reset() {
 func (f *filter) clone() filter { return filter{table: f.table.clone(), info: f.info.Clone()} }
 
 // Cap returns the number of places for tags. A filter of 30,000 places or more is usually full when
-// 97 to 98 % of them are taken. A small filter can hold more keys than places, with the list of
-// [Filter.Insert].
+// 97 to 98 % of them are taken. With the list of [Filter.Insert], a small filter can hold more keys
+// than it has places.
 func (f *Filter) Cap() uint64 {
 	if f.table == nil {
 		return 0
@@ -252,9 +253,8 @@ func (f *Filter) Clone() *Filter { return &Filter{filter: f.clone()} }
 
 // Equal reports whether f and g have the same tags in the same places, and equal lists, whatever
 // their Infos. Filters with the same keys may be unequal, because the places depend on the order of
-// insertions, and on keys that were removed. reflect.DeepEqual and testify's assert.Equal agree
-// with Equal for filters with equal Infos of which none has refused a key. Equal panics if g is
-// nil.
+// insertions, and on keys that were removed. If the Infos are equal and neither filter has refused
+// a key, reflect.DeepEqual and testify's assert.Equal agree with Equal. Equal panics if g is nil.
 func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("cuckoo: Equal to a nil Filter")

@@ -7,12 +7,12 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// The list has the keys that found no slot: keys that were inserted more than eight times, and a
-// few for which a search found no free slot.
+// The list has the keys that found no slot: the few for which a search found no free slot, and keys
+// that were inserted more than eight times.
 //
-// The list is one word, and then room entries. Bit t of the word is 1 if the list has a key whose
-// tag is t modulo 64: most look-ups read nothing else of the list. An entry has three words: the
-// two words of a digest, and the number of times that it is in, which is 0 if the entry is free.
+// The list is one word, and then room entries. Bit t of that word is 1 if the list has a key whose
+// tag is t modulo 64, so most look-ups read only this word. An entry has three words: the two words
+// of a digest, and how many times the digest is in the list, which is 0 if the entry is free.
 const (
 	room       = 32 // the number of entries
 	entryWords = 3
@@ -20,7 +20,7 @@ const (
 	maxTimes   = 1<<32 - 1
 )
 
-// entry is H1 and H2 of a key, and the number of times that the key is in.
+// entry is H1 and H2 of a key, and how many times the key is in the list.
 type entry = [entryWords]uint64
 
 const times = 2 // the index of that number in an entry

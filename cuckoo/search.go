@@ -25,9 +25,9 @@ func (t *table) most() int { return expanded >> t.tired }
 // tiredest is the largest value of tired: a search then expands eight buckets.
 const tiredest = 7
 
-// refused cuts the next searches short after one that looked at the given number of buckets and
-// found no free slot. A search that fails costs as much as a few hundred insertions, and in a full
-// table each one fails. Each refusal halves the work of the next, until rested.
+// refused makes later searches shorter after a search that failed; looked is the number of buckets
+// that it looked at. A failed search costs as much as a few hundred insertions, and in a full table
+// every search fails. Each refusal halves the work of the next search, until rested is called.
 //
 // While less than 96 % of the slots are taken, which is what New plans for, searches keep their
 // length: a refusal then has another reason, such as a key that was inserted many times.
@@ -48,12 +48,12 @@ func (t *table) rested() {
 var queues = sync.Pool{New: func() any { return new([expanded]node) }}
 
 // makeRoom moves tags until one of a key's two full buckets has a free slot, and returns that slot.
-// If no path of moves leads to a bucket with a free slot, it moves nothing and returns false.
-// looked is the number of buckets that it looked at.
+// looked is the number of buckets that it looked at. If no path of moves leads to a free slot,
+// makeRoom moves nothing and returns false.
 //
 // The search is breadth-first: it finds a shortest path, and no bucket is on it twice. Tags move
-// from the end of the path on, each into a slot that is free or whose tag was just copied to the
-// next slot. Every tag is in a slot at any time.
+// from the end of the path back to its beginning, each into a slot that is free or whose tag was
+// just copied to the next slot. So at any time every tag is in a slot.
 func (t *table) makeRoom(to place) (at uint64, looked int, ok bool) {
 	queue := queues.Get().(*[expanded]node)
 	defer queues.Put(queue)

@@ -24,7 +24,8 @@ func checkParams(params []uint64) (uint64, error) {
 	return wordsFor(buckets, bits) + 1 + 3*entries, nil
 }
 
-// tableOf returns a table without buckets. list has the words of its list's entries.
+// tableOf returns a table that has a list but no buckets. The argument list has the words of the
+// list's entries.
 func tableOf(params, list []uint64) (*table, error) {
 	t := &table{list: make([]uint64, listWords)}
 	t.shape(params[0], params[1])
@@ -44,7 +45,7 @@ func tableOf(params, list []uint64) (*table, error) {
 	return t, nil
 }
 
-// check reads all of t. It returns an error if no insertions and removals can have made t.
+// check reads all of t. It returns an error if insertions and removals cannot have made t.
 func (t *table) check() error {
 	n := t.tags()
 	for _, e := range t.entries() {
@@ -60,8 +61,8 @@ func (t *table) check() error {
 	return nil
 }
 
-// SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Filter. It grows
-// by 24 for each key in the list; see [Filter.Insert].
+// SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Filter. Each key
+// in the list adds 24 bytes; see [Filter.Insert].
 func (f *Filter) SizeBytes() int64 { return f.Stats().SizeBytes }
 
 // AppendBinary appends f's binary form, which has a checksum, to dst. It returns an error for the
@@ -73,8 +74,8 @@ func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns f's binary form; see [Filter.AppendBinary].
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
-// WriteTo writes f's binary form to w through a small buffer. Insertions into a SyncFilter and
-// removals from it wait meanwhile: if w is slow, write a [SyncFilter.Snapshot].
+// WriteTo writes f's binary form to w through a small buffer. Meanwhile insertions into a
+// SyncFilter and removals from it wait: if w is slow, write a [SyncFilter.Snapshot].
 func (f filter) WriteTo(w io.Writer) (int64, error) {
 	t := f.table
 	if t == nil {

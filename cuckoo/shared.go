@@ -10,8 +10,8 @@ import (
 //
 // A tag that is moved is copied first, so it is in one of its slots at any time. But a look-up that
 // reads the new slot before the copy, and the old slot after it was cleared, does not see the tag.
-// Therefore a counter goes up before a tag is cleared or overwritten, and a look-up that has not
-// found its tag starts again if the counter has changed.
+// Therefore a tag's counter goes up before the tag is cleared or overwritten. A look-up that does
+// not find its tag starts again if the counter has changed.
 type shared struct {
 	sync.Mutex
 	moves  [256]atomic.Uint32 // a counter for each low byte of a tag

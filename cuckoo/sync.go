@@ -8,9 +8,9 @@ import (
 )
 
 // SyncFilter is a [Filter] for any number of goroutines that insert, remove, look up and encode in
-// parallel. Look-ups take no lock; one whose tag was just moved starts again, which is rare. A key
-// whose Insert has returned is found by every later look-up until it is removed, whatever other
-// goroutines do.
+// parallel. Look-ups take no lock. A look-up whose tag was moved meanwhile starts again, which is
+// rare. A key whose Insert has returned is found by every later look-up until it is removed,
+// whatever other goroutines do.
 //
 // Methods that insert or remove wait for each other, and for those that copy or encode. Decoding
 // needs the SyncFilter to itself. The zero SyncFilter contains nothing and can be decoded into.
@@ -35,7 +35,7 @@ func NewSync(n uint64, p float64) (*SyncFilter, error) {
 }
 
 // NewSyncFrom returns a SyncFilter that is a copy of f, with its Info. It panics if f is nil. To
-// avoid holding both, decode into a SyncFilter.
+// avoid two copies in memory, decode into a SyncFilter.
 func NewSyncFrom(f *Filter) *SyncFilter {
 	if f == nil {
 		panic("cuckoo: NewSyncFrom a nil Filter")
@@ -45,8 +45,8 @@ func NewSyncFrom(f *Filter) *SyncFilter {
 	return s
 }
 
-// share lets many goroutines share the table that was decoded, unless err, the error of decoding,
-// is not nil. It returns err.
+// share lets many goroutines share the table that was decoded. err is the error of decoding: if it
+// is not nil, share does nothing. share returns err.
 func (s *syncFilter) share(err error) error {
 	if err == nil && s.table != nil {
 		s.table.shared = new(shared)
@@ -54,7 +54,7 @@ func (s *syncFilter) share(err error) error {
 	return err
 }
 
-// Snapshot returns a copy of s as it is at one moment of the call.
+// Snapshot returns a copy of s as it was at one moment during the call.
 func (s *SyncFilter) Snapshot() *Filter { return &Filter{filter: s.clone()} }
 
 // String describes s by its parameters.

@@ -18,10 +18,10 @@ import (
 //	tag     7 to 33 bits of a key, never 0. Equal keys have equal tags.
 //	slot    room for one tag. An empty slot is 0. The documentation calls a slot a place.
 //	bucket  four slots, side by side. Buckets lie in words one after the other, without gaps.
-//	place   what a look-up needs of a key: its tag and its two buckets, which may be the same.
-//	        The tag is in one of them. One bucket and the tag give the other bucket,
+//	place   what a look-up needs of a key: its tag and its two buckets, which may coincide.
+//	        The tag is in one of them. The tag and one bucket determine the other bucket,
 //	        so tags can be moved without their keys.
-//	step    as many slots of a bucket as fit into 64 bits: four, two or one. All slots of a step
+//	step    as many slots of a bucket as fit into 64 bits: 4, 2 or 1. All slots of a step
 //	        are compared with a tag together.
 //	list    up to 32 digests of keys that found no slot, each with the number of times that it is
 //	        in. The literature calls this list a stash. See list.go.
@@ -31,7 +31,7 @@ import (
 // positions of a key's buckets, and at is the position of a slot.
 type table struct {
 	words []uint64 // the buckets, and then the number of keys; nil if bytes has them
-	bytes []byte   // the same, little-endian; only in a View whose bytes are not aligned
+	bytes []byte   // these words, little-endian; only in a View whose bytes are not aligned
 
 	buckets uint64
 	bits    uint64 // bits of a tag
@@ -90,8 +90,8 @@ func (t *table) place(h bloom.Hash) place {
 }
 
 // other returns the number of the second bucket of a tag that is in bucket i: d - i modulo the
-// number of buckets, where d depends on the tag. other of the result is i again. With only one
-// multiplication, the values of d would form a lattice, and fewer keys would find a slot.
+// number of buckets, where d depends on the tag. The second bucket of the result is i again. With
+// only one multiplication, the values of d would form a lattice, and fewer keys would find a slot.
 func (t *table) other(i, tag uint64) uint64 {
 	x := tag * 0x9e3779b97f4a7c15
 	d, _ := bits.Mul64((x^x>>32)*0xd6e8feb86659fd93, t.buckets)
@@ -116,8 +116,8 @@ func (t *table) get(at uint64) uint64 {
 // highs are the table's.
 func zeros(x, ones, highs uint64) uint64 { return (x - ones) &^ x & highs }
 
-// has reports whether a key's tag is in one of its buckets. It always reads both, so that their
-// cache misses overlap.
+// has reports whether a key's tag is in one of its buckets. It always reads both buckets, so that
+// their cache misses overlap.
 func (t *table) has(at place) bool {
 	p, q := at.p, at.q
 	// The compiler would load these fields again after each atomic load.
@@ -277,7 +277,7 @@ func (t *table) tags() (n uint64) {
 	return n
 }
 
-// placed returns len without the keys in the list: the number of slots that have a tag.
+// placed returns the number of slots that have a tag: len without the keys in the list.
 func (t *table) placed() uint64 {
 	n := t.len()
 	for i := range room {

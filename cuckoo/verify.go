@@ -34,8 +34,8 @@ func (t *table) verifyInserted(h bloom.Hash) {
 	invariants.Require(t.contains(h), "cuckoo: %v is not found after its insertion", h)
 }
 
-// verifyPath checks, before tags move, that each tag of a path can be in the slot to which it
-// moves. The path's last node is queue[k], and its end is the free slot at.
+// verifyPath checks, before the tags of a path move, that each of them may be in the slot to which
+// it moves. The path's last node is queue[k]. The free slot at its end is at.
 func (t *table) verifyPath(queue []node, k int, at uint64) {
 	inBucket := func(at, i uint64) bool { return at/t.width == i && at%t.width%t.bits == 0 }
 	invariants.Require(t.get(at) == 0, "cuckoo: the slot at the end of a path is taken")

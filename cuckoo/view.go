@@ -13,7 +13,7 @@ import (
 
 // View looks keys up in a filter's binary form without decoding it. Files, changes of the bytes,
 // concurrent use and the zero value are as in [bloom.View]. The file may be larger than memory; a
-// look-up reads one or two pages of it. If memory has room for the file, and many keys follow, call
+// look-up reads one or two pages of it. If the file fits into memory and many look-ups follow, call
 // [View.Verify] first: it reads the whole file in order.
 //
 // A View answers exactly as the [Filter] decoded from the same bytes. It is as fast on a
@@ -89,7 +89,7 @@ func (v *View) ContainsHash(h bloom.Hash) bool { return v.open().contains(h) }
 // ContainsBatch is [Filter.ContainsBatch].
 func (v *View) ContainsBatch(found []bool, hs []bloom.Hash) { v.open().containsBatch(found, hs) }
 
-// Len returns the number of keys that are in; see [Filter.Len].
+// Len returns the number of keys; see [Filter.Len].
 func (v *View) Len() uint64 { return v.open().len() }
 
 // Stats returns the figures of the filter; see [Filter.Stats].
@@ -105,7 +105,7 @@ func (v *View) Info() bloom.Info {
 }
 
 // Verify reads the whole binary form. It returns an error, which wraps [bloom.ErrFormat], if no
-// filter wrote these bytes.
+// filter can have written these bytes.
 func (v *View) Verify() error {
 	t := v.open()
 	done := v.bytes.Sequential()
