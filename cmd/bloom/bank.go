@@ -69,8 +69,8 @@ func checkTwice(names []string) error {
 	return nil
 }
 
-// buildBank returns a bank of the files of cfg. Each filter has room for n lines or, if n is 0, for
-// as many different lines as any of the files has.
+// buildBank returns a bank with a filter for each file of cfg. Each filter has room for n lines or,
+// if n is 0, for the different lines of the file that has the most.
 func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*bank.Bank, error) {
 	if n == 0 {
 		var err error
@@ -105,7 +105,7 @@ func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*ba
 	})
 }
 
-// mostLines returns the number of different lines in the file of cfg that has the most.
+// mostLines returns the largest number of different lines in a file of cfg.
 func mostLines(ctx context.Context, cfg *lines.Config) (most uint64, err error) {
 	var different sample
 	err = eachFile(ctx, cfg.Again(), "counted", different.add, func(string) error {
@@ -116,8 +116,8 @@ func mostLines(ctx context.Context, cfg *lines.Config) (most uint64, err error) 
 	return most, err
 }
 
-// eachFile calls add with the digests of each file, in several parts, and then end with the file's
-// name. The progress line says verb, such as "added".
+// eachFile passes the digests of each file to add, in batches, and then the file's name to end.
+// verb, such as "added", is for the progress line.
 func eachFile(ctx context.Context, cfg *lines.Config, verb string, add func([]bloom.Hash),
 	end func(name string) error,
 ) error {
@@ -190,8 +190,8 @@ func bankWhichCommand() *cobra.Command {
 	return c
 }
 
-// checkBank returns an error if the file at path does not begin like a bank. The error ends with
-// ifFilter if the file begins like a filter, and otherwise with order.
+// checkBank returns an error if the file at path does not begin like a bank. The text of the error
+// ends with ifFilter if the file begins like a filter, and with order otherwise.
 func checkBank(path, ifFilter, order string) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -212,8 +212,8 @@ func checkBank(path, ifFilter, order string) error {
 	return fmt.Errorf("%s is not a bank: it begins with %q%s", path, head, order)
 }
 
-// filesWith returns the names of the files in a bank that may have one of the lines of args, or all
-// of them if all is true.
+// filesWith returns the names of the files in a bank that may have one of the lines in args or, if
+// all is true, every one of these lines.
 func filesWith(args []string, file *os.File, all bool) (names []string, err error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -262,9 +262,9 @@ func filesWith(args []string, file *os.File, all bool) (names []string, err erro
 	return names, nil
 }
 
-// checkValues returns an error if b, the bank in the file at path, has values of a field, and one
-// of args cannot be one because it contains the separator. In files with commas, a value in quotes
-// may contain one.
+// checkValues returns an error if the keys of b, the bank at path, are values of a field, and one
+// of args contains the separator of fields. Commas are allowed, because values in quotes may
+// contain them.
 func checkValues(path string, b informed, args []string) error {
 	field, known := fieldOf(b)
 	sep := factsOf(b).Get(sepFact)
@@ -280,8 +280,8 @@ func checkValues(path string, b informed, args []string) error {
 	return nil
 }
 
-// hashLines hashes args, which are lines, as hash, the Hash of a bank's Info, says. If no command
-// writes that Hash, hashLines hashes the lines unchanged.
+// hashLines hashes the lines in args in the way that hash, from a bank's Info, names. If no command
+// writes that Hash, the lines are hashed unchanged.
 func hashLines(hash string, args []string) (hs []bloom.Hash, err error) {
 	key, _, known := keyOf(hash)
 	key.KeepCR = key.KeepCR || !known

@@ -17,8 +17,8 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
-// maker returns a function that calls create with at least one line and a rate of at most a half.
-// With a higher rate, a filter of few lines would have no bits.
+// maker returns a function that calls create with an n of at least 1 and a p of at most a half.
+// With a higher p, a filter of few lines would have no bits.
 func maker[F filter](
 	create func(n uint64, p float64) (F, error),
 ) func(n uint64, p float64) (filter, error) {
@@ -103,8 +103,8 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 // errInterrupted is the error of a command that a signal ended before it changed a file.
 var errInterrupted = errors.New("interrupted; no file was changed")
 
-// scan reads all lines and calls handle with each batch. handle returns how many of them verb, such
-// as "removed", applies to. The caller calls endProgress when its work is done.
+// scan reads all lines and calls handle with each batch. handle returns the number of lines that
+// verb, such as "removed", describes. The caller calls endProgress when its work is done.
 func scan(ctx context.Context, cfg *lines.Config, verb string,
 	handle func(*lines.Batch) (some int, err error),
 ) error {
@@ -149,9 +149,9 @@ func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) err
 	return nil
 }
 
-// refused returns an error if f is full, and therefore added fewer keys than came. Only a filter in
-// which repeated lines need room (kind.repeats) refuses keys. If it has fewer than it was made for,
-// repeated lines have filled it.
+// refused returns an error if f is full and therefore added fewer keys than came. Only filters in
+// which repeated lines need room (kind.repeats) refuse keys. If f holds fewer lines than it was
+// made for, repeated lines have filled it.
 func refused(f filter, added, came int) error {
 	if added == came || !kindOfFilter(f).repeats {
 		return nil
@@ -171,8 +171,8 @@ func refused(f filter, added, came int) error {
 var errRepeats = errors.New("the filter is full because lines repeat, and each repetition " +
 	"takes a place, up to eight; build it of the output of bloom dedupe, or with -type counting")
 
-// buildMeasured counts all lines, and makes a filter of them with create, for the number of
-// different lines. If repeats is true, a repeated line needs room each time.
+// buildMeasured counts the different lines, and adds all lines to a filter that create makes for
+// that number. If repeats is true, each repetition of a line also needs room.
 func buildMeasured(ctx context.Context, cfg *lines.Config, repeats bool,
 	create func(n uint64) (filter, error),
 ) (filter, error) {
@@ -305,7 +305,7 @@ func (s *sample) keeps(h bloom.Hash) bool {
 	return h1>>(64-s.level) == 0
 }
 
-// count returns the number of different hashes. It raises an estimate by a percent, so that it is
+// count returns the number of different hashes. An estimate is raised by a percent, so that it is
 // rarely too small.
 func (s *sample) count() uint64 {
 	n := uint64(len(s.kept)) << s.level

@@ -64,8 +64,8 @@ func removable(k kind) string {
 	return ""
 }
 
-// changeCommand returns a command that loads a filter, calls change with it and with the input, and
-// saves it.
+// changeCommand returns a command that loads a filter, calls change with the filter and the input,
+// and saves the filter.
 func changeCommand(
 	use string, change func(context.Context, *lines.Config, *loaded) error,
 ) *cobra.Command {
@@ -132,7 +132,7 @@ func mergeCommand() *cobra.Command {
 	return c
 }
 
-// unionOf returns the union of the filters in the files of these names.
+// unionOf returns the union of the filters in the named files.
 func unionOf(ctx context.Context, names []string) (*loaded, error) {
 	all, err := loadAny(names[0])
 	if err != nil {
@@ -153,8 +153,8 @@ func unionOf(ctx context.Context, names []string) (*loaded, error) {
 	return all, nil
 }
 
-// union adds the keys of b to a. Their Hashes must be equal, or one of them empty, and their facts
-// compatible. If their Comments differ, a gets severalComments.
+// union adds the keys of b to a. It returns an error if both have a Hash and these differ, or if
+// their facts are incompatible. If their Comments differ, a gets severalComments.
 func union(a, b *loaded) error {
 	x, y := a.Info(), b.Info()
 	if a.kind.name != b.kind.name {

@@ -50,7 +50,7 @@ func checkCommand() *cobra.Command {
 			cfg.Out = out
 			var present []bool
 			var kept []int
-			var found, hits uint64 // lines to write or count; lines that the filter may have
+			var found, hits uint64 // lines to write or count, and lines that the filter may have
 			var misses bool        // whether some lines need another -f
 			reader := lines.Start(c.Context(), cfg)
 			err = reader.Each(c.Context(), nil, nil, func(b *lines.Batch) error {
@@ -103,7 +103,7 @@ func checkCommand() *cobra.Command {
 	return c
 }
 
-// dropUnreadable removes the files that cannot be read from cfg, writes an error for each, and
+// dropUnreadable removes files from cfg if they cannot be read, writes an error for each, and
 // reports whether there were any.
 func dropUnreadable(cfg *lines.Config) (dropped bool) {
 	var names []string
@@ -119,14 +119,15 @@ func dropUnreadable(cfg *lines.Config) (dropped bool) {
 	return dropped
 }
 
-// errFound ends check -q at the first line that it looks for.
+// errFound ends check -q at the first line that check would otherwise write.
 var errFound = errors.New("found")
 
 // asker looks up the keys of a batch, as contains does.
 type asker func(found []bool, b *lines.Batch)
 
 // loadAll loads the filter that args[0] names. If that is one of n shards, the first n args must
-// name all shards, in any order. all looks up keys in all loaded filters; rest is the other args.
+// name all shards, in any order. all looks keys up in all loaded filters; rest has the remaining
+// args.
 func loadAll(args []string) (all asker, first *loaded, rest []string, err error) {
 	first, err = loadKeys(args[0])
 	if err != nil {
@@ -175,8 +176,8 @@ func (s sharded) contains(found []bool, b *lines.Batch) {
 	}
 }
 
-// missing returns an error if the filter of a shard is not in s. path is the file of another shard,
-// for the message.
+// missing returns an error if s lacks the filter of a shard. The error names path, the file of a
+// shard that s has.
 func (s sharded) missing(path string) error {
 	for i, f := range s {
 		if f == nil {

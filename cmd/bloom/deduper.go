@@ -83,9 +83,9 @@ func (d *deduper) write(b *lines.Batch) error {
 	return nil
 }
 
-// correctBlanks returns kept, the indexes of the new lines, so corrected that a blank line is new
-// exactly if it is the first one ever. The filter may have a false positive for it. Filters that
-// forget lines are not corrected.
+// correctBlanks returns a corrected kept, the indexes of the new lines: the first blank line ever
+// is new, even if the filter has a false positive for it, and no other blank line is. With filters
+// that forget lines, nothing is corrected.
 func (d *deduper) correctBlanks(hs []bloom.Hash, kept []int) []int {
 	first := slices.IndexFunc(hs, lines.IsBlank)
 	if first < 0 || forgets(d.seen.f) {

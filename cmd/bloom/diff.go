@@ -31,7 +31,7 @@ type patchBytes []byte
 
 func (p patchBytes) SaveFile(path string) error { return bloom.WriteFile(path, bytes.NewReader(p)) }
 
-// diffFiles returns the patch that turns the filter in the file from into the one in the file to.
+// diffFiles returns a patch that turns the filter in the first file into the one in the second.
 func diffFiles(from, to string) (patchBytes, error) {
 	a, err := loadGuava(from)
 	if err != nil {

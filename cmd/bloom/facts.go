@@ -10,13 +10,13 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// Later runs need facts about a file. These are in the Meta of its Info; docs/format.md lists them.
-// Names in Meta that other programs use are left alone.
+// The Meta of a file's Info holds facts that later runs need; docs/format.md lists them. Names that
+// other programs put in Meta are left alone.
 const (
 	fieldFact = "field" // the number of the field that is the key; 0 is the whole line
 	sepFact   = "sep"   // the byte between fields, if -sep named it
 	shardFact = "shard" // the shard whose lines the filter has, such as 3/8
-	// 1 if the filter has the empty line, 0 if that was removed; Guava's bits do not show it
+	// 1 if the filter has the empty line, which Guava's bits do not show; 0 once it was removed
 	blankFact = "blank"
 
 	// The record of OUT; see outRecord.
@@ -27,9 +27,9 @@ const (
 
 var outFacts = []string{outSizeFact, outDelimFact, outDigestFact}
 
-// several replaces a fact that no longer holds: fieldFact if keys come from different fields, and
-// outSizeFact if the filter is a union of states with different OUTs. The fact is not deleted,
-// because SetInfo cannot make a Meta empty.
+// several is the value of fieldFact if keys come from different fields, and of outSizeFact if the
+// filter is a union of states with different OUTs. The facts are not deleted, because SetInfo
+// cannot empty a Meta.
 const several = "several"
 
 // informed is a filter or a bank, which may be read only.
@@ -48,8 +48,8 @@ func setFacts(f infoHolder, facts url.Values) {
 }
 
 // fieldOf returns the number of the field that the keys of f come from; 0 is the whole line. known
-// is false if f does not record it: the keys come from several fields, or f was made without -f,
-// from whole lines or from values of a field.
+// is false if f records no single field: its keys come from several fields, or it was made without
+// -f, so that they may be whole lines or values of a field.
 func fieldOf(f informed) (field int, known bool) {
 	field, err := strconv.Atoi(factsOf(f).Get(fieldFact))
 	return field, err == nil && field >= 0
@@ -91,7 +91,8 @@ func recordBlankRemoved(f hashFilter) {
 func recordsBlank(f informed) bool { return factsOf(f).Get(blankFact) == "1" }
 
 // joinFacts returns the facts of the union of two filters, or an error if their keys do not mix. A
-// fact that only one filter has is kept. A name of other programs gets the values of both.
+// fact that only one filter has is kept. A name that other programs put in Meta gets the values of
+// both.
 func joinFacts(a, b informed) (url.Values, error) {
 	x, y := factsOf(a), factsOf(b)
 	fieldA, knownA := fieldOfMore(a)

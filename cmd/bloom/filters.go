@@ -187,8 +187,8 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 	return f, nil
 }
 
-// copyChecked copies in, the decompressed bytes of arrived, to file. It returns an error before it
-// writes more bytes than arrived.Check allows.
+// copyChecked copies the reader in, which decompresses arrived, to file. It returns an error before
+// it writes more bytes than arrived.Check allows.
 func copyChecked(file io.Writer, in io.Reader, arrived *lines.Arrived) error {
 	for copied := int64(0); ; {
 		n, err := io.CopyN(file, in, 1<<20)

@@ -84,8 +84,8 @@ func (f *filterFlags) add(flags *pflag.FlagSet, n, p string, ordinary float64) {
 	flags.VarP((*rate)(&f.p), "rate", "p", p)
 }
 
-// check returns an error if f.p is outside (0, 1) or below least. The latter error ends with
-// unless.
+// check returns an error if f.p is outside (0, 1) or below least. In the latter case, the text of
+// unless ends the error.
 func (f *filterFlags) check(least float64, unless string) error {
 	switch {
 	case !(f.p > 0 && f.p < 1):
@@ -194,8 +194,8 @@ func (f *inputFlags) config(names []string) (*lines.Config, error) {
 	return cfg, nil
 }
 
-// unescaped returns the byte that an escape, such as \t, \x1f or \0, stands for, and any other s
-// unchanged.
+// unescaped returns the byte for which s stands if s is an escape, such as \t, \x1f or \0, and
+// otherwise s.
 func unescaped(s string) string {
 	if s == `\0` {
 		return "\x00"
@@ -211,8 +211,8 @@ func unescaped(s string) string {
 	return string([]byte{byte(c)})
 }
 
-// need returns a check of the number of arguments: least to most, or least or more if most is
-// negative. what names the arguments in its error.
+// need returns a check that the number of arguments lies between least and most, or is at least
+// least if most is negative. The parameter what describes the arguments in the error.
 func need(least, most int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < least || most >= 0 && len(args) > most {

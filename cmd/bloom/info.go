@@ -157,8 +157,8 @@ func counted(n uint64, noun string) string {
 	return number + " " + english.PluralWord(int(min(n, 2)), noun, "")
 }
 
-// printable quotes text that has characters such as those that move the cursor, and returns other
-// text unchanged.
+// printable returns text in quotes if it has characters that do not print, such as those that move
+// the cursor, and otherwise unchanged.
 func printable(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return strconv.Quote(text)

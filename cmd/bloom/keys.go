@@ -13,7 +13,7 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
-// keyRule tells how a command makes keys from lines, and which shard's lines it takes.
+// keyRule says how a command makes keys from lines, and which shard's lines it uses.
 type keyRule struct {
 	lines.Key
 	part shard
@@ -49,7 +49,8 @@ const severalWays = "several ways"
 
 // mergeInfo changes the Info of f before keys made by k are added. A Hash that names another way of
 // making keys becomes severalWays, and another field becomes several. An empty Hash stays empty. A
-// filter of another program gets a record of the field, so that later runs mix no others with it.
+// filter of another program gets a record of the field, so that later runs add no keys of other
+// fields.
 func (k keyRule) mergeInfo(f infoHolder) {
 	info := bloom.Info{}
 	if hash := f.Info().Hash; hash != "" && hash != k.Hash() {
@@ -83,8 +84,8 @@ var keyFlags = []struct {
 	{lines.Key{Hex: true}, "-hex"},
 }
 
-// keyOf returns the way of making keys that hash, from an Info, names, and the flags for it. known
-// is false if no command writes that Hash.
+// keyOf returns the way of making keys that an Info's Hash names, and the flags for it. known is
+// false if no command writes that Hash.
 func keyOf(hash string) (key lines.Key, flags string, known bool) {
 	for _, k := range keyFlags {
 		if k.key.Hash() == hash {
@@ -95,7 +96,8 @@ func keyOf(hash string) (key lines.Key, flags string, known bool) {
 }
 
 // keyFromInfo sets key from f's Info, unless the command's flags set it. A flag that contradicts
-// the Info is an error. If no command writes the Info's Hash, key is left alone; see warnHash.
+// the Info is an error. If no command writes the Info's Hash, only key.Separator may be set; see
+// warnHash.
 func (f *loaded) keyFromInfo(key *lines.Key, flags *pflag.FlagSet) error {
 	hash := f.Info().Hash
 	made, with, known := keyOf(hash)

@@ -16,7 +16,7 @@ import (
 )
 
 // target is a file that a command replaces or appends to. The command locks it first, so that only
-// one bloom changes it at a time.
+// one process changes it at a time.
 type target struct {
 	wait   time.Duration // the value of -wait
 	makes  bool          // the command replaces the file, whatever it holds
@@ -75,7 +75,7 @@ func (f *target) lock(ctx context.Context, path string, inputs ...string) (
 	return f.waitForLock(ctx)
 }
 
-// namedTwice returns the error for a file that is both output and input, with its name as each.
+// namedTwice returns the error for a file that is both the output path and an input.
 func namedTwice(path, input string) error {
 	switch input {
 	case path:
@@ -86,8 +86,8 @@ func namedTwice(path, input string) error {
 	return fmt.Errorf("it is the same file as %s, and is to be written: name another file", input)
 }
 
-// checkEmpty returns an error if empty is true and the file would replace another one, unless
-// -force is given. An input without a line may come from a failed download.
+// Without -force, checkEmpty returns an error if empty is true and the new file would replace one.
+// An input without a line may come from a failed download.
 func (f *target) checkEmpty(input string, empty bool) error {
 	info, err := os.Stat(f.path)
 	if !empty || f.force || err != nil || info.Size() == 0 {
@@ -97,7 +97,7 @@ func (f *target) checkEmpty(input string, empty bool) error {
 		input, f.output)
 }
 
-// same reports whether two paths lead to the same file or, if it is missing, are the same.
+// same reports whether two paths lead to the same file or, if neither file exists, are equal.
 func same(a, b string) bool {
 	infoA, errA := os.Stat(a)
 	infoB, errB := stat(b)

@@ -82,7 +82,7 @@ type named struct {
 
 func (n named) Type() string { return n.name }
 
-// nameValue takes the backticks, which mark the name of f's value, out of the text of f, because
+// nameValue removes the backticks that mark the name of f's value from the text of f, because
 // shells show them.
 func nameValue(f *pflag.Flag) {
 	name, usage := pflag.UnquoteUsage(f)
@@ -104,8 +104,8 @@ func versionCommand(version string) *cobra.Command {
 	}
 }
 
-// group makes c a command that only has subcommands. If no subcommand is given, c fails with the
-// message missing. If it is unknown, the error names similar ones.
+// group makes c a command that only has subcommands. Without a subcommand, c fails, and the
+// parameter missing is the message. For an unknown subcommand, the message names similar ones.
 func group(c *cobra.Command, missing string) {
 	c.SuggestionsMinimumDistance = 2
 	c.Run = func(*cobra.Command, []string) {}
@@ -162,7 +162,7 @@ var errNothing = errors.New("nothing was written")
 var errShown = errors.New("an error was shown")
 
 // stdoutWriter is standard output for cobra. Cobra ignores errors of writing, so err keeps the
-// first.
+// first one.
 type stdoutWriter struct{ err error }
 
 func (w *stdoutWriter) Write(p []byte) (int, error) {
@@ -242,8 +242,8 @@ func say(format string, args ...any) {
 
 func warn(format string, args ...any) { say("warning: "+format, args...) }
 
-// escaped returns text with escapes in place of control characters, which a file name may have, and
-// which could change what a terminal shows. A line break becomes a semicolon.
+// escaped returns text with escapes in place of control characters, which may be in a file name and
+// could change what a terminal shows. A line break becomes a semicolon.
 func escaped(text string) string {
 	var b strings.Builder
 	for _, c := range []byte(strings.ReplaceAll(text, "\n", "; ")) {
@@ -256,8 +256,8 @@ func escaped(text string) string {
 	return b.String()
 }
 
-// requireStdout returns an error if standard output is closed and c would write to it. The commands
-// that it does not name check this themselves, if they write there.
+// requireStdout returns an error if standard output is closed and c would write to it. Commands
+// that are not listed here check this themselves if they write there.
 func requireStdout(c *cobra.Command, _ []string) error {
 	writes := false
 	switch c.Name() {

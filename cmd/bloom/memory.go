@@ -11,7 +11,7 @@ import (
 // memory holds the lines that dedupe has seen.
 type memory struct {
 	f      hashFilter
-	once   bloom.Set         // f if it counts, so that a key is added only once; or nil
+	once   bloom.Set         // f if it counts: adds a key only if f lacks it; otherwise nil
 	create func() hashFilter // makes the filter that replaces f when the first lines come; or nil
 	added  []bool            // memory for the answers of AddBatch
 }
@@ -96,8 +96,8 @@ func (a *arrivals) left() uint64 {
 	return 1 + a.part.part(uint64(linesPerByte*float64(max(0, a.total-read))))
 }
 
-// indexesOf appends to dst the indexes of those elements of has that equal value. The loop has no
-// branch on an element, because a processor would often predict it wrongly.
+// indexesOf appends i to dst for each has[i] that equals value. The loop has no branch on an
+// element, because a processor would often predict it wrongly.
 func indexesOf(dst []int, has []bool, value bool) []int {
 	n := len(dst)
 	dst = slices.Grow(dst, len(has))[:n+len(has)]

@@ -20,8 +20,8 @@ import (
 // OUT has up to three parts:
 //
 //	head  the lines that the state records; they are in its filter
-//	tail  the bytes behind the head when the run began: a killed run wrote them after it last
-//	      saved the state, and may have ended within a line, or another program wrote them
+//	tail  the bytes behind the head when the run began: written by another program, or by a killed
+//	      run, which had not saved the state since and may have ended within a line
 //	news  the bytes that this run appended
 //
 // A run that reads the same input as the killed run has the same lines to write. It skips them
@@ -69,7 +69,7 @@ func (o *output) Write(p []byte) (int, error) {
 }
 
 // skip compares p with the tail, and returns the bytes to append. If p differs from the tail within
-// a line, these begin with the start of that line.
+// a line, the bytes to append begin where that line begins.
 func (o *output) skip(p []byte) (news []byte, err error) {
 	left := make([]byte, min(int64(len(p)), o.tail-o.skipped))
 	if _, err := o.file.ReadAt(left, o.skipped); err != nil {
@@ -105,8 +105,9 @@ func (o *output) skip(p []byte) (news []byte, err error) {
 	return append(news, p[equal:]...), nil
 }
 
-// append writes news. After an error, such as of a full disk, it cuts half a line off the end of a
-// regular file. It uses the file's handle, because another file may have its name by now.
+// append writes news. After an error, such as a full disk, it cuts an incomplete line off the end
+// of a regular file. It does so through the file's handle, because another file may have the name
+// by now.
 func (o *output) append(news []byte) error {
 	n, err := o.file.Write(news)
 	o.end += int64(n)
@@ -125,8 +126,8 @@ func (o *output) append(news []byte) error {
 	return err
 }
 
-// sync returns once all lines written to a regular file are on the disk, and then records OUT in
-// the Info of f. For other outputs, such as pipes, it does nothing.
+// sync waits until all lines written to a regular file are on the disk, and then records OUT in the
+// Info of f. For other outputs, such as pipes, it does nothing.
 func (o *output) sync(f infoHolder) error {
 	stat, err := o.file.Stat()
 	if err != nil || !stat.Mode().IsRegular() {
@@ -187,8 +188,8 @@ func (o *output) digest(size int64) (uint64, error) {
 var syncDir = files.SyncDir
 
 // open opens OUT at path to append lines to it, and creates it if it is missing. seen is the filter
-// of the state. known is true if it has a record of OUT. Without one, open returns an error if OUT
-// is not empty.
+// of the state. known is true if seen has a record of OUT. Without a record, open returns an error
+// unless OUT is empty.
 func (o *output) open(path, state string, seen infoHolder, delim byte) (known bool, err error) {
 	isNew := !exists(path)
 	file, err := files.OpenThere(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666)
@@ -271,9 +272,9 @@ func lastLine(file io.ReaderAt, delim byte, from, to int64) (int64, error) {
 	return from, nil
 }
 
-// openStdout makes standard output, with lines that end with delim, the output. It returns an error
-// for a regular file that ends with half a line, to which the first line would be joined. It misses
-// this where the system does not let it read what the shell opened for writing.
+// openStdout makes standard output the output, whose lines end with delim. It returns an error if
+// this is a regular file that ends with half a line, because the first line would be joined to
+// that. It cannot check this if the system does not let it read what the shell opened for writing.
 func (o *output) openStdout(delim byte) error {
 	o.file = os.Stdout
 	o.delim = delim

@@ -111,15 +111,15 @@ type planned struct {
 	Note string  `json:"note"`
 }
 
-// exact returns create for filters of exactly the rate p. create uses Guava's formula, which
-// ignores that double hashing raises the rate of small filters. exact makes those larger.
+// exact returns create with more room for small filters. Guava's formula, which create uses,
+// ignores that double hashing raises the rate of such filters above p.
 func exact[F filter](create func(uint64, float64) (F, error)) func(uint64, float64) (F, error) {
 	return func(n uint64, p float64) (F, error) { return create(roomFor(n, p), p) }
 }
 
 // roomFor returns a number of keys for which Guava's formula gives the size that n keys need. It
-// returns n if Guava's size for n is at most a percent too small, so that the filter merges with
-// Guava's.
+// returns n, so that the filter merges with Guava's, if Guava's size for n is at most a percent, or
+// less than a word, too small and the rate is at most 1.2 p.
 func roomFor(n uint64, p float64) uint64 {
 	n = max(n, 1)
 	guava := bloom.OptimalM(n, p)
@@ -166,8 +166,8 @@ var machine = func() uint64 {
 // ownMemory is the memory, in bytes, that a command needs beside its filter.
 const ownMemory = 32 << 20
 
-// fits returns an error if what needs more bytes than the machine has. Without it, Go would end the
-// program with stack traces, or the system would kill it silently.
+// fits returns an error, with the text of what, if the machine has less memory than bytes. Without
+// this check, Go would end the program with stack traces, or the system would kill it silently.
 func fits(what string, bytes float64) error {
 	if machine == 0 || bytes+ownMemory <= float64(machine) {
 		return nil

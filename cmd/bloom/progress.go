@@ -43,7 +43,7 @@ type progress struct {
 var running atomic.Pointer[progress]
 
 // newProgress shows the line four times a second, until end is called. For a command that reads its
-// input twice, it continues the first line.
+// input twice, the second call continues the line of the first.
 func newProgress(cfg *lines.Config, verb string) *progress {
 	if fd := os.Stderr.Fd(); !isatty.IsTerminal(fd) && !isatty.IsCygwinTerminal(fd) {
 		return nil
@@ -95,7 +95,8 @@ func init() {
 	}
 }
 
-// add adds to the numbers of lines that were read, and to which verb applies.
+// add adds read to the number of lines that were read, and some to that of lines that verb
+// describes.
 func (p *progress) add(read, some int) {
 	if p != nil {
 		p.mu.Lock()

@@ -25,8 +25,8 @@ func save(f saver, path string) error {
 }
 
 // saveOver saves made at path in place of f, which was loaded from there. It returns an error if
-// another program, which did not wait for the lock, has written the file since: its keys would be
-// lost.
+// another program, which did not wait for the lock, has written the file since, because the keys of
+// that program would be lost.
 func (f *loaded) saveOver(made saver, path string) error {
 	info, err := os.Stat(path)
 	if err == nil && (info.Size() != f.size || !info.ModTime().Equal(f.modified)) {

@@ -113,7 +113,7 @@ type version struct {
 	guava  func() *bloom.Filter // for /filter; nil if the type has no Guava form
 }
 
-// load loads the file. After an error the server keeps its version.
+// load loads the file. After an error the server keeps its present version.
 func (s *server) load() error {
 	// Stat comes first: a file that is replaced while it is read is loaded again.
 	info, err := os.Stat(s.path)
@@ -165,7 +165,7 @@ func (s *server) reload() (bool, error) {
 	if same {
 		return false, nil
 	}
-	runtime.GC() // frees the version before the present one, before load allocates
+	runtime.GC() // frees the previous version before load allocates
 	err = s.load()
 	return err == nil, err
 }
@@ -193,8 +193,8 @@ func (s *server) watch(ctx context.Context, ticks <-chan time.Time) {
 	}
 }
 
-// reasonOf returns "" if err is nil, and the same text for errors of the same kind: while a file is
-// written in place, each look at it gives another error.
+// reasonOf returns the same text for errors of the same kind, and "" for nil. While a file is being
+// written in place, each attempt to load it fails with a different error.
 func reasonOf(err error) string {
 	if err == nil {
 		return ""
@@ -268,8 +268,8 @@ func (l *limitListener) Accept() (net.Conn, error) {
 }
 
 // limitedConn gives its place back when it is closed. It embeds a TCPConn, because net/http needs
-// the method CloseWrite: with it, a client that still sends a body receives the answer that refuses
-// the body.
+// the method CloseWrite: without it, a client that is still sending a body would not receive the
+// answer that refuses it.
 type limitedConn struct {
 	*net.TCPConn
 	release func()

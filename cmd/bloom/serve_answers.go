@@ -43,8 +43,8 @@ func (s *server) handler() http.Handler {
 }
 
 // answersFor reports whether a server on a loopback address answers requests for host, the name in
-// a browser's address bar. Anyone can let a name of their own point to this machine, and pages of
-// that name must not read the answers.
+// a browser's address bar. Anyone can make a domain of their own point to this machine, and pages
+// of that domain must not read the answers.
 func (s *server) answersFor(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -108,7 +108,7 @@ func (s *server) getContains(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, found)
 }
 
-// has reports whether v may have the key of line, in the memory of scratch.
+// has reports whether v may have the key of line. scratch is memory for the key.
 func (s *server) has(v *version, line []byte, scratch *[]byte) (bool, error) {
 	key, next, err := v.key.Of(line, 0, (*scratch)[:0])
 	if err != nil {

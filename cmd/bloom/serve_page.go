@@ -137,7 +137,7 @@ func (s *server) verdict(v *version, key string) verdict {
 	return verdict{Key: key, Found: found, Others: oneIn(v.report.Rate)}
 }
 
-// text returns the answer as the title has it.
+// text returns the answer as text for the title.
 func (v verdict) text() string {
 	switch {
 	case v.Bad != "":

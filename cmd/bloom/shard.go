@@ -29,8 +29,8 @@ func (s *shard) String() string {
 	return fmt.Sprintf("%d/%d", s.i, s.n)
 }
 
-// maxShards bounds n. With more shards, the extra room that shard.part adds is a larger part of
-// each.
+// maxShards is the largest n. With more shards, the extra room that shard.part adds would be a
+// larger share of each.
 const maxShards = 1 << 20
 
 func (s *shard) Set(text string) error {

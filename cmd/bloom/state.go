@@ -17,8 +17,7 @@ type state struct {
 	unsaved uint64        // the lines of this run, written or about to be, that the file lacks
 }
 
-// due reports whether it is time to save, such that saving takes at most a twentieth of the run's
-// time.
+// due reports whether it is time to save. Saves take at most a twentieth of the run's time.
 func (s *state) due() bool {
 	return s.unsaved > 0 && time.Since(s.saved) >= max(s.every, 20*s.took)
 }

@@ -25,8 +25,9 @@ import (
 type kind struct {
 	name string // the type in Go, or the library
 
-	// is reports whether a file that begins with head may have the type. If it may, sure reports
-	// whether a file of that size certainly does; if sure is nil, every such file does.
+	// is reports whether a file that begins with head may have the type. For such a file, sure
+	// reports whether one of its size certainly has the type. A nil sure means that every such file
+	// has it.
 	is   func(head []byte) bool
 	sure func(head []byte, size int64) bool
 	load func(path string) (filter, error)
@@ -35,7 +36,7 @@ type kind struct {
 	flag    string                                    // what build -type calls it, or ""
 	create  func(n uint64, p float64) (filter, error) // makes a filter for n lines, for build
 	least   float64                                   // the lowest rate of create
-	plan    func(p float64) (bits float64, k int)     // see made; nil: plan leaves the type out
+	plan    func(p float64) (bits float64, k int)     // see made; nil leaves the type out of plan
 	note    string                                    // what plan says about the type
 	merge   func(a, b filter) error                   // adds the keys of b to a; or nil
 	figures func(f filter, r *report)                 // the figures that only this type has; or nil
@@ -46,8 +47,8 @@ type kind struct {
 	// guava returns the filter that serve sends for f, which may be f itself. It is nil if serve
 	// sends none.
 	guava func(f filter) *bloom.Filter
-	// span returns how long f is made to remember keys, and how far back it remembers all of them
-	// now. It is nil for types that do not forget keys after a time.
+	// span returns for how long f was made to remember keys, and how far back it now has all of
+	// them. It is nil for types that do not forget keys after a time.
 	span func(f filter) (span, reach time.Duration)
 
 	removes bool // keys can be removed
@@ -223,8 +224,8 @@ func kindOfFilter(f filter) kind {
 	return kind{}
 }
 
-// namesOf returns what name returns for each of kinds, without empty names, as a list in words such
-// as "a, b or c".
+// namesOf calls name for each of kinds, and joins the names that are not empty, as in "a, b or c".
+// The parameter or is the conjunction.
 func namesOf(name func(kind) string, or string) string {
 	var names []string
 	for _, k := range kinds {
@@ -236,8 +237,8 @@ func namesOf(name func(kind) string, or string) string {
 	return strings.Join(names[:last], ", ") + " " + or + " " + names[last]
 }
 
-// kindFor returns the kind for a name given to build -type: the flag's own name for it or, as info
-// shows it, the name of the type in Go.
+// kindFor returns the kind for a name given to build -type, which is the kind's flag, or the name
+// of the Go type, as info shows it.
 func kindFor(name string) (k kind, ok bool) {
 	i := slices.IndexFunc(kinds, func(k kind) bool {
 		short, _ := strings.CutSuffix(k.name, ".Filter")
@@ -265,8 +266,8 @@ func windowSpan(f filter) (span, reach time.Duration) {
 	return w.Config().Span, w.Reach()
 }
 
-// full reports whether f has more lines than it was made for, so that more than half of its bits
-// are set.
+// full reports whether clearly more than half of f's bits are set, because f has more lines than it
+// was made for.
 func full(f filter) bool { return !kindOfFilter(f).keeps && f.Stats().FillRatio > 0.55 }
 
 func isA[F filter](f filter) bool {
@@ -352,8 +353,7 @@ func loader[F filter](load func(string) (F, error)) func(string) (filter, error)
 	return func(path string) (filter, error) { return checked(load(path)) }
 }
 
-// checked returns f and err. After an error f may be a nil pointer, and checked returns a nil
-// filter.
+// checked returns f and err. After an error, when f may be a nil pointer, it returns a nil filter.
 func checked[F filter](f F, err error) (filter, error) {
 	if err != nil {
 		return nil, err

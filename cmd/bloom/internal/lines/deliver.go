@@ -94,8 +94,8 @@ func (r *Reader) deliver(b *Batch, handle func(*Batch) error) error {
 	if err := handle(b); err != nil {
 		return err
 	}
-	// Skipped lines are missing in Ends, so r.line becomes too small. No error shows it: with
-	// SkipBad, a bad line is not reported.
+	// Skipped lines are missing in Ends, so r.line becomes too small. No error shows that, because
+	// lines are only skipped with SkipBad, which reports only the first bad line.
 	r.line += len(b.Ends)
 	err := b.err
 	if b.bad {

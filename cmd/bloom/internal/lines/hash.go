@@ -11,7 +11,7 @@ import (
 // cache.
 const hashChunk = 256
 
-// hashBatches hashes batches until there are no more, in each worker.
+// hashBatches is one worker: it hashes batches until there are no more.
 func (r *Reader) hashBatches() {
 	var keys [hashChunk][]byte
 	var scratch []byte

@@ -48,7 +48,7 @@ type Counts struct {
 	Keys     uint64       // the lines with a key so far, including those that Take rejects
 }
 
-// Batch is some lines of one file.
+// Batch holds some lines of one file.
 type Batch struct {
 	Data   []byte       // the lines, each with its delimiter, one after the other
 	Ends   []int        // the offset in Data after each line and its delimiter
@@ -75,7 +75,7 @@ type Batch struct {
 	kept    []byte // the lines to write
 }
 
-// Key returns the key whose digest is Hashes[i]. It is valid as long as b is.
+// Key returns the key whose digest is Hashes[i]. The key is valid as long as b is.
 func (b *Batch) Key(i int) []byte {
 	i = b.line(i)
 	// The worker has made this key before, without an error.
@@ -116,8 +116,8 @@ type Reader struct {
 	written  chan struct{} // closed once out is closed and all batches are written
 }
 
-// Start starts reading. Once ctx is done, it reads no more from the files, and Each still delivers
-// the lines that were read.
+// Start starts reading. Once ctx is done, nothing more is read from the files, but Each still
+// delivers the lines that were read.
 func Start(ctx context.Context, cfg *Config) *Reader {
 	if cfg.Delim != '\n' {
 		cfg.Key.KeepCR = true

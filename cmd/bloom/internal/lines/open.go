@@ -50,8 +50,8 @@ type opened struct {
 	shut      func()   // closes the file
 }
 
-// open opens a file, or standard input, and decompresses it if it begins like gzip or zstd. It adds
-// the bytes that it reads, before decompression, to read.
+// open opens a file, or standard input, and decompresses it if it begins like gzip or zstd. The
+// bytes of the file, before decompression, are counted in read as they arrive.
 func open(name string, window uint64, read *atomic.Int64) (*opened, error) {
 	file := os.Stdin
 	shut := func() {}
