@@ -10,7 +10,7 @@ func adviseHuge(words []uint64) {
 }
 
 // hugePages returns the bytes of the 2 MiB pages that lie wholly within words, which has at least 4
-// MiB. It is for advice to the kernel, which names addresses and does not touch the bytes.
+// MiB. The result is for advice to the kernel, which names addresses and does not touch the bytes.
 func hugePages(words []uint64) []byte {
 	const size = 2 << 20
 	start := uintptr(unsafe.Pointer(unsafe.SliceData(words)))

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// BytesOf returns the bytes of s, without a copy, which would cost more than the hash of a key.
-// They must not be written to.
+// BytesOf returns the bytes of s without copying them, which would cost more than hashing a key.
+// The bytes must not be written to.
 func BytesOf(s string) []byte {
 	return unsafe.Slice(unsafe.StringData(s), len(s))
 }
@@ -20,8 +20,8 @@ func NoEscape(key []byte) []byte {
 	return unsafe.Slice((*byte)(hidden), len(key))
 }
 
-// WordsOf returns n words, in the machine's byte order, that share the memory of data from offset
-// from on. from and the address of data must be multiples of 8.
+// WordsOf returns n words in the machine's byte order, which share the memory of data[from:]. Both
+// from and the address of data must be multiples of 8.
 func WordsOf(data []byte, from, n int) []uint64 {
 	return unsafe.Slice((*uint64)(unsafe.Pointer(&data[from:][: 8*n : 8*n][0])), n)
 }

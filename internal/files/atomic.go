@@ -15,8 +15,8 @@ import (
 // Write replaces or creates the file at path with what write writes. bloom.Filter's SaveFile says
 // what that promises: durability, temporary files, permissions, owners and links.
 //
-// If the new file cannot keep the old one's group, its group gets only the permissions of others.
-// Write fails if it may not open the directory, which it syncs.
+// If the new file cannot keep the old one's group, its group gets only the permissions that others
+// have. Write fails if it may not open the directory, which it syncs.
 func Write(path string, write func(io.Writer) error) (err error) {
 	old, err := regular(path)
 	if err != nil {
@@ -109,7 +109,7 @@ func create(prefix string, old fs.FileInfo) (*os.File, error) {
 		if err != nil || claim(file) {
 			return file, err
 		}
-		file.Close() // another process took the file for an abandoned one, and removed it
+		file.Close() // another process removed the file, which looked abandoned
 	}
 }
 

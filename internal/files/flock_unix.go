@@ -59,8 +59,8 @@ func removeDead(path string) {
 	}
 }
 
-// ignoreUnsupported returns err, or nil if err says that the file system cannot sync directories,
-// as some network file systems do by themselves.
+// ignoreUnsupported returns err, or nil if err says that the file system cannot sync directories.
+// Some network file systems sync them without being asked.
 func ignoreUnsupported(err error) error {
 	if errors.Is(err, unix.EINVAL) {
 		return nil

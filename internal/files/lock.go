@@ -165,7 +165,7 @@ func release(file *os.File, name string) error {
 
 // mayPass reports whether locking may succeed at the next try, despite err. Windows does not open a
 // file that is being removed. Elsewhere another user may have just created the file, and not yet
-// have set its permissions.
+// set its permissions.
 func mayPass(err error, name string) bool {
 	if runtime.GOOS == "windows" {
 		return !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrNotExist)

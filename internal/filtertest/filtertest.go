@@ -144,7 +144,7 @@ func Words(n int) []uint64 {
 	return array
 }
 
-// RateBound returns a number of hits in n trials of probability p that chance exceeds once in about
+// RateBound returns a number of hits that n trials of probability p exceed by chance about once in
 // a million times (4.75 standard deviations).
 func RateBound(n int, p float64) float64 {
 	return float64(n)*p + 4.75*math.Sqrt(float64(n)*p*(1-p))

@@ -48,7 +48,8 @@ type View interface {
 	io.Closer
 }
 
-// Filter has the methods of every type that stores keys, but those that add or look up; see Type.
+// Filter has the methods of every type that stores keys, except those that add or look up keys; see
+// Type.
 type Filter interface {
 	answers
 	Reset()
@@ -106,10 +107,10 @@ type Type struct {
 	Make func() Filter
 	// Zero returns a zero value.
 	Zero func() Filter
-	// Adds returns the methods of a filter that add. If nil, the filter is a Set.
+	// Adds returns the methods of a filter that add keys. If Adds is nil, the filter is a Set.
 	Adds func(Filter) Adds
-	// Asks returns the methods of a Filter or a View that look keys up. If nil, these have their
-	// usual names.
+	// Asks returns the methods of a Filter or a View that look keys up. If Asks is nil, these have
+	// their usual names.
 	Asks func(any) Asks
 	Load func(path string) (Filter, error)
 	// Open opens a file, or is nil.
@@ -150,8 +151,8 @@ func (typ Type) of(f Filter) *filter {
 	return &filter{f, Adds{own.Add, own.AddString, own.AddHash, own.AddBatch}, typ.asks(f)}
 }
 
-// asks returns the methods of a Filter or a View that look up. Those that are nil in a Type's
-// Asks, except ContainsBatch, call ContainsHash.
+// asks returns the methods of a Filter or a View that look keys up. In place of those that are nil
+// in a Type's Asks, except ContainsBatch, it returns functions that call ContainsHash.
 func (typ Type) asks(x any) Asks {
 	if typ.Asks == nil {
 		own := x.(asker)
@@ -256,8 +257,8 @@ func (typ Type) saved(t *testing.T) (f *filter, path string, data []byte) {
 	return f, path, bloom.Must(os.ReadFile(path))
 }
 
-// failed requires that err begins with the package's name, and wraps the error is unless that is
-// nil.
+// failed requires that err begins with the package's name and wraps the third argument, if that is
+// not nil.
 func (typ Type) failed(t *testing.T, err, is error, about ...any) {
 	t.Helper()
 	require.Error(t, err, about...)
@@ -520,8 +521,7 @@ func testStats(t *testing.T, typ Type) {
 	require.Equal(t, s, got)
 }
 
-// agrees requires that each method of x with the name of a field of s returns the value of that
-// field.
+// agrees requires that a method of x with the same name as a field of s returns the field's value.
 func agrees(t *testing.T, x any, s bloom.Stats) {
 	t.Helper()
 	if x, ok := x.(interface{ M() uint64 }); ok {
@@ -686,9 +686,9 @@ var decoders = []func(f Filter, data []byte) error{
 	func(f Filter, data []byte) error { return errOf(f.ReadFrom(bytes.NewReader(data))) },
 }
 
-// refused requires that the first ways of decoders refuse data, and so do Load and Open of a file
-// of data, which it makes at path. All errors must wrap ErrFormat and the error is. f is a filter
-// that filled returned, and must not change.
+// refused writes data to a file at path. It requires that Load and Open refuse the file, that
+// decoders[:ways] refuse data, and that f, which filled returned, does not change. All errors must
+// wrap ErrFormat and, if there is one, the error in is.
 func (typ Type) refused(
 	t *testing.T, f *filter, path string, data []byte, is error, ways int, about string,
 ) {

@@ -10,7 +10,7 @@ import (
 // Together runs all functions concurrently, and lets them begin together.
 func Together(functions ...func()) { AtOnce(len(functions), func(i int) { functions[i]() }) }
 
-// AtOnce runs do n times concurrently, with the numbers from 0 on. The calls begin together.
+// AtOnce runs do(0) to do(n-1) concurrently. The calls begin together.
 func AtOnce(n int, do func(i int)) {
 	var ready atomic.Int32
 	var done sync.WaitGroup
@@ -27,8 +27,8 @@ func AtOnce(n int, do func(i int)) {
 	done.Wait()
 }
 
-// Waits reports whether do waits while lock is held. If should is true, do is expected to wait, and
-// has 25 ms to end; otherwise it has two minutes.
+// Waits reports whether do waits while lock is held. If should is true, do is expected to wait, so
+// it has only 25 ms to end, instead of two minutes.
 func Waits(lock sync.Locker, should bool, do func()) (waited bool) {
 	patience := 2 * time.Minute
 	if should {

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Without runs the tests whose names match the regular expression tests once more, in a process
-// without a feature of the amd64 processor, such as avx2. So every go test covers all forms of a
-// function that has several.
+// Without runs the tests whose names match a regular expression once more, in a process without a
+// feature of the amd64 processor, such as avx2. So every go test covers all forms of a function
+// that has several.
 func Without(t *testing.T, feature, tests string) {
 	t.Helper()
 	if runtime.GOARCH != "amd64" || Race {

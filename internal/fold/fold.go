@@ -13,10 +13,11 @@ import (
 // Version is the version of Unicode.
 const Version = "15.0.0"
 
-// Table has all characters that folding changes, in ascending order, as runs between white space. A
-// run such as 100-12e/2+1 has the first and the last character in hexadecimal, the step from one to
-// the next, and what folding adds to each of them, in decimal. The last is left out if it is the
-// first, and the step if it is 1. The readers in contrib/readers have the same table.
+// Table has all characters that folding changes, in ascending order, as runs separated by white
+// space. A run such as 100-12e/2+1 has the first and the last character in hexadecimal and then, in
+// decimal, the step from one to the next and what folding adds to each. The last character is left
+// out if it is also the first, and the step if it is 1. The readers in contrib/readers have the
+// same table.
 //
 //go:embed fold.txt
 var Table string

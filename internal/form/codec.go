@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// AppendBinary appends to dst what from.WriteTo writes, which has size bytes.
+// AppendBinary appends to dst the size bytes that from.WriteTo writes.
 func AppendBinary(dst []byte, size int64, from io.WriterTo) ([]byte, error) {
 	a := appender(slices.Grow(dst, int(size)))
 	_, err := from.WriteTo(&a)

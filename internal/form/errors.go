@@ -47,8 +47,8 @@ func (e *formatError) Unwrap() error { return e.cause }
 // ErrMismatch is exported as bloom.ErrMismatch.
 var ErrMismatch = errors.New("bloom: filters differ")
 
-// Mismatch returns an error of package pkg that wraps ErrMismatch and names what two filters differ
-// in.
+// Mismatch returns an error of package pkg that wraps ErrMismatch. Two filters differ in the
+// property named in, whose values are f and g.
 func Mismatch(pkg, in string, f, g any) error {
 	return mismatchError(fmt.Sprintf("%s: filters differ in %s: %v and %v", pkg, in, f, g))
 }
@@ -71,8 +71,8 @@ func In(path string, err error) error {
 	return fmt.Errorf("%w (in %s)", err, path)
 }
 
-// NoForm is the error for a zero value, which has no binary form. It is the name of the type's
-// package.
+// NoForm is the error for a zero value of a type, which has no binary form. The error's value is
+// the name of the type's package.
 type NoForm string
 
 func (pkg NoForm) Error() string { return string(pkg) + ": the zero value has no binary form" }
@@ -110,8 +110,8 @@ func readStart(r io.Reader, p []byte) (int, error) {
 	return n, err
 }
 
-// ReadError returns the error of package pkg for a read that failed with err. If the reader ended
-// too early, it wraps ErrFormat, and otherwise err.
+// ReadError returns the error of package pkg for a read that failed with err. The error wraps
+// ErrFormat if the reader ended too early, and otherwise err.
 func ReadError(pkg string, err error) error {
 	if err == ErrTruncated || err == ErrEmpty {
 		return Errorf(pkg, "%w", err)

@@ -300,12 +300,12 @@ func (k *Kind) ParseAt(
 	return h.params, info, err
 }
 
-// ReadAt reads n bytes of r, from the offset from on, in one request.
+// ReadAt reads n bytes of r in one request. The first is at offset from.
 func (k *Kind) ReadAt(r io.ReaderAt, from, n int64) ([]byte, error) {
 	return ReadAt(k.Package, r, from, n)
 }
 
-// ReadAt reads n bytes of r, from the offset from on, in one request. Errors are of package pkg.
+// ReadAt reads n bytes of r in one request. The first is at offset from. Errors are of package pkg.
 func ReadAt(pkg string, r io.ReaderAt, from, n int64) ([]byte, error) {
 	data := make([]byte, n)
 	if _, err := ReadFull(io.NewSectionReader(r, from, n), data); err != nil {

@@ -109,8 +109,8 @@ func (h Header) String() string {
 		64*uint64(h.Words), h.K, 32<<h.Strategy)
 }
 
-// checkSize returns the length of the trailer of a form of size bytes with the header h, or 0 if it
-// has none. It returns an error if no form with that header has size bytes.
+// checkSize returns the length of the trailer of a form with the header h and size bytes in all, or
+// 0 if it has no trailer. It returns an error if there is no such form.
 func (h Header) checkSize(pkg string, size int64) (trailer int, err error) {
 	rest := size - h.Size()
 	if rest == 0 || IsTrailerSize(rest) {
@@ -121,8 +121,8 @@ func (h Header) checkSize(pkg string, size int64) (trailer int, err error) {
 		h.Words, h.Size(), h.Size()+int64(MinTrailer), size)
 }
 
-// Guava is Guava's form, alone or in a file, which has a trailer. Its value is the name of the
-// package that reads or writes, for errors. Without a trailer, a filter's Info is zero.
+// Guava reads and writes Guava's form, either alone or in a file, where a trailer follows. Its
+// value is the name of the calling package, for errors. Without a trailer, a filter's Info is zero.
 type Guava string
 
 // WriteFile writes a file to w. info has passed Check.

@@ -62,7 +62,7 @@ func (i Info) Fits(pkg string, j Info) error {
 	return nil
 }
 
-// with returns i with its fields replaced by those of j that are not zero.
+// with returns i after copying j's non-zero fields to it.
 func (i Info) with(j Info) Info {
 	return Info{
 		N:       cmp.Or(j.N, i.N),
@@ -113,7 +113,7 @@ func (k *Kept) Get() Info {
 	return at.info
 }
 
-// Add sets the fields that are not zero in i, and keeps the others.
+// Add copies i's non-zero fields to the Info.
 func (k *Kept) Add(i Info) {
 	if i == (Info{}) {
 		return
@@ -141,7 +141,7 @@ func (k *Kept) Replace(i Info) {
 	})
 }
 
-// change replaces the Info by the result of to, unless to fails or k is the zero Kept.
+// change replaces the Info by what the function to returns, unless it fails or k is the zero Kept.
 func (k *Kept) change(to func(Info) (Info, error)) error {
 	at := k.load()
 	if at == nil {

@@ -27,7 +27,7 @@ func Merge(patches []*Patch) *Merged {
 	return m
 }
 
-// Next returns the number of the next word that changes, and the bits of it that do.
+// Next returns the number of the next word that changes, and a mask of the bits that change in it.
 func (m *Merged) Next() (word int, mask uint64, ok bool) {
 	for {
 		for ; m.mark < windowMarks; m.mark++ {

@@ -42,9 +42,10 @@ type Patch struct {
 }
 
 // AppendPatch appends to b a patch of a filter with the header h. proof is the checksum of its
-// words; see WordsSum. changes yields the number of each word that changes, in ascending order, and
-// the bits of it that do. info is the new filter's. guess estimates how many bits change: if that
-// does not lead to the best rice, AppendPatch goes through changes twice.
+// words; see WordsSum. changes yields the number of each word that changes, in ascending order,
+// with a mask of the bits that change in it. info is the new filter's Info. guess is an estimate of
+// how many bits change; if it does not lead to the best rice, AppendPatch goes through changes
+// twice.
 func AppendPatch(
 	b []byte, h Header, info Info, proof Sum, guess uint64, changes iter.Seq2[int, uint64],
 ) ([]byte, error) {
@@ -195,7 +196,7 @@ func checkPatch(params []uint64) (words uint64, err error) {
 }
 
 // Check returns an error that wraps ErrMismatch unless p was made from a filter with the header h
-// and these words, and an error that wraps ErrFormat if the stream of p is damaged. It loads each
+// and these words. If the stream of p is damaged, the error wraps ErrFormat instead. It loads each
 // word once, so other goroutines may write to words atomically meanwhile. was has the values of the
 // bits that p changes: bit i%64 of was[i/64] is the old value of the i-th such bit.
 func (p *Patch) Check(h Header, words []uint64) (was []uint64, err error) {
@@ -264,7 +265,7 @@ type Changes struct {
 	damaged bool
 }
 
-// Next returns the next word that changes, and the bits of it that do.
+// Next returns the number of the next word that changes, and a mask of the bits that change in it.
 func (c *Changes) Next() (word int, mask uint64, ok bool) {
 	if c.rice == 0 {
 		return c.nextXor()

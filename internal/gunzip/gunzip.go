@@ -8,7 +8,7 @@ import (
 )
 
 // Reader unpacks the members of a gzip file, one after the other. It accepts zeros after the last
-// one, which are the padding of a tape or of a block device. If other bytes follow, Read returns an
+// member, which are the padding of a tape or a block device. If other bytes follow, Read returns an
 // error that counts them.
 type Reader struct {
 	member member
@@ -22,8 +22,8 @@ type member interface {
 	Multistream(bool)
 }
 
-// NewReader returns a Reader of r, with a buffer unless r is a bufio.Reader. open is
-// gzip.NewReader, of any package; NewReader returns its error.
+// NewReader returns a Reader of r, with a buffer unless r is a bufio.Reader. open is gzip.NewReader
+// of any package; NewReader returns open's error.
 func NewReader[M member](r io.Reader, open func(io.Reader) (M, error)) (*Reader, error) {
 	in := bufio.NewReader(r)
 	z, err := open(in)

@@ -54,8 +54,8 @@ func Codings(lines []string) (codings []string) {
 	return codings
 }
 
-// Prefers reports whether Accept-Encoding accepts the content coding name, and does not give
-// identity, which means no coding, a higher weight.
+// Prefers reports whether Accept-Encoding accepts the named content coding, and gives no higher
+// weight to identity, which means no coding.
 func Prefers(lines []string, name string) bool {
 	all := weights(lines)
 	others, hasOthers := all["*"]
@@ -71,8 +71,8 @@ func Prefers(lines []string, name string) bool {
 // in lower case; the list need not be.
 func Lists(lines []string, name string) bool { return weights(lines)[name] > 0 }
 
-// weights returns the weight of each coding in a list, in thousandths (section 12.4.2), or the
-// least one if a coding is named twice.
+// weights returns the weight of each coding in a list, in thousandths (section 12.4.2). A coding
+// that is named twice gets the least of its weights.
 func weights(lines []string) map[string]int {
 	all := map[string]int{}
 	split(lines, func(element string) {

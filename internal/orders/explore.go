@@ -58,7 +58,7 @@ func next(path []choice) []choice {
 	return nil
 }
 
-// once runs one order. It begins with the choices in path, and then takes the first of each.
+// once runs one order. It begins with the choices in path, and then always takes the first thread.
 func once(path []choice, bound int, traced bool, setup Setup) (*order, error) {
 	check, functions := setup()
 	s := &order{path: path, bound: bound, traced: traced, ended: make(chan struct{})}

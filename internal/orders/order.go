@@ -16,11 +16,11 @@ var now *order
 type order struct {
 	threads []*thread
 	running int      // the number of the running thread
-	path    []choice // the choices until now, and those that are given
+	path    []choice // the choices that are given, and then those made since
 	at      int      // how many choices have been made
 	bound   int      // how many preemptions are left
 	steps   int
-	quiet   int // more than 0: no points; see Quiet
+	quiet   int // while it is above 0, there are no points; see Quiet
 	ended   chan struct{}
 	failure error
 
@@ -37,7 +37,7 @@ type thread struct {
 
 func (t *thread) ready() bool { return !t.done && (t.until == nil || t.until()) }
 
-const mostSteps = 200_000 // more steps than any order needs that ends
+const mostSteps = 200_000 // more steps than an order that ends needs
 
 func (s *order) start(f func()) {
 	t := &thread{resume: make(chan struct{})}
@@ -65,7 +65,7 @@ func (s *order) fail(err error) {
 	}
 }
 
-// choose returns one of n numbers: the given one, or the first.
+// choose returns a number below n: the one that path gives, or otherwise 0.
 func (s *order) choose(n int) int {
 	if n == 1 {
 		return 0
@@ -77,7 +77,8 @@ func (s *order) choose(n int) int {
 	return s.path[s.at-1].taken
 }
 
-// step is a point: it lets any thread continue. stops says that the running one has ended or waits.
+// step is a point: it lets any thread continue. stops is true if the running thread has ended or
+// waits.
 func (s *order) step(stops bool) {
 	if s.quiet > 0 && !stops {
 		return

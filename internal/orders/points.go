@@ -1,6 +1,6 @@
 package orders
 
-// Point is a point by itself. It stands before what other threads can see.
+// Point is a point without a lock or an atomic. It stands before a step that other threads can see.
 func Point() {
 	if s := now; s != nil {
 		s.step(false)

@@ -22,13 +22,13 @@ const (
 
 // body is the file form of a version, made in pieces while it is sent. Each piece is made from the
 // release that is current at that moment, with the changes since the version undone. If slow
-// clients kept old releases in memory instead, all releases published during the slowest download
-// would be there.
+// clients kept their releases in memory instead, these could be all that were published during the
+// slowest download.
 //
-// If the current release no longer has the patches since the version, the body of an exact
-// Publisher breaks off. Otherwise pieces have the bits of the current release, and the client gets
-// a mixture of two versions. It contains every key that is in all versions since then. No patch
-// fits it, so the client's replica loads the whole filter again.
+// If the current release no longer has the patches since the version, an exact Publisher breaks the
+// body off. Any other Publisher goes on with the bits of the current release, so the client gets a
+// mixture of two versions. The mixture contains every key that is in all versions since then. No
+// patch fits it, so the client's replica loads the whole filter again.
 type body struct {
 	publisher *Publisher
 	version   string

@@ -32,12 +32,12 @@ const (
 	smallPatch = 4096
 
 	// Merging patches of several steps costs about a thousand times as much per changed bit as
-	// sending a bit of the whole filter. A merge is cheap if it has at most 1/cheapPart of the
-	// filter's bits, or cheapBits.
+	// sending a bit of the whole filter. A merge is cheap if its patches change at most 1/cheapPart
+	// of the filter's bits, or cheapBits.
 	cheapPart = 2048
 	cheapBits = 1 << 16
-	// Publish makes a patch that is not cheap only if clients asked for one of as many steps
-	// before. Such patches have together at most 1/workPart of the filter's bits.
+	// Publish makes an expensive merge only if a client of the last release was as many steps
+	// behind. Together such merges change at most 1/workPart of the filter's bits.
 	workPart = 64
 )
 
@@ -150,9 +150,9 @@ func (p *Publisher) Publish(f *bloom.Filter, own bool) (version string) {
 
 // follow gives r its past. last is the release before r, or nil.
 //
-// The steps that are kept have together at most about half as many bytes as the filter, and so have
-// the patches of several steps. Of these, the cheap ones are made when a client first asks. The
-// others are made here, but only for numbers of steps by which clients of last were behind.
+// All steps that are kept have at most about half as many bytes as the filter, and so have all
+// merges of several steps. Cheap merges are made when a client first asks. The others are made
+// here, but only if a client of last was as many steps behind.
 func (r *release) follow(last *release) {
 	if last == nil || last.header != r.header {
 		return
@@ -245,8 +245,9 @@ func (r *release) find(versions httphead.Tags) (version string, d *patch) {
 	return "", nil
 }
 
-// Since returns the present version. If have is that version, patch and full are nil. Otherwise it
-// returns a patch from have, which must not be changed or, if there is none, a copy of the filter.
+// Since returns the present version. If have is that version, patch and full are nil. Otherwise
+// Since returns a patch from have or, if there is none, a copy of the filter. The patch must not be
+// changed.
 func (p *Publisher) Since(have string) (version string, patch []byte, full *bloom.Filter) {
 	r := p.current.Load()
 	if have == r.version {

@@ -62,7 +62,8 @@ func (b *Blocks) chunk(add bool, others Others, dst []bool, hs []bloom.Hash, cou
 func prefetchBlocks(b *Blocks, hs *bloom.Hash, count int)
 
 // addBlocks adds digests, and sets each element of dst to whether its digest changed b. It also
-// fetches blocks for later digests: further ones, from fetchAhead digests behind hs on.
+// fetches the blocks of as many later digests as further says; they begin fetchAhead digests behind
+// hs.
 //
 //go:noescape
 func addBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)

@@ -8,7 +8,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// Every arm64 processor has the vectors that assembly needs. They have no product of 64-bit lanes,
+// Every arm64 processor has the vectors that assembly needs. There is no product of 64-bit lanes,
 // so keys are hashed in Go.
 const accelerated = true
 

@@ -13,10 +13,10 @@ import (
 )
 
 // Blocks are blocks of 32 bytes, eight words of 32 bits. Each of a key's lines picks a block, and
-// sets one bit in each of its words. Zero Blocks contain nothing; adding to them panics.
+// sets one bit in each of the block's words. Zero Blocks contain nothing; adding to them panics.
 //
-// During a call that writes, no other goroutine uses the Blocks, and during one that reads, none
-// writes. To permit more, batches have a parameter, and single calls have other names:
+// While a call writes, no other goroutine may use the Blocks; while a call reads, none may write.
+// To permit more, batches have a parameter, and single calls have other names:
 //
 //	others   other goroutines may      call for a single key
 //	None     read if the call reads    Add, Contains, AddKey, ContainsKey
@@ -74,7 +74,7 @@ func Of(words []uint64, lines int) Blocks {
 func (b *Blocks) Clone() Blocks { return Of(bitwords.Clone(b.Words), b.Lines) }
 
 // First returns b with only the first line of each key. It contains all keys of b, and few others.
-// A batch of look-ups first asks it, which reads one line of each key.
+// A batch of look-ups asks these blocks first, reading one line of each key.
 func (b *Blocks) First() Blocks { return Of(b.Words, min(b.Lines, 1)) }
 
 // Add adds a key and reports whether that changed b.

@@ -30,9 +30,8 @@ func SaveFile(k *form.Kind, path string, size int64, from io.WriterTo) error {
 	return nil
 }
 
-// LoadFile reads the file at path, to the last byte, by calling ReadFrom of f, a new value, which
-// it returns. ReadFrom allocates all memory after it has compared the header with the file's
-// length.
+// LoadFile reads the whole file at path by calling f.ReadFrom, and returns f, which must be new.
+// ReadFrom allocates all memory after it has compared the header with the file's length.
 func LoadFile[F io.ReaderFrom](k *form.Kind, path string, f F) (F, error) {
 	return Load(k.Package, path, func(r *form.FileReader) (F, error) {
 		_, err := f.ReadFrom(r)

@@ -16,19 +16,19 @@ const (
 	maxRange = 256 << 10
 )
 
-// piece is the range of bytes, from offset at on, that one step of a key needs.
+// piece is the range of bytes that one step of a key needs. It begins at offset at.
 type piece struct {
 	at        int64
 	key, step int
 }
 
-// Ranges looks keys up in the bytes of r. For each step of a key it passes size bytes of r, from
-// the offset at(key, step) on, to has. It sets found[key] to whether has returns true for all
+// Ranges looks keys up in the bytes of r. For each step of a key, it passes the size bytes at
+// offset at(key, step) to the function has. It sets found[key] to whether has returns true for all
 // steps. Calls of has do not overlap. Errors are of package pkg.
 //
-// Ranges does 1 step of each key, then 2, then 4 and so on, until one fails. It sorts the ranges of
-// all keys, and joins those near each other to one request. On error it sets all of found to true,
-// because a key that could not be looked up may be there.
+// Ranges does 1 step of each key, then 2, then 4 and so on, until has returns false for one. Ranges
+// sorts the ranges of all keys, and joins those near each other to one request. On error it sets
+// all of found to true, because a key that could not be looked up may be there.
 func Ranges(
 	pkg string, r io.ReaderAt, found []bool, steps int, size int64,
 	at func(key, step int) int64, has func(key, step int, data []byte) bool,
