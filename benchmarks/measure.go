@@ -50,7 +50,8 @@ type workload struct {
 	processes []process
 	// reference is the row that the others are divided by; "" is bits-and-blooms.
 	reference string
-	// lookups is the number of present keys in a look-up, and of absent keys; 0 is the usual number.
+	// lookups is how many present keys are looked up together, and how many absent ones; 0 means
+	// the usual number.
 	lookups int
 	// order is the order of look-ups, half of them of present keys. If it is nil, present and
 	// absent keys are timed separately.
@@ -67,9 +68,8 @@ const (
 	mostWindow = 100_000
 )
 
-// leastTime is the least time of an operation in all turns together. In its turn it is repeated: a
-// host disturbs its machines for a millisecond or so, and the median of the repetitions leaves that
-// out.
+// leastTime is the least time of an operation in all turns together. In a turn it is repeated, and
+// the median is taken, because a host may disturb its machines for a millisecond or so.
 var leastTime = 400 * time.Millisecond
 
 // plan says which keys the repetitions of an operation have.
@@ -119,8 +119,8 @@ func (p plan) keys(op, i int) (from, n int) {
 	return i % (p.n / p.window) * p.window, p.window
 }
 
-// contestant is a row that is being measured. do does an operation on n keys and returns its time
-// in nanoseconds, NaN if the row lacks the operation, and how many keys it found.
+// contestant is a row that is being measured. do does an operation on n keys. It returns the time
+// in nanoseconds, or NaN if the row lacks the operation, and the number of keys found.
 type contestant struct {
 	*result
 	empty func()
@@ -168,7 +168,7 @@ func (r row) local(w workload, p plan) contestant {
 }
 
 // turn repeats an operation for p.turn and records the median of the times of a key. A filter that
-// takes many turns to fill gets one chunk.
+// takes many turns to fill gets one chunk in each.
 func (c contestant) turn(p plan, op int) {
 	var times []float64
 	for total := 0.0; total <= float64(p.turn); {
@@ -186,7 +186,7 @@ func (c contestant) turn(p plan, op int) {
 }
 
 // once does an operation on the n keys that are next. Before the first keys are added, the filter
-// is emptied, which touches its memory; before the first are removed, it is filled. Neither is
+// is emptied, which touches its memory; before the first keys are removed, it is filled. Neither is
 // timed.
 func (c contestant) once(p plan, op int) (ns float64, n int) {
 	from, n := p.keys(op, c.done[op])
@@ -217,7 +217,7 @@ func (cs contestants) round(turn func(c contestant)) {
 	}
 }
 
-// that returns cs with only those contestants that have the operation.
+// that keeps only the contestants that have the given operation.
 func (cs contestants) that(have int) contestants {
 	cs.all = slices.DeleteFunc(slices.Clone(cs.all), func(c contestant) bool {
 		ns, _ := c.do(have, 0, 0)
@@ -288,8 +288,8 @@ func quartiles(values []float64) (q [3]float64) {
 
 func (r *result) median(op int) float64 { return quartiles(r.times[op])[1] }
 
-// ratio returns the median of the times of an operation, each divided by that of other in the same
-// round. A machine whose speed drifts slows both.
+// ratio divides the time of an operation in each round by that of other in the same round, and
+// returns the median. If the machine's speed drifts, it affects both.
 func (r *result) ratio(other *result, op int) float64 {
 	if len(r.times[op]) != len(other.times[op]) {
 		return nan

@@ -2,8 +2,8 @@ package main
 
 import "math/rand"
 
-// order is an order of look-ups, half of which, at random, ask for keys that were added. pick
-// returns the number, below n, of the key to ask for.
+// order is an order of look-ups. A random half of them ask for keys that were added. pick returns a
+// function that picks the number, below n, of the next key.
 type order struct {
 	name string
 	pick func(r *rand.Rand, n int) func() int
@@ -29,7 +29,7 @@ var (
 	}}
 )
 
-// keys returns the keys of the given number of look-ups in the order, of n added and n absent keys.
+// keys returns the keys that the look-ups ask for, in order, out of n added and n absent keys.
 func (o *order) keys(k kind, n, lookups int) keys {
 	r := rand.New(rand.NewSource(1))
 	pick := o.pick(r, n)

@@ -21,7 +21,8 @@ const (
 
 var filterKeys uint64 = 100_000 // fewer in tests
 
-// inFilters are keys of 8 bytes, each in one of many filters, or in none from absentIDs on.
+// inFilters are keys of 8 bytes. Each is in one of many filters, or in none if its id is absentIDs
+// or more.
 var inFilters = kind{"8 bytes", 8, false, func(key []byte, id uint64) {
 	x := mix(id)
 	low := mix(x)
@@ -37,7 +38,7 @@ func filterKey(filter, number uint64) uint64 {
 }
 
 // manyRow returns a row of many filters. fill returns a filter with keys, and the number of its
-// bits; it is not measured.
+// bits; filling is not measured.
 func manyRow[F any](
 	name string,
 	fill func(keys []uint64, p float64) (f F, bits uint64),

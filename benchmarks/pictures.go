@@ -238,8 +238,8 @@ func rate() picture {
 	return p
 }
 
-// memory shows the share of keys that filters of equal size remember by age, the number of keys
-// that came later. Keys come evenly.
+// memory shows the share of keys that filters of equal size remember, by the age of the keys: the
+// number of keys that came later. Keys come evenly.
 func memory() picture {
 	const n, steps = 100_000, 121
 	p := picture{title: "Share of keys remembered, by age, in equally large filters",
@@ -251,7 +251,7 @@ func memory() picture {
 		p.xs = append(p.xs, 3*float64(i)/(steps-1))
 	}
 	var size int64
-	windowed := func(perSpan int) func(float64) float64 { // so many keys come in a Span
+	windowed := func(perSpan int) func(float64) float64 { // perSpan keys come in a Span
 		const keys = 4 * n
 		now := time.Unix(0, 0)
 		w := bloom.Must(window.New(window.Config{

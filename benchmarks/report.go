@@ -224,8 +224,8 @@ func joined(asked []int, value func(op int) float64, format string) string {
 	return strings.Join(texts, " / ")
 }
 
-// time returns the text for the median of an operation and its quartiles. It is empty if the row
-// lacks the operation.
+// time returns the text for the median of an operation and its quartiles, or "" if the row lacks
+// the operation.
 func (r *result) time(op int) string {
 	q := quartiles(r.times[op])
 	switch {

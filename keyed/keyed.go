@@ -1,10 +1,10 @@
 // Package keyed hashes keys with a secret, for filters whose keys an adversary may choose.
 //
-// Murmur3, which the Sum functions of package bloom compute, has no secret. An adversary can make
-// millions of keys a second that have the same digest, or that set few bits, and that filters
-// report as present far more often than others. A [Hasher] computes SipHash-2-4 with a 128-bit
-// digest (Aumasson and Bernstein, SipHash: a fast short-input PRF, 2012). Without the secret, an
-// adversary can only try keys at random.
+// Murmur3, which the Sum functions of package bloom compute, has no secret. Every second, an
+// adversary can make millions of keys that have the same digest, or that set so few bits that
+// filters report them as present far more often than others. A [Hasher] computes SipHash-2-4 with a
+// 128-bit digest (Aumasson and Bernstein, SipHash: a fast short-input PRF, 2012). Without the
+// secret, an adversary can only try keys at random.
 //
 // The caller supplies 16 secret bytes, and passes the digests to AddHash and ContainsHash of any
 // filter. If a key has several fields, hash each with its length; see the example. Java's Funnels

@@ -170,7 +170,8 @@ func (s *users) handler() http.Handler {
 	return mux
 }
 
-// reply sends the status yes or no for the answer, and status 500 after an error.
+// reply sends status 500 after an error, and otherwise status yes if the answer is true, or no if
+// it is false.
 func reply(w http.ResponseWriter, err error, answer bool, yes, no int) {
 	switch {
 	case err != nil:
