@@ -11,10 +11,10 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// FileSource loads the whole file at Path whenever it has been replaced, as bloom.Filter.SaveFile
-// does atomically. A version is the file's time, size and last bytes, which contain a checksum if
-// SaveFile wrote the file. A load continues if the context ends. Many goroutines may use a
-// FileSource concurrently.
+// FileSource loads the whole file at Path whenever the file has been replaced, which
+// bloom.Filter.SaveFile does atomically. A version is the file's time, size and last bytes, which
+// contain a checksum if SaveFile wrote the file. A load that has begun goes on even if the context
+// ends. Many goroutines may use a FileSource concurrently.
 type FileSource struct {
 	_ struct{}
 
@@ -29,10 +29,11 @@ func (s *FileSource) Fetch(ctx context.Context, have string) (Update, error) {
 	return s.fetch(have, bloom.LoadFile)
 }
 
-// fetch is Fetch with load in place of bloom.LoadFile. In a test, load also replaces the file.
+// fetch is Fetch with load in place of bloom.LoadFile. A test passes a load that also replaces the
+// file.
 func (s *FileSource) fetch(have string, load func(string) (*bloom.Filter, error)) (Update, error) {
-	// The version is read before the file: if the file is replaced in between, the version is too
-	// old, and the next fetch loads the file again.
+	// The version is read before the file: if the file is replaced in between, the older version is
+	// returned, and the next fetch loads the file again.
 	version, made, err := s.version()
 	if err != nil {
 		return Update{}, fmt.Errorf("replica: %w", err)

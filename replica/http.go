@@ -28,15 +28,15 @@ import (
 // HTTPSource gets a filter from URL, from a [Publisher] or any server of a file in Guava's binary
 // form, with or without the trailer of bloom.Filter.SaveFile.
 //
-// A Publisher sends a patch, any other server the whole filter whenever its ETag has changed. The
-// source's versions are the ETags without their quotes, and without what a compressing proxy
-// appends, such as "-gzip". If the server sends no ETag, or one longer than 1,024 bytes, every
-// refresh loads the whole filter, and Version is "". A replica behind a CDN is late by as long
-// as the CDN keeps a copy, and may be led back to an older version; see [Status].
+// A Publisher sends a patch. Any other server sends the whole filter whenever the ETag has changed.
+// The source's versions are the ETags without quotes, and without what a compressing proxy appends,
+// such as "-gzip". If the server sends no ETag, or one longer than 1,024 bytes, every refresh loads
+// the whole filter, and Version is "". A replica behind a CDN is late by as long as the CDN keeps a
+// copy, and may be led back to an older version; see [Status].
 //
 // The request that follows a failed transfer, or three failed requests, asks for the whole filter,
-// without compression. A filter of more than a megabyte that is more than a hundred times as long
-// as its gzip, because it is nearly empty, is a failed transfer.
+// without compression. A filter of more than a megabyte counts as a failed transfer if its gzip is
+// more than a hundred times shorter, which only a nearly empty filter's is.
 //
 // Set the fields before the first use. Many goroutines may use an HTTPSource concurrently. An
 // HTTPSource must not be copied.
@@ -46,9 +46,9 @@ type HTTPSource struct {
 	// URL is the filter's address.
 	URL string
 	// Client makes the requests. Its Transport may add headers that the server needs, such as
-	// Authorization; see the example, which keeps them from servers that a redirect names. If
+	// Authorization; see the example, which does not send them to servers that a redirect names. If
 	// Client is nil, requests time out after five minutes. Otherwise give Client a Timeout, or the
-	// context of each refresh a deadline: without both, a server that stops answering stops the
+	// context of each refresh a deadline: without either, a server that stops answering stops the
 	// replica.
 	Client *http.Client
 	// Limit is the size in bytes of the largest filter that the source accepts. 0 means 1 GiB,
@@ -64,7 +64,7 @@ var defaultClient = &http.Client{Timeout: 5 * time.Minute}
 
 // After plainAfter failed requests in a row, the next request, and every second one after that,
 // asks for the whole filter without compression. A transfer that began and failed counts as
-// plainAfter failed requests: if a cache has damaged bytes, the same request would fail again.
+// plainAfter failed requests: if a cache has damaged the filter, the same request would fail again.
 const plainAfter = 3
 
 // known is the last fetched version, its ETag, and the length of its filter.
@@ -73,7 +73,8 @@ type known struct {
 	size          int64
 }
 
-// tags returns the value of If-None-Match for the version, with and without what a proxy appended.
+// tags returns the value of If-None-Match: the ETag as it came and, if a proxy appended anything,
+// also the ETag without that.
 func (k known) tags() string {
 	if httphead.Opaque(k.etag) == k.version {
 		return k.etag
@@ -181,11 +182,12 @@ func (s *HTTPSource) fetch(
 
 func versionOf(etag string) string { return httphead.Bare(httphead.Opaque(etag)) }
 
-// maxPatch is the number of bytes by which a patch may be longer than its filter, for its head and
-// its Info.
+// maxPatch is the number of bytes by which a patch may be longer than its filter, because of the
+// patch's head and Info.
 const maxPatch = 64 << 10
 
-// codings returns an error unless resp has one of the wanted content codings; "" stands for none.
+// codings returns the content coding of resp, or an error if it is not among wanted; "" stands for
+// none.
 func codings(resp *http.Response, wanted ...string) (coding string, err error) {
 	lines := resp.Header.Values("Content-Encoding")
 	coding = strings.Join(httphead.Codings(lines), ", ")
@@ -195,8 +197,8 @@ func codings(resp *http.Response, wanted ...string) (coding string, err error) {
 	return coding, nil
 }
 
-// readPatch reads a patch. It returns an error if the body has a content coding, since a Publisher
-// packs no patches, or more than limit bytes.
+// readPatch reads a patch. It returns an error if the body has more than limit bytes, or a content
+// coding, because a Publisher does not compress patches.
 func readPatch(resp *http.Response, limit int64) ([]byte, error) {
 	if _, err := codings(resp, ""); err != nil {
 		return nil, err
@@ -204,7 +206,7 @@ func readPatch(resp *http.Response, limit int64) ([]byte, error) {
 	return readAll(resp.Body, limit)
 }
 
-// readAll returns an error if r has more than limit bytes.
+// readAll reads r to its end. It returns an error if r has more than limit bytes.
 func readAll(r io.Reader, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
@@ -226,7 +228,7 @@ func readFilter(resp *http.Response, limit int64) (*bloom.Filter, error) {
 	if coding == "" {
 		return decode(resp.Body, limit, limit, false)
 	}
-	// The packed bytes are read first, so that their number bounds the filter's memory.
+	// The compressed bytes are read first, so that their number bounds the filter's memory.
 	packed, err := readAll(resp.Body, limit+maxPatch)
 	if err != nil {
 		return nil, err
@@ -238,8 +240,9 @@ func readFilter(resp *http.Response, limit int64) (*bloom.Filter, error) {
 	return decode(body, limit, form.MaxUnzipped(len(packed)), true)
 }
 
-// decode reads a filter of at most limit bytes from body. If packed, the filter has at most room
-// bytes, and its memory is allocated in one piece. Otherwise the memory grows as bytes arrive.
+// decode reads a filter of at most limit bytes from body. packed means that body comes from gzip:
+// the filter may then have at most room bytes, and its memory is allocated in one piece. Otherwise
+// the memory grows as bytes arrive.
 func decode(body io.Reader, limit, room int64, packed bool) (*bloom.Filter, error) {
 	if packed {
 		body = &form.FileReader{File: body, Left: math.MaxInt64}

@@ -13,25 +13,25 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/publish"
 )
 
-// Publisher serves versions of a filter: to replicas in the same process as a [Source], and to the
-// [HTTPSource] of others as an http.Handler. It has no keys of its own; each [Publisher.Publish]
+// Publisher serves versions of a filter. For replicas in the same process it is a [Source]; for the
+// [HTTPSource] of others it is an http.Handler. It has no keys of its own: each [Publisher.Publish]
 // takes a snapshot of the filter to which the program adds. Many goroutines may use a Publisher
 // concurrently. Make it with [NewPublisher]: the zero Publisher panics.
 //
 // A Publisher keeps patches for up to 16 past versions; see [bloom.Diff]. A replica with one of
 // these versions gets the bits that changed since then. The patch for a version is made when the
-// first replica asks for it, and all share it. Other replicas get the whole filter, as does one
-// for which patches would need more memory than a filter, or cost more time.
+// first replica asks for it; all replicas share it. A replica with any other version gets the whole
+// filter, and so does one whose patches would need more memory than a filter, or more time.
 //
 // As a handler, a Publisher answers GET and HEAD of any path, by the protocol of docs/format.md. A
 // slow client keeps no old version in memory. Each client needs up to 64 KiB while it is served;
-// larger patches that are being sent need together at most the memory of a filter.
+// all larger patches that are being sent need at most the memory of a filter together.
 //
 // A new Publisher gives its versions new names, so after a restart every replica loads the whole
 // filter once. To lose no key in a crash, add, save, and then publish; see the example.
 //
-// A Publisher keeps a copy of the filter, and the patches. While Publish runs, it also needs
-// memory for a snapshot and for a copy of that.
+// A Publisher keeps a copy of the filter, and the patches. While Publish runs, the Publisher also
+// needs memory for a snapshot and for a copy of the snapshot.
 type Publisher struct {
 	_        nocopy.Locker
 	snapshot func() *bloom.Filter
@@ -45,8 +45,8 @@ type Publisher struct {
 // loaded, or Bloom of a counting.Filter. Publish calls snapshot from one goroutine at a time. The
 // Publisher does not retain or change the filter.
 //
-// NewPublisher and Publish panic if snapshot returns nil or the zero Filter, or one with an Info
-// that is out of range.
+// NewPublisher and Publish panic if snapshot returns nil, the zero Filter, or a filter whose Info
+// is out of range.
 func NewPublisher(snapshot func() *bloom.Filter) *Publisher {
 	if snapshot == nil {
 		panic("replica: NewPublisher without a snapshot")

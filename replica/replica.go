@@ -2,10 +2,9 @@
 //
 // A [Replica] answers from its own machine's memory, without locks, and polls a [Source] for what
 // is new. It contains every key of its version, and trails the source by up to the polling
-// interval; only while a patch is applied, a key that the patch removes may be absent already.
-// While the source fails, a Replica keeps its last copy; [Replica.Status] tells how old that is.
-// Before the first load, a Replica reports every key as present, so that no key is turned away in
-// error.
+// interval. While a patch is applied, keys that the patch removes may already be absent. While the
+// source fails, a Replica keeps its last copy; [Replica.Status] tells the copy's age. Before the
+// first load, a Replica reports every key as present, so that no key is turned away in error.
 //
 // The caller supplies the source and the interval. These are the sources:
 //
@@ -16,19 +15,21 @@
 //   - A [FileSource], and an [HTTPSource] of a file server, a CDN or an object store, send the
 //     whole filter whenever it has changed.
 //
-// The price is memory and traffic. Every machine holds the filter: 1.2 MB for a million keys at
-// 1 %. It needs twice that memory while a new filter arrives, and over HTTP, where memory grows as
-// bytes arrive, for a moment up to three times. A refresh without news is one request. A patch has
-// about two bytes for each bit that changed: for a hundred new keys of that filter, less than 2 KB.
+// The price is memory and traffic. Every machine holds the filter: 1.2 MB for a million keys at 1
+// %. While a new filter arrives, a machine needs twice that memory; over HTTP, where memory grows
+// as bytes arrive, it needs up to three times as much for a moment. A refresh without news is one
+// request. A patch has about two bytes for each bit that changed: for a hundred new keys of that
+// filter, less than 2 KB.
 //
 // On the publishing machine the program adds to a [bloom.SyncFilter], or to a counting.Filter if
 // keys are also removed, and passes its Bloom to [NewPublisher]. For keys that must survive a
 // crash, such as revoked tokens, the order is: add, save, publish.
 //
-// A filter does not grow. If it gets more keys than it was made for, make a new filter from the
-// store of all keys, and let the snapshot function return that; replicas load it whole, whatever
-// its size. Meanwhile put each new key into the store and then into both filters, because the list
-// of the store's keys may lack it. Package guard does all this for the filter of one process.
+// A filter does not grow. If a filter gets more keys than it was made for, make a new one from the
+// store of all keys, and let the snapshot function return that; replicas load the new filter whole,
+// whatever its size. Until then put each new key into the store and then into both filters, because
+// the key may be missing from the list that the new filter is made from. Package guard does all
+// this for the filter of one process.
 //
 // If every answer must include the newest keys, use a bloomredis.Filter, which asks Redis each
 // time. Processes of one machine can share the memory of one file; see bloom.OpenFile.
@@ -55,11 +56,12 @@ import (
 
 // Source provides the filter of a Replica.
 type Source interface {
-	// Fetch returns what is new since version have, which an earlier Fetch returned. It returns a
-	// full filter if have is "", or if the source does not know that version or what is new since
-	// then. After an error that wraps bloom.ErrMismatch, and after a patch that cannot be applied,
-	// a Replica immediately asks for a full filter. After any other error, it asks with the same
-	// have again: if fetching a patch would fail again, the next Fetch must return a full filter.
+	// Fetch returns what is new since the version named have, which an earlier Fetch returned. It
+	// returns a full filter if have is "", or if the source does not know that version, or does not
+	// know what is new since. After an error that wraps bloom.ErrMismatch, and after a patch that
+	// cannot be applied, a Replica immediately asks for a full filter. After any other error, it
+	// calls Fetch with the same have again: a source whose patch would fail each time must return a
+	// full filter then.
 	Fetch(ctx context.Context, have string) (Update, error)
 }
 
@@ -68,8 +70,8 @@ type Source interface {
 type Update struct {
 	_ struct{}
 
-	// Version names the version that the caller has after the update, in the source's own terms.
-	// It is "" if the source does not name versions.
+	// Version names the version that the caller has after the update, in the source's own terms. It
+	// is "" if the source has no names for versions.
 	Version string
 	// Full replaces the caller's filter. The caller may keep it and write to it.
 	Full *bloom.Filter
@@ -95,11 +97,11 @@ type Config struct {
 	// went wrong. 0 means never.
 	FullEvery time.Duration
 	// OnError, if not nil, is called with every error of Refresh, whether Run or other code called
-	// it, unless the refresh's context has ended. A patch that does not fit is such an error, even
-	// if a full filter replaces it immediately. OnError is also told of a refresh that succeeded
-	// but led back to an older version, or loaded the same filter for the third time in a row; see
-	// Back and Again of [Status]. OnError may call the Replica's methods. Its calls do not
-	// overlap: an error that occurs during a call is only returned by Refresh.
+	// it, unless the refresh's context has ended. This includes a patch that does not fit, even if
+	// a full filter replaces it immediately. OnError also gets an error if a refresh succeeded but
+	// led back to an older version, or loaded the same filter for the third time in a row; see Back
+	// and Again of [Status]. OnError may call the Replica's methods. Calls of OnError do not
+	// overlap: Refresh only returns an error that occurs during one.
 	//
 	// If OnError is nil, the first error of a Replica that has loaded nothing yet goes to the
 	// default logger of package slog: such a Replica reports every key as present.
@@ -114,7 +116,7 @@ type Replica struct {
 	copy atomic.Pointer[state]
 	busy chan struct{} // holds one token while a refresh runs
 
-	// The goroutine that refreshes uses these.
+	// Only the goroutine that refreshes uses these.
 	since time.Time // when the last full filter was fetched
 	had   []string  // the last versions before the present one, at most hadVersions
 	again int       // how many refreshes in a row loaded the filter that was there already
@@ -147,7 +149,8 @@ func (u *Update) precedes(s *state) bool {
 	return !u.made.IsZero() && u.made.Before(s.made)
 }
 
-// nothing is the state before the first load. Look-ups and Snapshot look at Replica.copy instead.
+// nothing is the state before the first load. Look-ups and Snapshot use Replica.copy instead, which
+// is nil then.
 var nothing = &state{filter: new(bloom.SyncFilter)}
 
 func (r *Replica) state() *state { return cmp.Or(r.copy.Load(), nothing) }
@@ -180,7 +183,7 @@ func (r *Replica) Run(ctx context.Context) error {
 }
 
 // Refresh fetches what is new and applies it. On error the copy does not change. Refreshes run one
-// at a time: a second one waits until the first has ended, or until ctx ends.
+// at a time: a second one waits until the first has ended, or until its own ctx ends.
 func (r *Replica) Refresh(ctx context.Context) error {
 	if r.src == nil {
 		panic("replica: Refresh of a zero Replica: make it with New")
@@ -191,7 +194,7 @@ func (r *Replica) Refresh(ctx context.Context) error {
 		return ctx.Err()
 	}
 	told, err := r.refresh(ctx)
-	// The refresh is over when OnError runs, so that OnError may call Refresh.
+	// The refresh has ended when OnError runs, so that OnError may call Refresh.
 	for _, err := range append(told, err) {
 		if err != nil && ctx.Err() == nil {
 			r.report(err)
@@ -200,8 +203,8 @@ func (r *Replica) Refresh(ctx context.Context) error {
 	return err
 }
 
-// refresh is Refresh for a caller that has put the token into busy; refresh takes it out. told has
-// further errors for OnError.
+// refresh is Refresh for a caller that has put the token into busy; refresh takes the token out.
+// told has further errors for OnError.
 func (r *Replica) refresh(ctx context.Context) (told []error, err error) {
 	defer func() { <-r.busy }()
 	started := time.Now()
@@ -224,8 +227,8 @@ func (r *Replica) refresh(ctx context.Context) (told []error, err error) {
 	return told, err
 }
 
-// report calls OnError unless a call of it is running: an OnError that refreshes would otherwise
-// call itself for as long as the source is down.
+// report calls OnError unless OnError is running already. Otherwise an OnError that calls Refresh
+// would call itself for as long as the source is down.
 func (r *Replica) report(err error) {
 	switch {
 	case r.cfg.OnError == nil:
@@ -241,8 +244,8 @@ func (r *Replica) report(err error) {
 	}
 }
 
-// fetch fetches what is new since have, and applies it. It appends to told what OnError is told of
-// a success.
+// fetch fetches what is new since have, and applies it. If it succeeds, it may still append errors
+// for OnError to told.
 func (r *Replica) fetch(ctx context.Context, have string, told *[]error) error {
 	started := time.Now()
 	u, err := r.src.Fetch(ctx, have)
@@ -283,8 +286,8 @@ func (r *Replica) fetch(ctx context.Context, have string, told *[]error) error {
 	return nil
 }
 
-// countAgain counts full if it is the filter of cur and was not asked for. It returns an error if
-// this is the third such filter in a row.
+// countAgain counts a full filter that equals the filter of cur and was not asked for. It returns
+// an error for the third such filter in a row.
 func (r *Replica) countAgain(cur *state, full *bloom.Filter, asked bool) error {
 	same := cur != nil && !asked && cur.holds(full)
 	if !same {
@@ -313,8 +316,8 @@ func (s *state) holds(f *bloom.Filter) bool {
 	return err == nil && failed == nil && ours == theirs
 }
 
-// countBack remembers that u follows the version of cur. It returns an error if the Replica had u's
-// version before, or if u's version is known to be older.
+// countBack notes that the Replica had the version of cur before that of u. It returns an error if
+// the Replica had u's version earlier, or if u's version is known to be older than cur's.
 func (r *Replica) countBack(cur *state, u *Update) error {
 	if cur == nil || cur.version == u.Version || cur.version == "" {
 		return nil
@@ -342,10 +345,10 @@ type unfitError struct{ error }
 
 func (e unfitError) Unwrap() error { return e.error }
 
-// Contains reports whether key may be in the filter. False is certain for the source's filter as
-// of Version, or, while a patch is applied, as of the next version. Before the first load,
-// Contains returns true for every key. It is for keys that were hashed with [bloom.Sum]: look at
-// the Hash of [Replica.Info] first.
+// Contains reports whether key may be in the filter. False is certain: the key is not in the
+// source's filter as of Version or, while a patch is applied, as of the next version. Before the
+// first load, Contains returns true for every key. It finds only keys that were hashed with
+// [bloom.Sum]: look at the Hash of [Replica.Info] first.
 func (r *Replica) Contains(key []byte) bool { return r.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -370,8 +373,8 @@ func (r *Replica) ContainsBatch(found []bool, hs []bloom.Hash) {
 	}
 }
 
-// Version returns the replica's version of the source. It is "" until the first load, and if the
-// source does not name versions.
+// Version returns the source's name for the version that the Replica has. It is "" until the first
+// load, and if the source has no names for versions.
 func (r *Replica) Version() string { return r.state().version }
 
 // Info returns the Info of the source's filter. It is zero until the first load, and if the source
@@ -398,7 +401,7 @@ type Status struct {
 	// SizeBytes is the length of the filter's binary form, and 0 until the first
 	// load.
 	SizeBytes int64
-	// Refreshed is the time at which the last successful refresh began, or the zero Time until the
+	// Refreshed is the time at which the last successful refresh began, or the zero Time before the
 	// first load. The copy has all keys that the source had then, so time.Since(Refreshed) is its
 	// age.
 	Refreshed time.Time
@@ -411,8 +414,8 @@ type Status struct {
 	// Back counts the refreshes that led back to an older version, as an old copy in a cache does.
 	// Keys that were added since that version are absent again. A version counts as older if it is
 	// one of the last 64 that this Replica had, if the same Publisher published it earlier, or if
-	// its file was written earlier, which HTTP servers tell by Last-Modified. A source that was
-	// restored from a backup without such a sign is not noticed, and neither is anything that
+	// its file was written earlier, which HTTP servers tell by Last-Modified. Without such a sign,
+	// a source that was restored from a backup is not noticed, and neither is anything that
 	// happened before the first load.
 	Back uint64
 }
