@@ -28,11 +28,11 @@ type set interface {
 // cache is a set as a cache of the engine. It saves the set and sets the metrics from time to time.
 type cache struct {
 	set               set
-	span              time.Duration // how long ids are remembered; 0 is for ever
+	span              time.Duration // how long ids are remembered; 0 means for ever
 	log               *service.Logger
 	hits, misses      *service.MetricCounter
 	fill, rate, reach *service.MetricGauge
-	short             bool // the log says that ids are forgotten early
+	short             bool // whether the log says that ids are forgotten early
 
 	closed func()        // called at the end of Close
 	stop   func()        // ends run
@@ -77,7 +77,7 @@ func (c *cache) run(ctx context.Context, every time.Duration) {
 }
 
 // show sets the metrics to the set's figures, if the set answers. It logs when ids begin to be
-// forgotten early, and when this has ended.
+// forgotten early, and when that ends.
 func (c *cache) show(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()

@@ -1,15 +1,16 @@
 // Package bloombenthos has caches for the dedupe processor of Redpanda Connect and of every other
-// program built on Benthos. They keep ids in the bits of Bloom filters. At a rate of 1e-9 an id
-// needs 64 bits if ids are forgotten after a span, and about 80 bits if they are not. A cache that
-// keeps the ids themselves needs hundreds of bytes for each.
+// program built on Benthos. They keep ids in the bits of Bloom filters. At a rate of 1e-9, each id
+// needs 64 bits if ids are forgotten after a span, and about 80 bits otherwise. A cache that keeps
+// the ids themselves needs hundreds of bytes for each.
 //
-// Importing the package registers two caches. The cache bloom is a filter in memory: with a span a
-// window.Filter, which forgets ids after the span, and otherwise a growing.Filter. With a path it
-// survives restarts. The cache bloom_redis is a bloomredis.Window, which several instances share.
+// Importing the package registers two caches. The cache bloom is a filter in memory: with a span it
+// is a window.Filter, which forgets ids after the span, and otherwise a growing.Filter. With a
+// path, the filter survives restarts. The cache bloom_redis is a bloomredis.Window, which several
+// instances share.
 //
-// A cache answers as Bloom filters do. An id that was added is always found. Any other is reported
-// as present with probability fpr at most, and dedupe drops its message: one in a billion at the
-// default of 1e-9.
+// A cache answers as Bloom filters do. An id that was added is always found. Any other id is
+// reported as present with a probability of at most fpr, and dedupe then drops its message: one
+// message in a billion at the default of 1e-9.
 //
 //   - Add returns the engine's ErrKeyAlreadyExists if the id is present. Values and the ttl of
 //     a call are not kept: span is the same for all ids.
@@ -19,10 +20,10 @@
 //   - Delete returns an error: a Bloom filter cannot remove a key.
 //
 // The engine opens a cache when a message first asks for it. With [OpenCaches] in service.RunCLI,
-// as in cmd/bloom-connect, a program does not start with a damaged file.
+// as in cmd/bloom-connect, a program does not start if a file is damaged.
 //
 // Deduplication with any cache weakens delivery guarantees. An id is added before its message
-// leaves the pipeline. If the message fails downstream and comes again, it is dropped. Wrap outputs
+// leaves the pipeline. If a message fails downstream and comes again, it is dropped. Wrap outputs
 // that may fail in a retry, or add the id after the output has acknowledged the message, as
 // acknowledged.yaml in this folder does.
 package bloombenthos

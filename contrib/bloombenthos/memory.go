@@ -134,9 +134,10 @@ var errNoTime = errors.New("bloom: no message has come")
 // skew is how far the clock of a message's sender may be ahead.
 const skew = time.Minute
 
-// see sets the clock forward to the time of a message, or to now if that time is up to skew ahead.
-// An id without a time, or with a later one, does not move the clock: set to now, it would forget
-// the ids of messages that waited.
+// see sets the clock forward to the time of id's message. If that time is up to skew ahead of the
+// machine's time, the clock is set to the machine's time instead. An id without a time, or with one
+// further ahead, does not move the clock: at the machine's time, the ids of messages that waited
+// would be forgotten.
 func (t *times) see(id string) {
 	v, err := t.mapping.Query(id)
 	var at time.Time
@@ -167,8 +168,8 @@ func (t *times) see(id string) {
 	}
 }
 
-// newestName is the name in Info.Meta of the newest time, in RFC 3339. Without it, a first message
-// without a time would move the clock of a loaded window to the machine's time.
+// newestName is the name in Info.Meta of the newest time, in RFC 3339. If files did not keep that
+// time, the clock of a loaded window would show the machine's time until a message has a time.
 const newestName = "newest"
 
 func (t *times) load(f filter) {

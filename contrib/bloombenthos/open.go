@@ -22,7 +22,7 @@ import (
 // the error and drops the message, unless drop_on_err is false.
 //
 // Labels in the files of -r must be written out, without variables. OpenCaches uses the options
-// CLIOptOnConfigParse and CLIOptCustomRunFlags, of which the engine keeps the last one that a
+// CLIOptOnConfigParse and CLIOptCustomRunFlags; the engine heeds only the last of each that a
 // program gives.
 func OpenCaches(b *service.CLIOptBuilder) {
 	var files []string
@@ -70,8 +70,8 @@ func OpenCaches(b *service.CLIOptBuilder) {
 	})(b)
 }
 
-// match returns the files that the engine has read for the patterns of its flag -r, and perhaps
-// others. In a pattern, ** stands for any folders.
+// match returns all files that the engine has read for the patterns of its flag -r, and perhaps
+// other files. In a pattern, ** stands for any folders.
 func match(patterns []string) (files []string) {
 	for _, pattern := range patterns {
 		before, _, _ := strings.Cut(pattern, "**")
@@ -112,8 +112,8 @@ type place struct {
 type label string
 
 // openOnce returns the cache that is open under res's label, or the one that open makes. If several
-// messages ask for a cache before it is open, the engine opens it several times and keeps the last
-// one: the ids in the others would be lost, and their files overwritten.
+// messages ask for a cache before it is open, the engine opens it several times and keeps only the
+// last: the ids in the earlier caches would be lost, and their files overwritten.
 func openOnce(res *service.Resources, open func() (*cache, error)) (*cache, error) {
 	v, _ := res.GetOrSetGeneric(label(res.Label()), new(place))
 	p := v.(*place)

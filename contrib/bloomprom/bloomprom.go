@@ -1,5 +1,5 @@
 // Package bloomprom publishes the figures of Bloom filters as Prometheus metrics: how full a filter
-// is, and how often it was right.
+// is, and how often its answers were right.
 //
 // A [FilterCollector] collects the figures of a filter, and [NewGuardCollector] makes a collector
 // of the look-ups of a guard.Guard:
@@ -28,9 +28,9 @@
 //	  sum by (filter) (rate(bloom_lookups_total{result=~"false_positive|learned"}[5m]))
 //	/ sum by (filter) (rate(bloom_lookups_total{result!="hit"}[5m]))
 //
-// If it stays well above bloom_filter_false_positive_rate, the same few keys are looked up
-// repeatedly, or somebody chooses keys that collide: see package keyed. A guard.Guard can learn
-// such keys, which then no longer reach the database.
+// If the observed rate stays well above bloom_filter_false_positive_rate, the same few keys are
+// looked up repeatedly, or somebody chooses keys that collide: see package keyed. A guard.Guard can
+// learn such keys, which then no longer reach the database.
 package bloomprom
 
 import (
@@ -53,8 +53,8 @@ type FilterCollector struct {
 
 // NewFilterCollector returns a collector of the figures that stats returns, such as the method
 // Stats of a guard.Guard, a [bloom.SyncFilter] or a replica.Replica. Each scrape calls stats once,
-// while the filter is in use; a [bloom.Filter] must not be written to meanwhile. If there is no
-// filter yet, or another may replace it, pass a function that finds the filter, and returns a zero
+// while the filter is in use; a [bloom.Filter] must not be written to meanwhile. If the filter does
+// not exist yet, or may be replaced, pass a function that finds the present one and returns a zero
 // Stats if there is none.
 //
 // It panics if stats is nil.
@@ -96,7 +96,7 @@ func (f *FilterCollector) Collect(ch chan<- prometheus.Metric) {
 }
 
 // NewReachCollector returns a collector of the time for which a window remembers every key. Each
-// scrape calls reach once, such as the method Reach of a window.Filter. If the time is less than
+// scrape calls reach once, such as the method Reach of a window.Filter. If that time is less than
 // the window's Span, more keys came than the window was made for.
 //
 // It panics if reach is nil.
@@ -112,9 +112,9 @@ func NewReachCollector(name string, reach func() time.Duration) prometheus.Colle
 }
 
 // NewGuardCollector returns a collector of the look-ups of a guard.Guard. Each scrape calls counts,
-// its method Counts, once. An answer from the filter is a miss, and one from what the guard has
-// learned is learned. A query that finds its key is a hit, and one that does not is a
-// false_positive, also before the first load.
+// its method Counts, once. A look-up that the filter answers counts as miss, and one that the guard
+// answers from what it has learned counts as learned. A query that finds its key counts as hit, any
+// other query as false_positive, also before the first load.
 //
 // It panics if counts is nil.
 func NewGuardCollector(name string, counts func() guard.Counts) prometheus.Collector {

@@ -24,8 +24,8 @@ func (c caller) errorf(format string, args ...any) error {
 	return fmt.Errorf("bloomredis: key %q: "+format, append([]any{c.key}, args...)...)
 }
 
-// noString returns err, or a better error if the key to open holds no string, or a key beside it is
-// of another type.
+// noString returns err, or a better error if the key to open does not hold a string, or a key
+// beside it has the wrong type.
 func (c caller) noString(err error) error {
 	if replied(err, "WRONGTYPE") {
 		return c.errorf("%w: it holds no string, or a key beside it is of another type",
@@ -62,8 +62,8 @@ type script struct {
 	source, sha string
 	// repeats permits the client to resend the script if it does not know whether the script has
 	// run. It is never set for a script of several keys, because a cluster may answer TRYAGAIN to
-	// such a script. If it does so for the first command of a pipeline, and answers MOVED to a
-	// later one, go-redis 9.22 resends the later one twice.
+	// such a script. If a cluster answers TRYAGAIN to the first command of a pipeline and MOVED to
+	// a later one, go-redis 9.22 resends the later one twice.
 	repeats bool
 }
 
@@ -112,8 +112,8 @@ func (c caller) run(ctx context.Context, s script, calls ...*call) error {
 	})
 }
 
-// send sends calls in one round trip, with the script's source in the first if load is true. It
-// returns the calls that have not run, and the error of the first of them.
+// send sends calls in one round trip, with the script's source in the first call if load is true.
+// It returns the calls that have not run, and the error of the first of these.
 func (c caller) send(
 	ctx context.Context, s script, calls []*call, load bool,
 ) (again []*call, err error) {
@@ -168,7 +168,7 @@ func replied(err error, word string) bool {
 }
 
 // refused reports whether err is a reply that refuses a command for now. The command has changed
-// nothing and can be resent: if a server refuses a write of a script, it is the first one.
+// nothing and can be resent: if a server refuses a write of a script, it refuses the first write.
 func refused(err error) bool {
 	return slices.ContainsFunc(refusals, func(word string) bool { return replied(err, word) })
 }
@@ -186,7 +186,7 @@ var after = time.After
 const errNotOpen = "bloomredis: the client is nil, or the value was made without Open"
 
 // do calls send, and repeats it while the server refuses it for now. It returns early when ctx
-// ends: the client itself may heed only the deadline of ctx, or ignore ctx.
+// ends, because the client may heed only ctx's deadline, or ignore ctx.
 func (c caller) do(ctx context.Context, send func() error) error {
 	if c.client == nil {
 		panic(errNotOpen)

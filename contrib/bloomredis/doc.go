@@ -5,28 +5,29 @@
 // one string has room for. A [Window] forgets each key after a span of time.
 //
 // All processes find a key that one of them added, for as long as the server keeps it. Otherwise
-// the answers are those of a [bloom.Filter] with the same keys. With every error Contains returns
-// true and Add returns false. A key is never reported as absent because the server cannot be
-// reached, or because the filter was deleted, cut or replaced since it was opened; see [ErrLost].
-// [Filter.Add] and [Filter.AddOnce] say what an error of an Add means, and how to repeat an Add.
+// the answers are those of a [bloom.Filter] with the same keys. If a call returns an error,
+// Contains also returns true, and Add false. A key is never reported as absent because the server
+// cannot be reached, or because the filter was deleted, cut or replaced since it was opened; see
+// [ErrLost]. [Filter.Add] and [Filter.AddOnce] say what an error of an Add means, and how to repeat
+// an Add.
 //
 // The caller supplies a client of go-redis and Redis 6.0 or later, or Valkey: a server, a cluster,
 // or servers behind Sentinel. A filter is as durable as its server. The [README] lists which keys a
 // crash can lose with each of Redis's settings, and which commands a user needs. Give filters no
-// expiry, and choose a maxmemory-policy that does not evict keys without one; windows need
-// noeviction. The client must not read from replicas of the server, because they lag (ReadOnly,
-// RouteByLatency and RouteRandomly of a cluster client).
+// expiry, and choose a maxmemory-policy that does not evict keys without an expiry; windows need
+// noeviction. The client must not read from replicas of the server, because these lag: do not set
+// ReadOnly, RouteByLatency or RouteRandomly of a cluster client.
 //
 // The price is a round trip for each call, or two for the first Add after a server started. A batch
 // of thousands of keys is one call, and Redis serves other clients in between; see
 // [Filter.AddBatch]. The client's ReadTimeout must leave time for the whole batch. A process that
 // looks up far more keys than it adds can keep a copy in memory, which follows within milliseconds;
-// see [Filter.Source] and package replica. For that, a Filter has a stream of the digests of the
-// last keys, about one in fifty of its capacity, which needs up to half as much memory as the
-// string.
+// see [Filter.Source] and package replica. For such copies a Filter has a stream with the digests
+// of the last keys, about a fiftieth of its capacity. The stream needs up to half as much memory as
+// the string.
 //
 // No filter of this package grows: choose n as the largest number of keys you expect, or use a
-// Window. A filter that is too small can be replaced by another one under another key, without an
+// Window. A filter that is too small can be replaced by a larger one under a new key, without an
 // error for readers; see the example Rebuild.
 //
 // For a single process use a [bloom.SyncFilter]. If a false positive must not happen, use a Redis

@@ -19,23 +19,23 @@ import (
 const (
 	maxSize = 512 << 20 // the bytes that a Redis string has room for
 	// chunk is the number of keys in a command or a script. Redis serves other clients between
-	// commands: with 256 keys these waited twice as long, and a batch was no faster.
+	// commands: with 256 keys the other clients waited twice as long, and a batch was no faster.
 	chunk = 128
 	// tripBits is the number of bits of keys in a round trip. It bounds memory and time: the
 	// client's ReadTimeout is for a whole round trip.
 	tripBits = 1 << 17
-	// counted is the number of bytes in which a command counts bits. Redis serves other clients
+	// counted is the number of bytes whose bits one command counts. Redis serves other clients
 	// between commands.
 	counted = 4 << 20
 )
 
 // ErrLost is wrapped by every error which means that a key no longer holds the filter that was
 // opened: it was deleted, evicted, cut, overwritten or replaced, or the server came back without
-// it. A lost filter never reports a key as absent. One loss is not noticed: a client sets, renames
-// or restores another filter of the same parameters to its place.
+// it. A lost filter never reports a key as absent. One kind of loss is not noticed: a client sets,
+// renames or restores another filter with the same parameters to the key.
 //
-// A [Filter] or [Sharded] stays lost until Reopen, because a new one lacks the keys of the old one.
-// The program that calls Reopen adds the keys again. A [Window] starts over by itself.
+// A [Filter] or [Sharded] stays lost until Reopen, because a new filter lacks the keys of the old
+// one. The program that calls Reopen must add the keys again. A [Window] starts over by itself.
 var ErrLost = errors.New("bloomredis: the filter that was opened is lost")
 
 // Filter is a filter in Redis. Many goroutines may call its methods, and any number of processes
@@ -52,23 +52,23 @@ type Filter struct {
 	ident  string // the key of the identity
 	params header
 	keep   uint64                  // the least number of entries to keep in the stream
-	anew   *kept                   // for a filter that this one creates; nil if it creates none
-	shards int                     // the number of shards of the Sharded that this is one of, or 0
+	anew   *kept                   // what Redis keeps with a new filter; nil if f creates none
+	shards int                     // if f is a shard, the number of shards; else 0
 	id     *atomic.Pointer[string] // the id of the filter that was opened
 }
 
 // Open returns the filter under key, for n expected keys at false-positive rate p as in
 // [bloom.New]. If there is no such key, Open creates the filter. If several processes race, one of
 // them creates it, and all use it. The error wraps [bloom.ErrMismatch] if there is a filter with
-// other parameters, and [bloom.ErrFormat] if there is any other value, with [bloom.ErrVersion] if a
-// newer version of this package made that. Open never changes such a value.
+// other parameters, and [bloom.ErrFormat] if there is any other value; if a newer version of this
+// package made the value, it also wraps [bloom.ErrVersion]. Open never changes such a value.
 //
 // A Redis string has room for 512 MB: some 448 million keys at 1 %. For more keys see [Sharded].
-// Redis serves no other client while it clears the memory of a new filter, the longer the larger it
-// is.
+// Redis serves no other client while it clears the memory of a new filter, which takes time in
+// proportion to the size.
 //
-// On a cluster the part of key in braces, if any, decides its hash slot, as always. A key with a
-// closing brace but without such a part is an error.
+// On a cluster, if key has a part in braces, this part alone decides the hash slot, as always. A
+// key with a closing brace but without such a part is an error.
 func Open(
 	ctx context.Context, client redis.UniversalClient, key string, n uint64, p float64,
 ) (*Filter, error) {
@@ -109,13 +109,15 @@ func open(
 	return f, nil
 }
 
-// Reopen opens the filter that is now under the key, or makes one as [Open] did. Until then all
-// calls of a lost filter return errors that wrap [ErrLost]. A new filter contains nothing: the
-// caller adds the keys again. If only the small key of the identity is gone, Reopen restores that,
-// and the filter keeps its keys. Reopen changes nothing if the filter is not lost.
+// Reopen opens the filter that is now under the key, or makes one as [Open] did. Until Reopen is
+// called, all calls of a lost filter return errors that wrap [ErrLost]. A new filter contains
+// nothing: the caller must add the keys again. If only the small key of the identity is gone,
+// Reopen restores that, and the filter keeps its keys. Reopen changes nothing if the filter is not
+// lost.
 //
 // If the key now holds something else, Reopen returns an error as Open does, and f stays lost. If
-// [OpenExisting] returned f, Reopen makes no filter: its error wraps [redis.Nil] if there is none.
+// [OpenExisting] returned f, Reopen makes no filter: if the key is missing, the error wraps
+// [redis.Nil].
 func (f *Filter) Reopen(ctx context.Context) error {
 	kind := redis.NewStatusCmd(ctx, "TYPE", f.key)
 	is, err := f.sealed(ctx, kind)
@@ -149,9 +151,9 @@ func (f *Filter) Reopen(ctx context.Context) error {
 	return nil
 }
 
-// lacksIdentity reports whether the string must get an identity: it is the filter that f expects,
-// but the key of its identity is gone. A filter that others created has no identity, and needs one
-// only if it is a shard.
+// lacksIdentity reports whether the string must get an identity, because it is the filter that f
+// expects, but the key of its identity is gone. A filter that others created has no identity, and
+// needs one only if it is a shard.
 func (f *Filter) lacksIdentity(is content) bool {
 	if f.anew == nil || is.identity != "" || is.header != f.params.bytes() {
 		return false
@@ -176,7 +178,7 @@ func (f *Filter) create(ctx context.Context) (is content, err error) {
 	return is, nil
 }
 
-// paramsFor returns the parameters of the filter that bloom.New makes of n and p.
+// paramsFor returns the parameters of the filter that bloom.New makes for n and p.
 func paramsFor(n uint64, p float64) (header, error) {
 	m, k, err := bloom.Size(n, p)
 	switch {
@@ -210,11 +212,11 @@ func (f *Filter) opened() string {
 // M returns the number of bits, a multiple of 64.
 func (f *Filter) M() uint64 { return f.params.m() }
 
-// K returns the number of hashes, which is how many bits a key sets.
+// K returns the number of hashes, which is the number of bits that a key sets.
 func (f *Filter) K() int { return f.params.k }
 
-// SizeBytes returns the length of the string under the key. The stream needs up to about half of
-// that in addition.
+// SizeBytes returns the length of the string under the key. The stream needs additional memory, up
+// to about half of that.
 func (f *Filter) SizeBytes() int64 { return f.params.size() }
 
 // String names the key and the parameters. It sends no command.
@@ -222,17 +224,17 @@ func (f *Filter) String() string {
 	return fmt.Sprintf("bloomredis.Filter(%q, %v)", f.key, f.params)
 }
 
-// Info returns the Info that Redis keeps with the filter, with N and P of the [Open] that created
-// it, and what SetInfo and Merge added. It is zero for a filter that others created.
+// Info returns the Info that Redis keeps with the filter: the N and P of the [Open] that created
+// the filter, and what SetInfo and Merge added. It is zero for a filter that others created.
 func (f *Filter) Info(ctx context.Context) (bloom.Info, error) {
 	i, err := f.readWhole(ctx, f.opened())
 	return i.Info, err
 }
 
-// SetInfo copies i's non-zero fields to the Info that Redis keeps, for all processes. If the filter
-// has another N, P or Hash, SetInfo changes nothing and returns an error that wraps
-// [bloom.ErrMismatch]. If each process calls SetInfo after Open, those that hash keys in different
-// ways notice it. SetInfo refuses an Info that no file can have.
+// SetInfo copies i's non-zero fields to the Info that Redis keeps, for all processes. If both Infos
+// have an N, a P or a Hash and these differ, SetInfo changes nothing and returns an error that
+// wraps [bloom.ErrMismatch]. So if each process calls SetInfo after Open, processes that hash keys
+// in different ways get an error. SetInfo refuses an Info that no file can have.
 func (f *Filter) SetInfo(ctx context.Context, i bloom.Info) error {
 	if err := f.checkInfo(i); err != nil {
 		return err
@@ -263,8 +265,8 @@ func (f *Filter) SetInfo(ctx context.Context, i bloom.Info) error {
 	}
 }
 
-// checkInfo returns an error if no file can have the Info i, because a Snapshot with it could not
-// be saved.
+// checkInfo returns an error if no file can have the Info i: a Snapshot with that Info could not be
+// saved.
 func (f *Filter) checkInfo(i bloom.Info) error {
 	g := bloom.Must(blocked.NewSize(1, 1)) // has no form without an Info
 	g.SetInfo(i)
@@ -274,8 +276,7 @@ func (f *Filter) checkInfo(i bloom.Info) error {
 	return nil
 }
 
-// takeOver sets a zero field to want. It returns false if field and want differ, and neither is
-// zero.
+// takeOver sets field to want if field is zero. It returns false if both are not zero and differ.
 func takeOver[T comparable](field *T, want T) bool {
 	*field = cmp.Or(*field, want)
 	return want == *field || want == *new(T)
@@ -288,7 +289,7 @@ type content struct {
 	identity string // the value of the identity's key
 }
 
-// unlike returns the error for an unexpected string of the given beginning and length.
+// unlike returns the error for an unexpected string, which has the given beginning and size.
 func (c caller) unlike(begins string, size int64) error {
 	err := new(bloom.Filter).UnmarshalBinary([]byte(begins))
 	if errors.Is(err, bloom.ErrVersion) {
@@ -309,12 +310,12 @@ func describe(begins string, size int64) string {
 		size, header)
 }
 
-// sealed sends commands that read the string, and after them commands that tell what the string is:
-// if these still find the filter, the answers before are right.
+// sealed sends commands that read the string, followed by commands that tell what the string is: if
+// the latter find the filter, the answers to the former are right.
 func (f *Filter) sealed(ctx context.Context, cmds ...redis.Cmder) (content, error) {
 	header := redis.NewStringCmd(ctx, "GETRANGE", f.key, 0, headerSize-1)
 	size := redis.NewIntCmd(ctx, "STRLEN", f.key)
-	// With GET the client would return an error for a missing key.
+	// For a missing key, GET would make the client return an error.
 	name := redis.NewStringCmd(ctx, "GETRANGE", f.ident, 0, -1)
 	if err := f.read(ctx, append(cmds, header, size, name)...); err != nil {
 		return content{}, err
@@ -323,7 +324,7 @@ func (f *Filter) sealed(ctx context.Context, cmds ...redis.Cmder) (content, erro
 }
 
 // readWhole sends commands that read the string. It returns an error unless the string is still the
-// whole filter with this id, or any id if id is empty.
+// whole filter, with this id or, if id is empty, with any id.
 func (f *Filter) readWhole(ctx context.Context, id string, cmds ...redis.Cmder) (identity, error) {
 	is, err := f.sealed(ctx, cmds...)
 	if err != nil {
@@ -332,8 +333,8 @@ func (f *Filter) readWhole(ctx context.Context, id string, cmds ...redis.Cmder) 
 	return f.check(is, id)
 }
 
-// check returns the identity of a string. It returns an error unless the string is the whole filter
-// with this id, or any id if id is empty.
+// check returns the identity of a string. It returns an error unless the string is the whole
+// filter, with this id or, if id is empty, with any id.
 func (f *Filter) check(is content, id string) (identity, error) {
 	i, err := f.parseIdentity(is.identity)
 	same, whole := is.header == f.params.bytes(), is.size == f.params.size()
@@ -460,8 +461,8 @@ func (f *Filter) Stats(ctx context.Context) (bloom.Stats, error) {
 	return bloom.StatsOf(f.M(), f.K(), count), nil
 }
 
-// Reset removes all keys, for all processes and replicas. A token that [Filter.AddOnce] used before
-// Reset is a new one after it.
+// Reset removes all keys, for all processes and replicas. A token of [Filter.AddOnce] that was used
+// before Reset counts as new after it.
 func (f *Filter) Reset(ctx context.Context) error {
 	_, err := f.change(ctx, resetScript, f.keys(), nonce())
 	return err
@@ -469,8 +470,9 @@ func (f *Filter) Reset(ctx context.Context) error {
 
 // Delete deletes the filter with its stream and identity, for all processes. Their calls then
 // return errors that wrap [ErrLost]. Delete returns no error if the filter was deleted before. If
-// it was lost, Delete deletes the keys that are left. If another value is in its place, Delete
-// leaves that and returns an error. Uploads of a Merge expire by themselves.
+// the filter was lost, Delete deletes the keys that are left of it. If another value is in its
+// place, Delete leaves the value there and returns an error. Uploads of a Merge expire by
+// themselves.
 func (f *Filter) Delete(ctx context.Context) error {
 	_, err := f.change(ctx, deleteScript, f.keys())
 	return err

@@ -25,7 +25,7 @@ func (h header) bytes() string {
 	return string(binary.BigEndian.AppendUint32(start, uint32(h.words)))
 }
 
-// parseHeader decodes a header. ok is false if no filter begins with s.
+// parseHeader decodes a header. ok is false if s cannot be the beginning of a filter.
 func parseHeader(s string) (h header, ok bool) {
 	if len(s) != headerSize {
 		return h, false
@@ -44,8 +44,8 @@ func (h header) String() string {
 
 // identity is the value of a key beside a filter's string: a name and a version, an id of 8 bytes
 // that the filter got when it was created, 8 bytes that Reset changes, and the JSON of its kept
-// value. A string that others created has no identity at first. If Reset gives it one, that has no
-// JSON.
+// value. A string that others created has no identity at first. If Reset gives it an identity, this
+// has no JSON.
 type identity struct {
 	id, life, json string
 	kept

@@ -27,12 +27,12 @@ func (k *keyMethods) store() store {
 	return k.in
 }
 
-// Add adds key in one round trip, and reports whether key was new: true means that it certainly
-// was, false that it probably was added before, by any process. Of all clients that add a new key
-// together, at most one call returns true.
+// Add adds key in one round trip, and reports whether key was new: true means that key was
+// certainly new, false that some process probably added it before. If several clients add the same
+// new key concurrently, at most one call returns true.
 //
 // With an error Add returns false, and the key may have been added or not. Do not repeat the call:
-// if the first one arrived, the second returns false, and a job that runs only after true never
+// if the first call arrived, the second returns false, and a job that runs only after true never
 // runs. Either go on as if key were new, which may run a job twice, or use AddOnce, which can be
 // repeated. Add is never resent once it may have arrived, whatever the client's MaxRetries.
 func (k *keyMethods) Add(ctx context.Context, key []byte) (bool, error) {
@@ -52,8 +52,8 @@ func (k *keyMethods) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
 }
 
 // AddBatch adds hs in order and sets added[i] to what Add of hs[i] would return. A nil added
-// discards the results. AddBatch panics if any other added is shorter than hs. With an error it
-// sets all results to false, and any of hs may have been added or not.
+// discards the results; otherwise AddBatch panics if added is shorter than hs. With an error,
+// AddBatch sets all results to false, and any of hs may have been added or not.
 //
 // A round trip has up to 131,072/K keys of a Filter, which is 18,724 at a rate of 1 %, and up to
 // 8,192 keys of a Window. A Sharded asks all its shards in parallel. Keys that the server refuses
@@ -77,13 +77,13 @@ func checkRoom(dst []bool, hs []bloom.Hash) {
 
 // AddOnce is an AddBatch that can be repeated. For five minutes, a call with the token and the keys
 // of an earlier call gives the same answer, and changes nothing; later it acts as an AddBatch.
-// After an error the caller repeats the call until there is none. The client sends AddOnce only
-// once, as it does Add, whatever its MaxRetries.
+// After an error, repeat the call until it succeeds. The client sends AddOnce only once, as it does
+// Add, whatever its MaxRetries.
 //
-// A token belongs to one caller and one piece of its work: two callers that use the same token both
-// learn that a key is new. A good token is the name of a process with a number. Redis keeps some
-// 150 bytes for a token, or for each 128 keys of a token with more. While a cluster moves the key's
-// slot, it refuses AddOnce for now, and AddOnce is retried as any refused call is.
+// A token belongs to one caller and one piece of its work: if two callers use the same token, both
+// learn that a key is new. A good token is the name of a process with a number. Redis keeps about
+// 150 bytes for each token, or for every 128 keys of a token with more keys. While a cluster moves
+// the key's slot, it refuses AddOnce for now, and AddOnce is retried as any refused call is.
 func (k *keyMethods) AddOnce(ctx context.Context, token string, hs ...bloom.Hash) ([]bool, error) {
 	in := k.store()
 	token, err := tokenOf(token, hs)
@@ -127,7 +127,7 @@ func (k *keyMethods) ContainsBatch(ctx context.Context, found []bool, hs []bloom
 }
 
 // batch divides hs into trips of at most trip keys, and each trip into calls of at most chunk keys,
-// all of the same place. For each trip batch calls do, which sets the answers of the calls. It
+// all of the same place. For each trip, batch calls do, which sets the answers of the calls. batch
 // returns all answers in the order of hs.
 func batch(
 	hs []bloom.Hash, trip, chunk int, place func(bloom.Hash) int, do func([]*call) error,
@@ -184,7 +184,7 @@ func tokenOf(token string, hs []bloom.Hash) (string, error) {
 	if token == "" {
 		return "", errors.New("bloomredis: token is empty")
 	}
-	// The number of keys comes first, so that the beginning of a token cannot pass for keys.
+	// The number of keys comes first, so that the beginning of a token cannot be mistaken for keys.
 	b := binary.BigEndian.AppendUint64(nil, uint64(len(hs)))
 	for _, h := range hs {
 		b = appendDigest(b, h)

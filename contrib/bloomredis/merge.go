@@ -16,9 +16,9 @@ const uploadTime = 10 * time.Minute
 
 // Merge adds all keys of g in one step. Keys that others add meanwhile are not lost. Both filters
 // must have the same M, K and Strategy, and the same Hash in their Infos if both have one.
-// Otherwise the error wraps [bloom.ErrMismatch]. If the filter has no Hash, it gets g's. Nothing
-// may write to g while Merge runs. If Merge returns an error, g may have been merged or not, and
-// the upload expires within ten minutes.
+// Otherwise the error wraps [bloom.ErrMismatch]. If only g's Info has a Hash, the filter's Info
+// gets that Hash. Nothing may write to g while Merge runs. If Merge returns an error, g may have
+// been merged or not, and the upload expires within ten minutes.
 //
 // For a moment Redis has the filter in memory three times, and every replica reads the whole filter
 // again, so AddBatch is better for a few keys.

@@ -2,15 +2,16 @@ package bloomredis
 
 // The KEYS of scripts are a filter's string, its stream and its identity. Scripts are atomic. The
 // ARGV of scripts for an open filter begin with header, size of the string, id. If such a script
-// finds another filter, it returns {header, size, identity} of that filter, and changes nothing.
+// finds a different filter, it returns {header, size, identity} of that filter, and changes
+// nothing.
 //
 // The stream has an entry "h" with a digest for each key that changed the string. Any other change
-// replaces the stream by an entry "m" of 16 random bytes, which tells readers to read the string
-// again.
+// replaces the stream by a single entry "m" of 16 random bytes, which tells readers to read the
+// string again.
 //
-// A script that fails is not rolled back. A write that the server may refuse, or to a key of the
-// wrong type, must fail before all other writes, or the script undoes these: bits without their
-// entry would never reach a replica.
+// A script that fails is not rolled back. A write that can fail, because the server refuses it or
+// the key has the wrong type, must come before all other writes, or the script must undo these:
+// bits without their entry would never reach a replica.
 const ifLost = findIt + `
 if header ~= ARGV[1] or size ~= tonumber(ARGV[2]) or id ~= ARGV[3] then
 	return {header, size, identity}
@@ -132,7 +133,7 @@ redis.call('SET', KEYS[3], string.sub(identity, 1, 37) .. ARGV[5])
 return 'OK'`)
 
 	// ARGV = ..., random bytes. It returns OK. The first SETRANGE changes nothing, and fails if the
-	// others would.
+	// other writes would fail.
 	resetScript = newScript(ifLost + `
 redis.call('SETRANGE', KEYS[1], 0, header)
 redis.call('XADD', KEYS[2], 'MAXLEN', 1, '*', 'm', ARGV[4])

@@ -17,16 +17,16 @@ import (
 // Sharded is a filter in several Redis strings, for more keys than one string has room for, spread
 // over the nodes of a cluster. The digest of a key decides which string has the key.
 //
-// It has the methods of [Filter], except Info, SetInfo, Merge, Snapshot, Source, M and K, which
-// each of its [Sharded.Shards] has. Many goroutines may call the methods. Batches ask all shards in
-// parallel.
+// It has the methods of [Filter], except Info, SetInfo, Merge, Snapshot, Source, M and K: call
+// these on each of its [Sharded.Shards]. Many goroutines may call the methods. Batches ask all
+// shards in parallel.
 type Sharded struct {
 	keyMethods
 	key    string
 	shards []*Filter
 }
 
-// ShardedConfig configures a [Sharded]. All processes that share a key must have the same.
+// ShardedConfig configures a [Sharded]. All processes that share a key must use the same values.
 type ShardedConfig struct {
 	_ struct{}
 
@@ -38,9 +38,9 @@ type ShardedConfig struct {
 const maxShards = 16384
 
 // OpenSharded opens or creates c.Shards filters under the keys {key:0}, {key:1} and so on, each as
-// [Open] does for its part of c.N. Each shard has its own hash slot, which the braces decide; key
-// itself must have no braces. Redis keeps the number of shards with each shard. If c has another
-// number, the error wraps [bloom.ErrMismatch], because keys would be looked up in wrong shards.
+// [Open] does for its part of c.N. The braces give each shard a hash slot of its own; key itself
+// must have no braces. Redis keeps the number of shards with each shard. If it differs from
+// c.Shards, the error wraps [bloom.ErrMismatch], because keys would be looked up in wrong shards.
 func OpenSharded(
 	ctx context.Context, client redis.UniversalClient, key string, c ShardedConfig,
 ) (*Sharded, error) {
@@ -117,8 +117,7 @@ func (s *Sharded) String() string {
 // Shards returns the shards, to merge, snapshot and replicate one by one.
 func (s *Sharded) Shards() []*Filter { return slices.Clone(s.shards) }
 
-// Shard returns the shard of a digest. It is the same in all versions of this
-// package.
+// Shard returns the shard of a digest, which is the same in all versions of this package.
 func (s *Sharded) Shard(h bloom.Hash) *Filter { return s.shards[s.route(h)] }
 
 // route returns the number of the shard of h, from both halves of the digest. With a remainder of
@@ -174,7 +173,7 @@ func (s *Sharded) Reset(ctx context.Context) error {
 	return s.each(func(f *Filter) error { return f.Reset(ctx) })
 }
 
-// Reopen opens the filters that are now under the keys of all shards; see [Filter.Reopen]. After an
+// Reopen opens the filters that are now under the keys of the shards; see [Filter.Reopen]. After an
 // error it can be called again.
 func (s *Sharded) Reopen(ctx context.Context) error {
 	return s.each(func(f *Filter) error { return f.Reopen(ctx) })

@@ -17,18 +17,18 @@ import (
 const page = 4096
 
 // Source returns a source for replicas in this process. The first fetch gets the whole filter, and
-// the next ones get the keys added since; each has every key that was added before it began. A
-// replica gets the whole filter again after [Filter.Merge] and [Filter.Reset], and if the stream no
-// longer has the last key that the replica knows. If the filter is lost, a fetch returns an error,
-// and replicas keep their copies. Once there is a filter of the same parameters under the key,
-// replicas get that filter, even while f itself is lost.
+// later ones get the keys that were added since. After a fetch, a replica has every key that was
+// added before the fetch began. A replica gets the whole filter again after [Filter.Merge] and
+// [Filter.Reset], and if the stream no longer has the last key that the replica knows. If the
+// filter is lost, a fetch returns an error, and replicas keep their copies. Once the key holds a
+// filter with the same parameters again, replicas get that filter, even while f itself is lost.
 //
 // Keys that others write into the string, without this package, reach replicas only with the whole
 // filter; see FullEvery in [replica.Config]. A filter that others created has no stream before this
 // package adds a new key. Until then each fetch gets the whole filter.
 //
-// A fetch only reads. If there is nothing new, it is one round trip of a few hundred bytes. For new
-// keys it needs memory for their digests, not for a filter.
+// A fetch only reads. If there is nothing new, it is one round trip of a few hundred bytes. A fetch
+// of new keys needs memory for their digests, not for a filter.
 func (f *Filter) Source() replica.Source {
 	f.store() // panics if Open was forgotten
 	return source{f}
@@ -36,8 +36,8 @@ func (f *Filter) Source() replica.Source {
 
 type source struct{ f *Filter }
 
-// entry is an entry of the stream. The version of a copy is the last entry that it has, with the
-// value, because the same id may recur in a stream that replaced this one.
+// entry is an entry of the stream. The version of a copy is the last entry that the copy has. It
+// includes the entry's value, because the same id may recur in a stream that replaced this one.
 type entry struct{ id, value string }
 
 func (e entry) String() string { return e.id + "/" + hex.EncodeToString([]byte(e.value)) }
@@ -62,7 +62,7 @@ func (s source) Fetch(ctx context.Context, have string) (replica.Update, error) 
 }
 
 // since returns the keys that were added after the entry last, or a zero Update if the stream no
-// longer has that entry, or has another change after it.
+// longer has that entry, or has a change after it that is not a key.
 func (s source) since(ctx context.Context, last entry) (replica.Update, error) {
 	var u replica.Update
 	for {
@@ -103,8 +103,9 @@ func value(e redis.XMessage) string {
 	return ""
 }
 
-// full returns the whole filter. It reads the end of the stream before the string: keys that are
-// added in between are in both. Without a stream the version is empty.
+// full returns the whole filter. It reads the end of the stream before the string, so keys that are
+// added in between are in the string and come again with the next fetch. Without a stream the
+// version is empty.
 func (s source) full(ctx context.Context) (replica.Update, error) {
 	var u replica.Update
 	cmd := redis.NewXMessageSliceCmd(ctx, "XREVRANGE", s.f.stream, "+", "-", "COUNT", 1)

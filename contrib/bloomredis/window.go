@@ -18,11 +18,11 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// Window is a filter in Redis that forgets, for all processes that share its key. The clock is the
-// server's; those of clients do not matter.
+// Window is a filter in Redis that forgets each key after a span of time. Any number of processes
+// can share it. Only the server's clock matters, not those of clients.
 //
-// A key that is not remembered is reported as present with a probability of at most P, whatever
-// comes. If at most N new keys come within any Span, however unevenly, each key that Add reported
+// A key that is not remembered is reported as present with a probability of at most P, whatever the
+// traffic. If at most N new keys come within any Span, however unevenly, each key that Add reported
 // as new is found for at least Span, and for at most Span + Span/Generations. With Renew each key
 // is found for at least Span after each Add, and for at most Span + 2 Span/Generations. If more
 // keys come, the newest N are found, and [Window.Reach] tells how far back every key is remembered.
@@ -34,15 +34,15 @@ import (
 // A Window that Redis lost starts over without its keys. The call that notices the loss returns an
 // error that wraps [ErrLost], and OnLost is called.
 //
-// A Window is one Redis string under its key. A large one has several strings of about 32 MB, each
-// for its part of N with some room for an uneven split; the others are beside the key. The first
-// Add to a string makes it in its full size, and it expires by itself when all its keys are
-// forgotten. The memory is at most 1.2 times that of a window.Filter, or 1.6 times with more than 7
-// Generations. The README has figures.
+// A Window is one Redis string under its key. A large Window has several strings of about 32 MB, of
+// which all but the first are beside the key. Each is for its part of N, with some room for an
+// uneven split. The first Add to a string makes the string in its full size. A string expires by
+// itself when all its keys are forgotten. The memory is at most 1.2 times that of a window.Filter,
+// or 1.6 times with more than 7 Generations. The README has figures.
 //
-// A key is in the Window from its Add on, even if the work for it fails later. A worker that must
-// not lose work looks the key up, works, and then adds the key: two workers may then do the same
-// work. A worker that must not work twice adds the key first, by AddOnce.
+// Once added, a key is in the Window, even if the work for it fails later. A worker that must not
+// lose work looks the key up, works, and then adds the key: two workers may then do the same work.
+// A worker that must not work twice adds the key first, by AddOnce.
 //
 // Many goroutines may call the methods of a Window, and any number of processes may share the key.
 // Every call ends when its context does.
@@ -55,7 +55,7 @@ type Window struct {
 	names []string // the keys of the strings
 
 	mu       sync.Mutex
-	epoch    int       // counts deletions and losses: after each, strings may be other ones
+	epoch    int       // counts deletions and losses: each of them can replace strings
 	deleting int       // the number of calls of Delete under way
 	reopened time.Time // the time of the last loss that was reported
 	known    []known   // the last reply about each string
@@ -64,37 +64,38 @@ type Window struct {
 // known is the last reply about a string.
 type known struct {
 	id   string // "" if there was no string
-	over int64  // the time when all its keys are forgotten, in microseconds of the server's clock
+	over int64  // when all keys of the string are forgotten, in microseconds of the server's clock
 }
 
-// WindowConfig configures a [Window]. All processes that share a key must have the same, except for
-// OnLost.
+// WindowConfig configures a [Window]. All processes that share a key must use the same values,
+// except for OnLost.
 type WindowConfig struct {
 	_ struct{}
 
-	// N is the largest number of new keys within a Span, at least 1, however unevenly they come.
-	// With Renew, some repeats count.
+	// N is the largest number of new keys within a Span, however unevenly they come. It is at least
+	// 1. With Renew, some repeats count as new.
 	N uint64
-	// P is the probability, between 0 and 1, that a key which is not remembered is reported as
-	// present. A P below 3.2e-17 counts as 3.2e-17. See SizeBytes for the memory.
+	// P is the highest false-positive rate, between 0 and 1: the probability of reporting a key
+	// that is not remembered. A P below 3.2e-17 counts as 3.2e-17. See SizeBytes for the memory.
 	P float64
-	// Span is the time for which a key is remembered at least: a millisecond or more for each
-	// generation. With 0 keys are forgotten by number alone: the newest N are remembered, however
-	// old they are.
+	// Span is the least time for which a key is remembered. It is a millisecond or more for each
+	// generation. If Span is 0, there is no clock: the newest N keys are remembered, however old
+	// they are.
 	Span time.Duration
-	// With Renew each Add of a key remembers it for a Span from then on, whether it was new or not.
-	// Use it for keys that a later Contains must find, such as revoked tokens. A key is then found
-	// for up to Span + 2 Span/Generations, and the memory is 13 to 21 % larger with 7 Generations,
-	// and more with fewer. A repeat counts towards N, unless Span/Generations or less has passed
-	// since the key last counted and no more than N/(Generations+1) other keys have counted since.
-	// N is always large enough if it is Generations + 1 times the number of different keys in a
-	// Span.
+	// Renew makes each Add remember its key for another Span, even if the key was there already.
+	// Use Renew for keys that a later Contains must find, such as revoked tokens. A key is then
+	// found for up to Span + 2 Span/Generations. The memory is 13 to 21 % larger with 7
+	// Generations, and more than that with fewer. A repeat counts towards N if, since the key last
+	// counted, more than Span/Generations has passed or more than N/(Generations+1) other keys have
+	// counted. An N of Generations + 1 times the number of different keys in a Span is always
+	// enough.
 	//
-	// Without Renew a key is remembered from the time when it was new, so a key that comes all the
-	// time is new once a Span. Add does not store a key that it took for seen by mistake.
+	// Without Renew, a key is remembered for a Span from the Add that returned true, so a key that
+	// comes all the time is new once a Span. A key that Add reports as seen by mistake is not
+	// stored.
 	Renew bool
-	// Generations is the number of parts of a Span, 1 to 15; 0 means 7. With more of them a key is
-	// forgotten more exactly, and needs more memory.
+	// Generations is the number of parts of a Span, 1 to 15; 0 means 7. With more generations, keys
+	// are forgotten more punctually, but need more memory.
 	Generations int
 	// OnLost, if not nil, is called once for each loss, by the call that notices it.
 	OnLost func(error)
@@ -107,14 +108,14 @@ const (
 )
 
 // OpenWindow returns the window under key. Nothing is written before the first Add. The error wraps
-// [bloom.ErrMismatch] if there is a window of another configuration, and [bloom.ErrFormat] if the
-// key holds any other value.
+// [bloom.ErrMismatch] if the key holds a window with a different configuration, and
+// [bloom.ErrFormat] if it holds any other value.
 //
 // OpenWindow returns an error if a field of c is out of range, or if the window would need more
 // than a tebibyte.
 //
-// To go on with another N or P without forgetting, open a second Window under another key. For a
-// Span, look keys up in both and add them to both. Then delete the first one.
+// To change N or P without forgetting keys, open a second Window under a new key. For a Span, look
+// keys up in both Windows and add them to both. Then delete the first.
 func OpenWindow(
 	ctx context.Context, client redis.UniversalClient, key string, c WindowConfig,
 ) (*Window, error) {
@@ -149,7 +150,7 @@ const (
 	windowMark = windowName + "1: "
 )
 
-// windowNames returns the keys of the strings with the numbers from from to to-1.
+// windowNames returns the keys of the strings whose numbers are at least from and below to.
 func (c caller) windowNames(from, to int) (names []string, err error) {
 	for i := from; i < to; i++ {
 		name, err := c.beside(fmt.Sprintf("window-%d", i))
@@ -217,8 +218,8 @@ func (w *Window) batch(
 	})
 }
 
-// trip runs a script for calls, in one round trip. It resends calls that a Delete or a loss in
-// another goroutine made fail.
+// trip runs a script for calls, in one round trip. It resends calls that failed because of a Delete
+// or a loss in another goroutine.
 func (w *Window) trip(ctx context.Context, s script, calls []*call) error {
 	for len(calls) > 0 {
 		w.mu.Lock()
@@ -243,8 +244,8 @@ func (w *Window) trip(ctx context.Context, s script, calls []*call) error {
 				again = append(again, c) // the script did nothing
 				continue
 			}
-			// The scripts of a batch know only the ids from before it. If the string was lost
-			// during the batch, the next script made a new one, and the loss is noticed here.
+			// The scripts of a batch know only the ids from before the batch. If the string was
+			// lost during the batch, the next script made a new one, and the loss is noticed here.
 			unnoticed := err == nil && gone && !w.changed(epoch)
 			switch {
 			case lost || unnoticed:
@@ -262,8 +263,8 @@ func (w *Window) trip(ctx context.Context, s script, calls []*call) error {
 	return nil
 }
 
-// learn keeps the newest reply about a string, as calls may return out of order. It ignores replies
-// of calls that began in an earlier epoch.
+// learn keeps a reply about a string if it is the newest, because calls may return out of order. It
+// ignores replies of calls that began in an earlier epoch.
 func (w *Window) learn(i int, reply known, epoch int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -279,8 +280,8 @@ func (w *Window) changed(epoch int) bool {
 	return epoch != w.epoch || w.deleting > 0
 }
 
-// lost returns the error for a loss. At most once a second it forgets all that is known of the
-// strings, so that later calls accept those which they find.
+// lost returns the error for a loss. At most once a second it forgets what is known about the
+// strings, so that later calls accept the strings that they find.
 func (w *Window) lost(epoch int) error {
 	err := w.errorf("%w: it is gone or was created anew", ErrLost)
 	w.mu.Lock()
@@ -339,7 +340,7 @@ type state struct {
 }
 
 // each runs s for each string, and calls do with the state in the answer and the server's time. It
-// does not call do for an empty answer, as of a string that does not exist.
+// does not call do for an empty answer, which a missing string gives.
 func (w *Window) each(ctx context.Context, s script, do func(st state, now int64)) error {
 	w.store() // panics if OpenWindow was forgotten
 	calls := make([]*call, len(w.names))
@@ -362,10 +363,11 @@ func (w *Window) each(ctx context.Context, s script, do func(st state, now int64
 	return nil
 }
 
-// Reach returns how far back every key is remembered now, in one round trip. If more than N keys
-// came, and some were given up before their Span was over, it is at most the time since the newest
-// of these was added: shorter by at most Span/Generations while the clock runs evenly, and with
-// Renew by more. Otherwise it is Span. It is 0 if Span is 0.
+// Reach returns, in one round trip, the time within which every key that was added is remembered
+// now. That is Span, unless more than N keys came and some were given up before their Span was
+// over. Then Reach is the time since the newest of the given-up keys was added, or less: up to
+// Span/Generations less while the clock runs evenly, and possibly still less with Renew. It is 0 if
+// Span is 0.
 func (w *Window) Reach(ctx context.Context) (time.Duration, error) {
 	reach := w.config.Span
 	err := w.each(ctx, windowStateScript, func(st state, now int64) {
@@ -377,8 +379,8 @@ func (w *Window) Reach(ctx context.Context) (time.Duration, error) {
 }
 
 // Stats returns the window's figures, in one round trip. ApproxCount is the number of keys that are
-// remembered, where renewed keys can count several times. M is the number of bits of all planes,
-// and K the number that a key sets in a plane. OnesCount, FillRatio and FPR are estimates from the
+// remembered; a renewed key can count several times. M is the number of bits of all planes, and K
+// the number that a key sets in a plane. OnesCount, FillRatio and FPR are estimates from the
 // numbers of keys.
 func (w *Window) Stats(ctx context.Context) (bloom.Stats, error) {
 	m := float64(w.pages * w.lanes) // the bits of a plane
@@ -405,13 +407,13 @@ func (w *Window) Stats(ctx context.Context) (bloom.Stats, error) {
 }
 
 // Reset removes all keys, for all processes. A concurrent call acts before Reset or after it. A
-// token that AddOnce used before Reset is a new one after it.
+// token of AddOnce that was used before Reset counts as new after it.
 func (w *Window) Reset(ctx context.Context) error {
 	return w.each(ctx, windowResetScript, func(state, int64) {})
 }
 
 // Delete deletes the window, for all processes. Other processes that have used it notice a loss.
-// Later calls of this Window begin a new one. A concurrent call acts before Delete or after it.
+// Later calls of this Window begin a new window. A concurrent call acts before Delete or after it.
 func (w *Window) Delete(ctx context.Context) error {
 	forget := func(deleting int) {
 		w.mu.Lock()
@@ -455,8 +457,8 @@ func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string)
 	return nil
 }
 
-// deleteStrings deletes strings that begin with begins, and returns their heads. The head of a
-// missing string is empty. other makes the error for a string with another beginning.
+// deleteStrings deletes the strings that begin with the text begins, and returns their heads. The
+// head of a missing string is empty. For a string that begins differently, other makes the error.
 func (c caller) deleteStrings(
 	ctx context.Context, begins string, names []string, other func(string, int64) error,
 ) (heads []string, err error) {

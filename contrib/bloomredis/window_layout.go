@@ -11,16 +11,16 @@ import (
 
 // layout tells where the bits of a window are.
 //
-// A window has 32 planes, each a Bloom filter for share keys. Bit p of a lane, which has 32 bits,
-// belongs to plane p, so the lanes of a key tell about all planes. All lanes of a key are in one
-// page. The pages are in strings, each with a head before its pages. Each of several strings has
-// about maxString bytes of pages, and is a window of its own for its part of the keys. For the
-// words see windowScript.
+// A window has 32 planes; each is a Bloom filter for share keys. A lane has 32 bits; its bit p
+// belongs to plane p, so the lanes of a key tell which planes may have the key. All lanes of a key
+// are in one page. The pages are in strings, each with a head before its pages. If there are
+// several strings, each has about maxString bytes of pages, and is a window of its own for its part
+// of the keys. For the words see windowScript.
 type layout struct {
 	head    string // the beginning of each string, equal for all processes that share the key
 	k       int    // the number of lanes of a key
 	share   uint64 // the number of keys of a plane
-	full    int    // how many planes that hold their share must be kept
+	full    int    // how many planes with their share must be kept
 	slack   int    // the number of planes that may end by time
 	lean    int    // the number of planes that may have ended since a key was written; see Renew
 	lanes   uint64 // the number of lanes in a page
@@ -60,15 +60,16 @@ func (c WindowConfig) layout() (l layout, err error) {
 	l.slack = c.Generations
 	if c.Renew {
 		// A key that comes all the time is written again after a generation, or sooner if other
-		// keys have filled lean planes since. These hold more than N/(Generations + 1) keys.
+		// keys have filled lean planes since. That many planes hold more than N/(Generations + 1)
+		// keys.
 		l.lean = planes / (l.slack + 2)
 		l.slack++
 	}
 	l.full = planes - 1 - l.slack
-	// N keys fill this many planes. The lean planes before these may have keys that were not
-	// written again.
+	// N keys fill this many planes. Before these planes come up to lean others that may have keys
+	// which were not written again.
 	shares := float64(l.full - l.lean)
-	q := max(c.P/planes, leastRate) // the rate of a plane: each of them can report an absent key
+	q := max(c.P/planes, leastRate) // the rate of one plane: any plane can report an absent key
 	// A filter with few positions is fast. Choose the fewest that need at most 7 % more bits than
 	// the best number.
 	for l.k = 1; perKey(l.k, q) > 1.07*-math.Log2(q)/math.Ln2; l.k++ {
@@ -90,12 +91,12 @@ func (c WindowConfig) layout() (l layout, err error) {
 }
 
 // pagesFor returns the number of pages, and of lanes in a page, that n keys of a plane need for the
-// rate q. A small page is cleared fast. But small pages differ more in their numbers of keys, and
-// need more lanes for the same rate.
+// rate q. A small page is cleared fast. But the numbers of keys differ more between small pages,
+// which then need more lanes for the same rate.
 func pagesFor(k int, n, q float64) (pages, lanes uint64) {
 	per := perKey(k, q)
 	x := float64(k) / per
-	grows := float64(k) * x / math.Expm1(x) // a page's rate grows with this power of its keys
+	grows := float64(k) * x / math.Expm1(x) // a page's rate grows as its keys to this power
 	page := 4096.0
 	for (grows-1)/2*per/page > 0.02 {
 		page *= 2
@@ -115,10 +116,11 @@ func perKey(k int, p float64) float64 {
 	return -float64(k) / math.Log1p(-math.Pow(p, 1/float64(k)))
 }
 
-// rate returns the false-positive rate of a plane of n keys in pages of the given number of lanes.
+// rate returns the false-positive rate of a plane of n keys. lanes is the number of lanes in a
+// page.
 func rate(k int, n, pages, lanes float64) float64 {
 	// found returns the probability that all positions are set in a page with i keys. The fill of
-	// such pages varies, so the average of its power is larger than the power of its average.
+	// such pages varies, so the mean of its k-th power is larger than the k-th power of its mean.
 	positions := float64(k)
 	found := func(i float64) float64 {
 		load := positions * i / lanes

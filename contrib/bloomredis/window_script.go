@@ -14,27 +14,27 @@ package bloomredis
 //	page        a stamp of 8 bytes and the lanes of some keys
 //	generation  Span / Generations, the longest time in which a plane receives keys
 //	share       the number of keys at which a plane ends before a generation is over
-//	full        the number of planes with their share that must be kept for the newest N keys
+//	full        how many planes with their share must be kept for the newest N keys
 //	slack       the number of planes without their share that may live; there are more only if the
 //	            clock jumps
-//	lean        with Renew, how many planes may have ended since the one that a renewal relies on
+//	lean        with Renew, how many planes may end after a key's plane before the key is rewritten
 //	life        the time for which a plane lives after its end
 //
-// The planes are a ring. Those from number tail to seq, the newest, are live. The state has seq,
-// tail and lost, and for each plane its end and its number of keys. All times are the server's, in
-// microseconds.
+// The planes are a ring. The live planes have the numbers tail to seq; seq is the newest. The state
+// has seq, tail and lost, and for each plane its end and its number of keys. All times are the
+// server's, in microseconds.
 //
 //   - A plane begins if a key must be written and the newest plane has ended. It ends when it
 //     has its share of keys, or a generation after it began. It dies a Span after its end. With
 //     Renew it dies a generation later.
-//   - With Renew, a key that is found is written again, unless a plane that has the key is
-//     open, or ended less than a generation ago with at most lean planes ended since, itself
+//   - With Renew, a key that is found is written again, unless a plane that has the key is open, or
+//     it ended less than a generation ago and at most lean planes have ended since, itself
 //     included.
-//   - Of the live planes without their share, only slack may have ended by time. More, which
-//     come only if the clock jumps to and fro, must not push out the newest N keys.
-//   - If no plane is free, the oldest one is given up. More are given up as long as full planes
-//     with their share remain. After the time lost, no key of these planes was added, or was
-//     found and not written again.
+//   - At most slack of the live planes may have ended by time, without their share. More come only
+//     if the clock jumps to and fro, and these must not push out the newest N keys.
+//   - If no plane is free, the oldest one is given up. More are given up as long as at least full
+//     of the planes with their share remain. No key of the given-up planes was added after the time
+//     lost, or found after that time and not written again.
 //   - If the clock steps back, the ends of planes follow it: no plane ends later than a
 //     generation from now, and no plane that has ended has an end later than now.
 //   - The bits of dead planes are cleared late. A page's stamp plus 32 is the number of the

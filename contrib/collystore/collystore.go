@@ -1,8 +1,8 @@
-// Package collystore keeps the pages that a colly collector has visited in a Bloom filter. It needs
-// a few bytes for a page, and a file keeps it until the next run.
+// Package collystore keeps the pages that a colly collector has visited in a Bloom filter. The
+// filter needs a few bytes for each page, and a file keeps it until the next run.
 //
 // A [Crawl] is a crawl that continues after a restart, even if it was killed. It also keeps the
-// pages that were asked for and not fetched.
+// pages that were requested but not yet fetched.
 //
 // [New] returns only a storage for Collector.SetStorage. The caller loads and saves the filter:
 //
@@ -16,24 +16,24 @@
 //	c.Wait()
 //	return visited.SaveFile(path)
 //
-// A filter reports a few new pages as visited (the one above: one in a million), and a crawl leaves
-// them out. A page that is in the filter is not fetched again.
+// A filter reports a few new pages as visited, in the program above one in a million, and a crawl
+// omits these. A page that is in the filter is not fetched again.
 //
 // Colly marks a page as visited before it fetches it. With a storage of New, a page counts as
 // visited even if its fetch failed, or if the program died during the fetch. Save after
 // Collector.Wait, and use Request.Retry for pages that failed.
 //
-// A later crawl does not fetch its start page either, and finds no links there. Begin with pages
-// that are new, or let the filter forget: over a window.Filter a page may be fetched again after
-// the window's span.
+// Nor does a later crawl fetch a start page that an earlier one has fetched, so it finds no links
+// there. Begin with new pages, or let the filter forget: with a window.Filter, a page can be
+// fetched again after the window's span.
 //
 // # Keys
 //
-// Colly gives a storage not the URL, but a 64-bit FNV-1a hash of the normalised URL and the
+// Colly does not give a storage the URL, but a 64-bit FNV-1a hash of the normalised URL and the
 // request's body. The filter's keys are [bloom.SumUint64] of that number: Collector.HasVisited
 // finds a page in the filter, and ContainsString does not. Two pages with the same 64 bits are one
-// page to colly, with any storage. Among a billion pages there are two such with a probability of
-// 3 %, and the author of the links can make them.
+// page to colly, with any storage. A billion pages contain two with the same hash with a
+// probability of 3 %, and the author of links can make such pages on purpose.
 package collystore
 
 import (
@@ -57,8 +57,7 @@ var _ storage.Storage = (*Storage)(nil)
 
 // New returns a Storage that keeps visited pages in the given set. An asynchronous collector needs
 // a set for many goroutines, such as a [bloom.SyncFilter] or a growing.Filter. If several
-// collectors share a set, a page is visited by only one of them, or by several that ask for it
-// concurrently.
+// collectors share a set, only one of them visits a page, unless several ask for it concurrently.
 //
 // It panics if visited is nil.
 func New(visited bloom.Set) *Storage {

@@ -29,9 +29,9 @@ type SavedSet interface {
 	SaveFile(path string) error
 }
 
-// Crawl is a crawl that continues after a restart. Besides the set of visited pages it keeps the
-// pages under way: [Crawl.Visit] was called for them, and they were not fetched yet. Save writes
-// both, and the next process continues with Resume:
+// Crawl is a crawl that continues after a restart. Besides the set of visited pages, a Crawl keeps
+// the pages under way: those for which [Crawl.Visit] was called and that were not fetched yet. Save
+// writes both, and the next process continues with Resume:
 //
 //	visited, err := growing.LoadOrNew(path, 0, 1e-6)
 //	if err != nil {
@@ -56,10 +56,10 @@ type SavedSet interface {
 // Save are fetched again. Call Save every minute or so while the crawl runs.
 //
 // A page counts as fetched once the callbacks for it have ended, or once its server or colly has
-// refused it: with a status such as 404, or because no request can be made of its URL or of the URL
-// that it redirects to, such as mailto:ada@example.org. Without an answer, and with status 429 or
-// 5xx, it stays under way until the next Resume. It also stays under way if a callback aborts the
-// request before it is sent, or refuses a redirect with an error of its own.
+// refused it: with a status such as 404, or because its URL, or the URL that it redirects to,
+// cannot be requested, such as mailto:ada@example.org. If no answer comes, or one with status 429
+// or 5xx, the page stays under way until the next Resume. It also stays under way if a callback
+// aborts the request before it is sent, or refuses a redirect with an error of its own.
 //
 // A Crawl keeps the URL and the depth of each page under way, in a few hundred bytes more than the
 // URL has. Resume asks for the page with GET, the collector's headers and its OnRequest callbacks,
@@ -88,8 +88,8 @@ type page struct {
 
 // NewCrawl returns a crawl of c, and calls c.SetStorage. The set of visited pages is in the file at
 // path, which NewCrawl does not load. The pages under way are in a file with .pages at the end of
-// that name, which Save makes and NewCrawl loads. It returns an error if it cannot load the pages,
-// or if the directory of path does not exist. It panics if visited is nil.
+// that name, which Save makes and NewCrawl loads. NewCrawl returns an error if it cannot load the
+// pages, or if the directory of path does not exist. It panics if visited is nil.
 //
 // Register all callbacks of c before the first Visit or Resume. A collector can have one Crawl; its
 // clones do not share it.
@@ -200,8 +200,8 @@ func (w *Crawl) want(link string, depth int) *page {
 	return p
 }
 
-// attempt asks for a page. It ends the Visit if colly refuses the page before a request begins,
-// because there is no callback for that.
+// attempt asks for a page. If colly refuses the page before a request begins, attempt itself ends
+// the Visit, because no callback reports that.
 func (w *Crawl) attempt(p *page, link string, visit func() error) error {
 	// The Crawl's callbacks come after all others: a page counts as fetched after these have ended.
 	w.ready.Do(func() {
@@ -295,13 +295,13 @@ func (w *Crawl) end(link string) {
 	}
 }
 
-// Save saves the pages under way and then the set, each as a whole. The crawl continues during
+// Save saves the pages under way and then the set, each file atomically. The crawl continues during
 // Save, but begins no new page. Save may be called at any moment, even by a callback.
 func (w *Crawl) Save() error {
 	w.saving.Lock()
 	defer w.saving.Unlock()
-	// Every page in the set was fetched or is in this list, even if the process is killed between
-	// the two files.
+	// Every page in the saved set was fetched or is in this list, even if the process is killed
+	// between the two files.
 	if err := w.savePages(); err != nil {
 		return fmt.Errorf("collystore: saving: %w", err)
 	}

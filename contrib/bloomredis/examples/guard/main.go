@@ -54,8 +54,8 @@ func Open(
 	return t, t.near.Refresh(ctx)
 }
 
-// fill adds the keys of all rows to the filter in one step. With one key after the other, the
-// filter would at first lack most rows.
+// fill adds the keys of all rows to the filter in one step. If keys were added one after the other,
+// the filter would lack most rows at first.
 func (t *Table) fill(ctx context.Context) error {
 	local, err := bloom.New(t.n, 0.01)
 	if err != nil {
@@ -86,8 +86,8 @@ func (t *Table) Get(key string) (value []byte, err error) {
 	return value, err
 }
 
-// Put adds a row, after its key: a key without a row costs a query, but a row without its key would
-// not be found.
+// Put adds a row, and its key before that: a key without a row costs a query, but a row without its
+// key would not be found.
 func (t *Table) Put(ctx context.Context, key, value string) error {
 	_, err := t.shared.AddString(ctx, key)
 	if errors.Is(err, bloomredis.ErrLost) {
