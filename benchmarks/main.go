@@ -2,8 +2,8 @@
 // documentation. It writes RESULTS.md and ../docs/*.svg.
 //
 //	go run .                 needs some ten minutes on two cores, and 12 GB of memory
-//	go run . -quick          takes two minutes: prints the tables in which processors differ, with
-//	                         Go rows alone and smaller filters
+//	go run . -quick          prints, in two minutes, the tables in which processors differ, with
+//	                         smaller filters and only the rows of Go
 //	go run . -boost DIR      also measures Boost.Bloom: DIR is the folder that has boost/bloom.hpp
 //	go run . -format go      prints each sample as Go's benchmarks do, for benchstat, and writes no
 //	                         file; also with -quick

@@ -5,8 +5,8 @@ import (
 	"github.com/seed79a3ff49/bloom/bank"
 )
 
-// The members of a bank have 512 bits and seven hashes. Each has memberKeys keys, of which one is
-// looked up and the others are made from it.
+// The members of a bank have 512 bits and seven hashes. Each has memberKeys keys: one that is
+// looked up, and others that are made from this one.
 const (
 	bankBits   = 512
 	bankHashes = 7

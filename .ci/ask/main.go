@@ -1,5 +1,5 @@
-// Ask looks up the keys of vectors, for .ci/compatible. It writes the answers as a line for each
-// filter. The line is null if a newer version wrote the filter.
+// Ask looks up the keys of vectors, for .ci/compatible. It writes a line of answers for each
+// filter, or null if a newer version wrote the filter.
 package main
 
 import (

@@ -19,7 +19,7 @@ import (
 // one process changes it at a time.
 type target struct {
 	wait   time.Duration // the value of -wait
-	makes  bool          // the command replaces the file, whatever it holds
+	makes  bool          // the command replaces the file as a whole
 	force  bool          // the value of -force
 	output string        // the value of -o
 	path   string        // the path of the locked file, with symbolic links followed

@@ -131,8 +131,8 @@ func run(ctx context.Context, brokers string, out io.Writer) error {
 
 var errKilled = errors.New("killed")
 
-// consume is a consumer. It ends when all offsets are committed. instance is its name in the group,
-// which it keeps after a kill, to have its partitions again without waiting.
+// consume is a consumer. It ends when all offsets are committed. instance is its name in the group.
+// It keeps this name after a kill, so that it gets its partitions back without waiting.
 func (g *group) consume(ctx context.Context, instance string) error {
 	// windows has the windows of this consumer's partitions, which are also in files.
 	windows := map[int32]*window.Filter{}

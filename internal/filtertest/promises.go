@@ -356,7 +356,7 @@ func testEmptyKey(t *testing.T, typ Type) {
 }
 
 // testBatches: a batch returns the answers of calls for single keys in turn, and does not change
-// elements behind them. It panics if there is no room for the answers.
+// the elements after these. It panics if there is no room for the answers.
 func testBatches(t *testing.T, typ Type) {
 	one, batch := typ.makeOne(), typ.makeOne()
 	if batch.AddBatch == nil {
@@ -627,8 +627,9 @@ func cuts(n int) (at []int) {
 	return append(at, n/3, n/2)
 }
 
-// testReaders: ReadFrom reads portions of any size, and returns how many bytes it read. Its error
-// is the reader's own, or one of damage if the reader ends early. On error the filter is unchanged.
+// testReaders: ReadFrom reads portions of any size, and returns how many bytes it read. The error
+// is the reader's own, or reports damage if the reader ends early. On error the filter is
+// unchanged.
 func testReaders(t *testing.T, typ Type) {
 	f := typ.filled()
 	data, size := bloom.Must(f.MarshalBinary()), f.Stats().SizeBytes
@@ -941,8 +942,8 @@ func testClosed(t *testing.T, typ Type, v View) {
 	}
 }
 
-// testLoadOrNew: LoadOrNew loads a file with its keys and Info, unless it is for other parameters.
-// If there is no file, it returns a new filter and writes none.
+// testLoadOrNew: LoadOrNew loads a file with its keys and Info, unless the file is for other
+// parameters. If there is no file, LoadOrNew returns a new filter and writes no file.
 func testLoadOrNew(t *testing.T, typ Type) {
 	if typ.LoadOrNew == nil {
 		t.Skip("LoadOrNew makes no such filter")

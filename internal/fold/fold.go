@@ -66,9 +66,9 @@ func Rune(r rune) rune {
 	return r
 }
 
-// Append appends text to dst, with the representative of each character, and bytes that are not
-// UTF-8 as they are. The result may be up to half as long again as text: Ⱥ has two bytes, and ⱥ has
-// three.
+// Append appends text to dst, but replaces each character by its representative. Bytes that are not
+// UTF-8 remain as they are. The result may be up to half as long again as text: Ⱥ has two bytes,
+// and ⱥ has three.
 func Append(dst, text []byte) []byte {
 	for i := 0; i < len(text); {
 		if c := text[i]; c < utf8.RuneSelf {

@@ -18,9 +18,9 @@ import (
 //	proof                 the CRC-32C of the old filter's words, as bytes of Guava's form
 //
 // The frame's words are a stream of bits, the least significant bit of a word first. For each bit
-// that differs, in ascending order, it has a gap: the number of equal bits between the last bit
-// that differs, or the filter's start, and this one. Gaps are in a Rice code: gap >> rice zeros, a
-// one, and the rice lower bits of the gap, least significant first. Zeros fill the last word.
+// that differs, in ascending order, it has a gap: the number of equal bits between the previous
+// such bit, or the filter's start, and this one. Gaps are in a Rice code: gap >> rice zeros, a one,
+// and the rice lower bits of the gap, least significant first. Zeros fill the last word.
 //
 // With rice = 0 the stream is the exclusive or of both filters, so a patch never has more words
 // than a filter. With the best rice a bit that differs needs at most 40 bits.

@@ -16,8 +16,8 @@
 // # What it does not see
 //
 //   - Assembly. The cases are built with the tag purego; other tests compare assembly with Go.
-//   - Plain loads and stores, which are no points unless the overlay makes them some. The race
-//     detector finds their races, but none in a case, because each switch orders memory.
+//   - Plain loads and stores, which are points only if the overlay makes them so. The race
+//     detector cannot find their races in a case, because each switch of threads orders memory.
 //   - Orders that are weaker than sequential consistency, which Go's atomics promise.
 //   - More than two or three threads or preemptions, and sizes beyond a few words.
 //   - Real timers, files and sockets, and random choices: map iteration, select with two ready

@@ -2,7 +2,7 @@ package orders
 
 import "sync"
 
-// These keep their meaning. They are no points.
+// These are the types of package sync itself, whose calls are no points.
 type (
 	Locker    = sync.Locker
 	Pool      = sync.Pool

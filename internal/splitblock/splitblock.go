@@ -38,7 +38,7 @@ type Blocks struct {
 	Lines int
 	// blocks is Words in fours, so that Go checks an index once for four words.
 	blocks [][each]uint64
-	// fast is Lines if assembly does these Blocks, or 0.
+	// fast is Lines if assembly handles these Blocks, and otherwise 0.
 	fast int
 }
 

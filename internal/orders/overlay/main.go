@@ -5,9 +5,9 @@
 //	go run ./internal/orders/overlay DIR SEED     the same with the bug SEED in the library
 //	go run ./internal/orders/overlay              lists the seeds: a name, and the cases that find it
 //
-// It runs in the root of the module. Besides the imports it changes lines that have other points
-// than locks and atomics, or sizes that are too large to explore; see substitutions.go. It stops
-// unless each line is found exactly once.
+// It runs in the root of the module. Besides the imports, it changes lines whose points are neither
+// locks nor atomics, and sizes that are too large to explore; see substitutions.go. It stops unless
+// it finds each line exactly once.
 package main
 
 import (

@@ -1,7 +1,7 @@
 package main
 
-// seeds are bugs of orders: each leaves out a lock, a second look, or the order of two stores.
-// They test the cases: each is found with two preemptions or fewer.
+// seeds are bugs that only some orders show. Each leaves out a lock, a second look, or the order of
+// two stores. They test the cases: each is found with two preemptions or fewer.
 var seeds = []seed{
 	{"window-two-facts", "WindowAdders", []substitution{
 		{"window/window.go", "!s.ring.takes(live, now) || p", "!s.ring.takes(s.ring.planes(), now) || p"},

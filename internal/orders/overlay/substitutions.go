@@ -3,8 +3,8 @@ package main
 // substitutions are the lines that change besides the imports. A replacement has as many lines as
 // what it replaces, so that traces show the library's lines.
 var substitutions = []substitution{
-	// Plain stores that look-ups see become points. Race is set to true because it selects code
-	// without other plain stores.
+	// Plain stores that look-ups see become points. Race is set to true, which selects code without
+	// other plain stores.
 	{"internal/bitwords/store.go", "package bitwords", "package bitwords; import . " + standIn},
 	{"internal/bitwords/store.go", "{ *word = w }", "{ Point(); *word = w }"},
 	{"internal/bitwords/store.go", "const Race = false", "const Race = true"},
