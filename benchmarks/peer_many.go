@@ -21,8 +21,7 @@ const (
 
 var filterKeys uint64 = 100_000 // fewer in tests
 
-// inFilters are keys of 8 bytes. Each is in one of many filters, or in none if its id is absentIDs
-// or more.
+// inFilters are keys of 8 bytes, each in one of many filters. Those with absent ids are in none.
 var inFilters = kind{"8 bytes", 8, false, func(key []byte, id uint64) {
 	x := mix(id)
 	low := mix(x)

@@ -126,8 +126,7 @@ var errFound = errors.New("found")
 type asker func(found []bool, b *lines.Batch)
 
 // loadAll loads the filter that args[0] names. If that is one of n shards, the first n args must
-// name all shards, in any order. all looks keys up in all loaded filters; rest has the remaining
-// args.
+// name all shards, in any order. all looks keys up in all of these; rest has the other args.
 func loadAll(args []string) (all asker, first *loaded, rest []string, err error) {
 	first, err = loadKeys(args[0])
 	if err != nil {

@@ -91,8 +91,7 @@ func recordBlankRemoved(f hashFilter) {
 func recordsBlank(f informed) bool { return factsOf(f).Get(blankFact) == "1" }
 
 // joinFacts returns the facts of the union of two filters, or an error if their keys do not mix. A
-// fact that only one filter has is kept. A name that other programs put in Meta gets the values of
-// both.
+// fact that only one filter has is kept. A name from other programs gets the values of both.
 func joinFacts(a, b informed) (url.Values, error) {
 	x, y := factsOf(a), factsOf(b)
 	fieldA, knownA := fieldOfMore(a)

@@ -49,8 +49,7 @@ const severalWays = "several ways"
 
 // mergeInfo changes the Info of f before keys made by k are added. A Hash that names another way of
 // making keys becomes severalWays, and another field becomes several. An empty Hash stays empty. A
-// filter of another program gets a record of the field, so that later runs add no keys of other
-// fields.
+// filter of another program gets a record of the field, so that no later run adds another field.
 func (k keyRule) mergeInfo(f infoHolder) {
 	info := bloom.Info{}
 	if hash := f.Info().Hash; hash != "" && hash != k.Hash() {
@@ -96,7 +95,7 @@ func keyOf(hash string) (key lines.Key, flags string, known bool) {
 }
 
 // keyFromInfo sets key from f's Info, unless the command's flags set it. A flag that contradicts
-// the Info is an error. If no command writes the Info's Hash, only key.Separator may be set; see
+// the Info is an error. If no command writes the Info's Hash, key gets at most a Separator; see
 // warnHash.
 func (f *loaded) keyFromInfo(key *lines.Key, flags *pflag.FlagSet) error {
 	hash := f.Info().Hash

@@ -105,9 +105,8 @@ func (o *output) skip(p []byte) (news []byte, err error) {
 	return append(news, p[equal:]...), nil
 }
 
-// append writes news. After an error, such as a full disk, it cuts an incomplete line off the end
-// of a regular file. It does so through the file's handle, because another file may have the name
-// by now.
+// append writes news. After an error, such as a full disk, it cuts half a line off the end of a
+// regular file, through the handle, because another file may have the name by now.
 func (o *output) append(news []byte) error {
 	n, err := o.file.Write(news)
 	o.end += int64(n)

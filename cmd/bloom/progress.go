@@ -95,8 +95,7 @@ func init() {
 	}
 }
 
-// add adds read to the number of lines that were read, and some to that of lines that verb
-// describes.
+// add adds to the number of lines that were read, and to that of lines that verb describes.
 func (p *progress) add(read, some int) {
 	if p != nil {
 		p.mu.Lock()

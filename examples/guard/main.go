@@ -170,8 +170,7 @@ func (s *users) handler() http.Handler {
 	return mux
 }
 
-// reply sends status 500 after an error, and otherwise status yes if the answer is true, or no if
-// it is false.
+// reply sends status 500 after an error, or else yes for a true answer and no for a false one.
 func reply(w http.ResponseWriter, err error, answer bool, yes, no int) {
 	switch {
 	case err != nil:

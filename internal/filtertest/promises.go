@@ -48,8 +48,7 @@ type View interface {
 	io.Closer
 }
 
-// Filter has the methods of every type that stores keys, except those that add or look up keys; see
-// Type.
+// Filter has the methods of all types that store keys. Those that add or look up are in Type.
 type Filter interface {
 	answers
 	Reset()
@@ -628,8 +627,7 @@ func cuts(n int) (at []int) {
 }
 
 // testReaders: ReadFrom reads portions of any size, and returns how many bytes it read. The error
-// is the reader's own, or reports damage if the reader ends early. On error the filter is
-// unchanged.
+// is the reader's own, or reports damage if that ends early. An error leaves the filter unchanged.
 func testReaders(t *testing.T, typ Type) {
 	f := typ.filled()
 	data, size := bloom.Must(f.MarshalBinary()), f.Stats().SizeBytes

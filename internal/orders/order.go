@@ -77,8 +77,7 @@ func (s *order) choose(n int) int {
 	return s.path[s.at-1].taken
 }
 
-// step is a point: it lets any thread continue. stops is true if the running thread has ended or
-// waits.
+// step is a point: it lets any thread continue. With stops, the running one has ended or waits.
 func (s *order) step(stops bool) {
 	if s.quiet > 0 && !stops {
 		return

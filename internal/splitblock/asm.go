@@ -62,8 +62,7 @@ func (b *Blocks) chunk(add bool, others Others, dst []bool, hs []bloom.Hash, cou
 func prefetchBlocks(b *Blocks, hs *bloom.Hash, count int)
 
 // addBlocks adds digests, and sets each element of dst to whether its digest changed b. It also
-// fetches the blocks of as many later digests as further says; they begin fetchAhead digests behind
-// hs.
+// fetches blocks for later digests: as many as further, beginning fetchAhead behind hs.
 //
 //go:noescape
 func addBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)

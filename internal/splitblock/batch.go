@@ -77,10 +77,9 @@ func (b *Blocks) ContainsBatch(others Others, found []bool, hs []bloom.Hash) {
 	}
 }
 
-// touch reads a word of the block of line l for each digest. If found is not nil, it skips the
-// digests that are not found. Nothing waits for the reads, so their cache misses overlap more than
-// in a loop with more arithmetic. If touch were inlined, the compiler would remove the reads, whose
-// sum is unused.
+// touch reads a word of the block of line l for each digest. If found is not nil, it skips digests
+// that are not found. Nothing waits for the reads, so their cache misses overlap more than in a
+// loop with more arithmetic. If touch were inlined, the compiler would remove the unused reads.
 //
 //go:noinline
 func (b *Blocks) touch(found []bool, hs []bloom.Hash, l int, others Others) (sum uint64) {

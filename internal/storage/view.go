@@ -17,8 +17,7 @@ type Bytes struct {
 
 // OpenView maps the file at path into memory, as files.Map does, and returns the View that open
 // makes of the map. Errors begin with pkg; those of opening and decoding name path. The map is
-// aligned for words. The words of a frame are also aligned, because its head is a multiple of 8
-// bytes long.
+// aligned for words. So are a frame's words in it, because the head is a multiple of 8 bytes long.
 func OpenView[V any](pkg, path string, open func(Bytes) (V, error)) (none V, err error) {
 	file, size, err := OpenRegular(path)
 	if err != nil {
