@@ -20,8 +20,8 @@ import (
 //
 // Any number of goroutines may use a Bank concurrently; only decoding needs the Bank to itself.
 // Calls that write take turns. Which, WhichAll and ContainsHash take no lock. They see every write
-// that ended before they began, and possibly parts of a concurrent write. While a member is cleared
-// and added to, they may report it for a key that it never had.
+// that ended before they began, and possibly parts of a concurrent write. If a member is cleared
+// and added to meanwhile, they may report it for a key that it never had.
 //
 // The zero Bank has no members, and can be decoded into; appending to it panics. Methods that take
 // a member's number panic if there is no such member. A Bank must not be copied.

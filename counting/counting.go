@@ -267,8 +267,8 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 // change adds by, which is 1 or -1, to the counters of h that are not full. It returns how many of
 // these counters were equal to from.
 //
-// If two of the k indexes are the same, which is rare, their counter counts the key once. Otherwise
-// Remove of an absent key could subtract 2 from a counter of 1.
+// If two of the key's k indexes are the same, which is rare, their counter counts the key only
+// once. Otherwise Remove of an absent key could subtract 2 from a counter of 1.
 //
 // The counters of a key that is there are not 0. But if an absent key is removed, another Remove
 // may set one of its counters to 0 meanwhile; such a counter stays 0.

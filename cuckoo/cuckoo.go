@@ -85,8 +85,8 @@ func size(n uint64, p float64) (buckets uint64, bits int, err error) {
 	return (n*25+95)/96 + 4, bits, nil // 25/96 is 1/(4 * 0.96)
 }
 
-// New returns an empty filter for n keys. However full the filter is, it reports a key that was not
-// inserted with a probability of at most p. The filter's Info has n and p.
+// New returns an empty filter for n keys. However full the filter is, it reports an absent key as
+// present with a probability of at most p. The filter's Info has n and p.
 //
 // The filter has room for n different keys with a probability of at least 1 - 1e-6, also after
 // removals: while fewer than n keys are in it, it refuses no new key. It usually has room for 1 %

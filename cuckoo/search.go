@@ -26,8 +26,9 @@ func (t *table) most() int { return expanded >> t.tired }
 const tiredest = 7
 
 // refused makes later searches shorter after a search that failed; looked is the number of buckets
-// that it looked at. A failed search costs as much as a few hundred insertions, and in a full table
-// every search fails. Each refusal halves the work of the next search, until rested is called.
+// that the search looked at. A failed search costs as much as a few hundred insertions, and in a
+// full table every search fails. Each refusal halves the work of the next search, until rested is
+// called.
 //
 // While less than 96 % of the slots are taken, which is what New plans for, searches keep their
 // length: a refusal then has another reason, such as a key that was inserted many times.

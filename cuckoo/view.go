@@ -16,10 +16,10 @@ import (
 // look-up reads one or two pages of it. If the file fits into memory and many look-ups follow, call
 // [View.Verify] first: it reads the whole file in order.
 //
-// A View answers exactly as the [Filter] decoded from the same bytes. It is as fast on a
-// little-endian machine of 64 bits if the bytes begin at a multiple of 8 in memory, and otherwise
-// somewhat slower. NewView copies only the list of keys that found no place; see [Filter.Insert]. A
-// View must not be copied.
+// A View answers exactly as the [Filter] decoded from the same bytes. On a little-endian 64-bit
+// machine it is as fast as the Filter if the bytes begin at a multiple of 8 in memory, and
+// otherwise somewhat slower. NewView copies only the list of keys that found no place; see
+// [Filter.Insert]. A View must not be copied.
 type View struct {
 	_     nocopy.Locker
 	bytes storage.Bytes // the binary form

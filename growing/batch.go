@@ -142,7 +142,7 @@ func (b *batch) add(s *shard, added []bool) {
 		older, newest := (*list)[:last], (*list)[last:]
 		hs, at = b.absent(hs, at, older)
 		if !s.mu.TryLock() {
-			// Another goroutine adds. Before the wait, leave out the keys that are there already.
+			// Another goroutine adds. Before waiting, leave out the keys that are there already.
 			hs, at = b.absent(hs, at, newest)
 			s.mu.Lock()
 		}

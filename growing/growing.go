@@ -157,7 +157,8 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 }
 
 // pick returns a number whose highest bits choose a key's shard. It depends on all of h, so that
-// the shard says nothing about either half of h, from which the layers compute the bits of a key.
+// the shard says nothing about either half of h alone: the layers compute a key's bits from these
+// halves.
 func pick(h bloom.Hash) uint64 {
 	h1, h2 := h.Words()
 	return (h1 ^ bits.RotateLeft64(h2, 19)) * 0x9e3779b97f4a7c15 // 2^64 over the golden ratio

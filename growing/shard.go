@@ -16,7 +16,7 @@ type shard struct {
 	layers atomic.Pointer[[]*layer] // oldest first
 	_      [56]byte                 // keeps look-ups off the cache line of the lock
 	mu     sync.Mutex               // held while a key or a layer is added
-	next   chan *layer              // yields the next layer; nil unless that is being made
+	next   chan *layer              // yields the next layer; nil unless a layer is being made
 	rates  *rates                   // of all shards
 	number int                      // the shard's number, from 0
 	_      [32]byte

@@ -15,11 +15,11 @@
 //   - A [FileSource], and an [HTTPSource] of a file server, a CDN or an object store, send the
 //     whole filter whenever it has changed.
 //
-// The price is memory and traffic. Every machine holds the filter: 1.2 MB for a million keys at 1
-// %. While a new filter arrives, a machine needs twice that memory; over HTTP, where memory grows
-// as bytes arrive, it needs up to three times as much for a moment. A refresh without news is one
-// request. A patch has about two bytes for each bit that changed: for a hundred new keys of that
-// filter, less than 2 KB.
+// The price is memory and traffic. Every machine holds the filter: 1.2 MB for a million keys at
+// 1 %. While a new filter arrives, a machine needs twice that memory; over HTTP, where memory grows
+// as bytes arrive, it needs up to three times the filter's memory for a moment. A refresh without
+// news is one request. A patch has about two bytes for each bit that changed, less than 2 KB for a
+// hundred new keys of that filter.
 //
 // On the publishing machine the program adds to a [bloom.SyncFilter], or to a counting.Filter if
 // keys are also removed, and passes its Bloom to [NewPublisher]. For keys that must survive a
@@ -57,8 +57,8 @@ import (
 // Source provides the filter of a Replica.
 type Source interface {
 	// Fetch returns what is new since the version named have, which an earlier Fetch returned. It
-	// returns a full filter if have is "", or if the source does not know that version, or does not
-	// know what is new since. After an error that wraps bloom.ErrMismatch, and after a patch that
+	// returns a full filter if have is "", or if the source does not know that version, or what has
+	// changed since then. After an error that wraps bloom.ErrMismatch, and after a patch that
 	// cannot be applied, a Replica immediately asks for a full filter. After any other error, it
 	// calls Fetch with the same have again: a source whose patch would fail each time must return a
 	// full filter then.

@@ -14,14 +14,14 @@ import (
 //
 // Planes are numbered in the order in which they begin; plane i is bit i mod 64 of the lanes. A
 // plane begins with its first key, and is the newest until the next begins. It ends by count when
-// it holds its share, or by time a part after it began. It dies a Span after its end, and with
-// Renew a part later. The live planes have consecutive numbers. The method renews tells when a
+// it holds its share, or by time a part after it began. It dies a Span after its end, or with Renew
+// a Span and a part. The live planes have consecutive numbers. The method renews tells when a
 // repeat is written again.
 //
 // The time of a plane's end is its stamp, in nanoseconds since 1970. A plane's stamp is never lower
 // than that of the plane before it. The stamp of a plane that has ended is never later than now.
 //
-// Fields are stored with the lock, and loaded without it:
+// Some fields are loaded without the lock, but stored only under it:
 //
 //   - Two fields decide whether a plane takes a key: live, which says whether the newest plane is
 //     open, and the stamp of that plane. live is loaded first and stored last. So if another plane
@@ -398,8 +398,8 @@ func (r *ring) tick() {
 	r.late(r.reading.Swap(stale), nanoseconds(r.source()))
 }
 
-// late moves the end of the newest plane to now if the plane has ended, but calls used a reading
-// from before its end. The caller holds the lock.
+// late moves the end of the newest plane to just after now if the plane has ended, but calls used a
+// reading from before its end. The caller holds the lock.
 func (r *ring) late(used, now int64) {
 	live := r.planes()
 	newest := live.newest()

@@ -141,10 +141,10 @@ type Config struct {
 	// deduplicate a log by its own time, let Now return the time of the newest event; before the
 	// first event, it may return the zero Time.
 	//
-	// Stats, Reach and each call that adds or looks up first call Now once; a batch is one call,
-	// and Do calls Now again after handle has returned nil. A call may call Now again if it forgets
-	// keys, if it has filled a piece of the memory, or if the clock has stepped back. Decoding may
-	// call Now once. Other methods do not call it.
+	// Now is called once at the beginning of Stats, of Reach and of each call that adds or looks
+	// up. A batch is one call; Do calls Now again after handle has returned nil. Now may also be
+	// called again if the call forgets keys, if it has filled a piece of the memory, or if the
+	// clock has stepped back. Decoding may call Now once. Other methods do not call it.
 	//
 	// If the clock leaps ahead, the window forgets only the keys whose Span is over by then.
 	//
@@ -222,16 +222,17 @@ func (f filter) String() string {
 // multiplier is 2^64 over the golden ratio.
 const multiplier = 0x9e3779b97f4a7c15
 
-// locate returns the page of h, by the high bits of H1, and the x and the step of its positions
-// there. x is the rest of H1, mixed with a constant so that the positions of the empty key, whose
-// digest is 0, 0, are not all the first lane.
+// locate returns the page of h, chosen by the high bits of H1, and the x and step from which next
+// computes h's positions in the page. x is the rest of H1, mixed with a constant so that the
+// positions of the empty key, whose digest is 0, 0, are not all the first lane.
 func (l *layout) locate(h bloom.Hash) (page, x, step uint64) {
 	h1, step := h.Words()
 	page, x = bits.Mul64(h1, l.pages)
 	return page, x ^ multiplier, step
 }
 
-// next returns two of a key's positions in a page of lanes, and x for the next two.
+// next returns two of a key's positions in a page with the given number of lanes, and the x for the
+// next two.
 //
 // Each half of x makes a sequence of positions. Double hashing, which only adds a step, has too
 // few different sequences in a page: keys that share all positions would make false positives.
@@ -381,7 +382,7 @@ func (s *state) add(h bloom.Hash, now int64) bool {
 	return seen == 0
 }
 
-// Contains reports whether key is remembered, and does not renew it.
+// Contains reports whether key is remembered. It does not renew key.
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.

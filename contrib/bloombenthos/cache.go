@@ -25,7 +25,7 @@ type set interface {
 	close() error
 }
 
-// cache is a set as a cache of the engine. It saves the set and sets the metrics from time to time.
+// cache makes a set a cache of the engine. It saves the set and sets the metrics from time to time.
 type cache struct {
 	set               set
 	span              time.Duration // how long ids are remembered; 0 means for ever

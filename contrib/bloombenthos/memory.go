@@ -121,7 +121,7 @@ type memory struct {
 	times  *times       // the clock of a window; nil is the machine's clock
 }
 
-// times is a clock that shows the newest time of a message.
+// times is a clock that shows the newest of the messages' times.
 type times struct {
 	mapping *bloblang.Executor // from an id to its time
 	newest  atomic.Int64       // nanoseconds since 1970; 0 before the first message
@@ -256,8 +256,8 @@ func newMemoryCache(
 }
 
 // hold locks the file at path against other caches and against the command bloom, until unlock is
-// called. It does not wait. file is path with symbolic links resolved: pass it to SaveFile, which
-// would replace a link.
+// called. It does not wait. file is path with symbolic links resolved. Pass file to SaveFile,
+// because SaveFile replaces links.
 func hold(path string) (file string, unlock func() error, err error) {
 	unlock = func() error { return nil }
 	if path == "" {
@@ -292,7 +292,7 @@ func openFilter(path string, c window.Config) (filter, error) {
 	return checked(growing.LoadOrNew(path, c.N, c.P))
 }
 
-// checked returns f and err. After an error f may be a nil pointer, and checked returns a nil
+// checked returns f and err. After an error, f may be a nil pointer; checked then returns a nil
 // filter.
 func checked[F filter](f F, err error) (filter, error) {
 	if err != nil {

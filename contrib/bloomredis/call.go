@@ -185,8 +185,8 @@ var after = time.After
 
 const errNotOpen = "bloomredis: the client is nil, or the value was made without Open"
 
-// do calls send, and repeats it while the server refuses it for now. It returns early when ctx
-// ends, because the client may heed only ctx's deadline, or ignore ctx.
+// do calls send, and repeats the call while the server refuses commands for now. It returns early
+// when ctx ends, because the client may heed only ctx's deadline, or ignore ctx.
 func (c caller) do(ctx context.Context, send func() error) error {
 	if c.client == nil {
 		panic(errNotOpen)

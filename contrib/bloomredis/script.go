@@ -31,8 +31,8 @@ end`
 
 var (
 	// ARGV = header, size of the string, identity, random bytes. It returns the header, size and
-	// identity that are there afterwards. A filter of the same parameters without an identity gets
-	// this one, and keeps its keys.
+	// identity that are there afterwards. A filter with the same parameters that has no identity
+	// gets this one, and keeps its keys.
 	openScript = newScript(findIt + `
 local isNew = redis.call('EXISTS', KEYS[1]) == 0
 local isExpected = header == ARGV[1] and size == tonumber(ARGV[2])

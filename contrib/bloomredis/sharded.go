@@ -30,7 +30,7 @@ type Sharded struct {
 type ShardedConfig struct {
 	_ struct{}
 
-	Shards int     // strings, from 1 to 16,384; each shard is a key of Redis with two beside it
+	Shards int     // number of strings, from 1 to 16,384; each is a Redis key with two beside it
 	N      uint64  // distinct keys expected in all shards together
 	P      float64 // false-positive rate, as in bloom.New
 }
@@ -120,8 +120,8 @@ func (s *Sharded) Shards() []*Filter { return slices.Clone(s.shards) }
 // Shard returns the shard of a digest, which is the same in all versions of this package.
 func (s *Sharded) Shard(h bloom.Hash) *Filter { return s.shards[s.route(h)] }
 
-// route returns the number of the shard of h, from both halves of the digest. With a remainder of
-// H1 alone, the first indexes of all keys in a shard would have the same remainder.
+// route returns the number of the shard of h, computed from both halves of the digest. With a
+// remainder of H1 alone, the first indexes of all keys in a shard would have the same remainder.
 func (s *Sharded) route(h bloom.Hash) int {
 	h1, h2 := h.Words()
 	x := (h1 ^ bits.RotateLeft64(h2, 32)) * 0x9e3779b97f4a7c15 // 2^64 / golden ratio

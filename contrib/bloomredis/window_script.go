@@ -24,9 +24,9 @@ package bloomredis
 // has seq, tail and lost, and for each plane its end and its number of keys. All times are the
 // server's, in microseconds.
 //
-//   - A plane begins if a key must be written and the newest plane has ended. It ends when it
-//     has its share of keys, or a generation after it began. It dies a Span after its end. With
-//     Renew it dies a generation later.
+//   - A plane begins if a key must be written and the newest plane has ended. It ends when it has
+//     its share of keys, or a generation after it began. It dies a Span after its end, or with
+//     Renew a Span and a generation.
 //   - With Renew, a key that is found is written again, unless a plane that has the key is open, or
 //     it ended less than a generation ago and at most lean planes have ended since, itself
 //     included.

@@ -61,11 +61,11 @@ type SavedSet interface {
 // or 5xx, the page stays under way until the next Resume. It also stays under way if a callback
 // aborts the request before it is sent, or refuses a redirect with an error of its own.
 //
-// A Crawl keeps the URL and the depth of each page under way, in a few hundred bytes more than the
-// URL has. Resume asks for the page with GET, the collector's headers and its OnRequest callbacks,
-// and an empty Context. The request's own headers and the values in its Context are lost: put the
-// data that a callback needs into the URL. A Crawl keeps no request that has a body or a
-// method other than GET.
+// A Crawl keeps the URL and the depth of each page under way, which needs a few hundred bytes in
+// addition to the URL's. Resume asks for the page with GET, the collector's headers and its
+// OnRequest callbacks, and an empty Context. The request's own headers and the values in its
+// Context are lost: put the data that a callback needs into the URL. A Crawl keeps no request that
+// has a body or a method other than GET.
 //
 // Many goroutines may use a Crawl if they may use its set. A Crawl must not be copied.
 type Crawl struct {
