@@ -15,7 +15,7 @@ const Version = "15.0.0"
 
 // Table has all characters that folding changes, in ascending order, as runs separated by white
 // space. A run such as 100-12e/2+1 has the first and the last character in hexadecimal and then, in
-// decimal, the step between them and what folding adds to each. The last character is left out if
+// decimal, the step from one to the next and what folding adds. The last character is left out if
 // it is the first, and the step if it is 1. The readers in contrib/readers have the same table.
 //
 //go:embed fold.txt

@@ -43,7 +43,7 @@ type Patch struct {
 
 // AppendPatch appends to b a patch of a filter with the header h. proof is the checksum of its
 // words; see WordsSum. changes yields the number of each word that changes, in ascending order, and
-// a mask of these bits. info is the new filter's Info. guess is an estimate of how many bits
+// a mask of its changed bits. info is the new filter's Info. guess is an estimate of how many bits
 // change; if it does not lead to the best rice, AppendPatch goes through changes twice.
 func AppendPatch(
 	b []byte, h Header, info Info, proof Sum, guess uint64, changes iter.Seq2[int, uint64],
