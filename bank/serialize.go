@@ -153,7 +153,7 @@ func (l *layout) readRow(read source, s int, r uint64) ([]byte, error) {
 	return page[8*at:][:8*g.stride], nil
 }
 
-// nameSum returns the checksum of the name of member i. The name begins at byte from of the names.
+// nameSum returns the checksum of member i's name. The name begins at byte from of the names.
 func nameSum(name []byte, i, from int) uint32 {
 	return sum(name, uint64(i), uint64(from), uint64(from+len(name)))
 }

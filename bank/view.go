@@ -25,7 +25,7 @@ type View struct {
 }
 
 // NewView returns a View of data, which it retains. data must be exactly one binary form. Look-ups
-// are faster if data is aligned to 8 bytes. Checks and errors are those of [OpenFile].
+// are faster if data is aligned to 8 bytes. For checks and errors see [OpenFile].
 func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}) }
 
 func newView(b storage.Bytes) (*View, error) {

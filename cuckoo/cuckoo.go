@@ -194,8 +194,7 @@ func (f *filter) ContainsHash(h bloom.Hash) bool { return f.table != nil && f.ta
 // Batches are faster than single keys if the filter is larger than the processor's cache.
 func (f *filter) ContainsBatch(found []bool, hs []bloom.Hash) { f.table.containsBatch(found, hs) }
 
-// Len returns the exact number of insertions that were not removed: a key counts as often as it is
-// in the filter.
+// Len returns the exact number of insertions that were not removed.
 func (f *filter) Len() uint64 {
 	if f.table == nil {
 		return 0
@@ -203,10 +202,10 @@ func (f *filter) Len() uint64 {
 	return f.table.len()
 }
 
-// Stats returns the figures of f. M is the number of bits of all places, and OnesCount the number
-// of bits of the places that are taken, so FillRatio is the share of places that are taken. K is 2,
-// the number of buckets of a key. ApproxCount is Len, and exact. FPR is 8/(2^b - 1) times FillRatio
-// for tags of b bits: an absent key is reported as present with at most that probability.
+// Stats returns the figures of f. M is the number of bits of all places, and OnesCount that of the
+// taken places, so FillRatio is the share of taken places. K is 2, the number of buckets of a key.
+// ApproxCount is Len, and exact. FPR is 8/(2^b - 1) times FillRatio for tags of b bits: an absent
+// key is reported as present with at most that probability.
 func (f *filter) Stats() bloom.Stats {
 	if f.table == nil {
 		return bloom.Stats{}

@@ -24,8 +24,8 @@ func checkParams(params []uint64) (uint64, error) {
 	return wordsFor(buckets, bits) + 1 + 3*entries, nil
 }
 
-// tableOf returns a table that has a list but no buckets. The argument list has the words of the
-// list's entries.
+// tableOf returns a table without buckets. The argument list has the words of the entries of its
+// list.
 func tableOf(params, list []uint64) (*table, error) {
 	t := &table{list: make([]uint64, listWords)}
 	t.shape(params[0], params[1])

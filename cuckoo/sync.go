@@ -45,8 +45,8 @@ func NewSyncFrom(f *Filter) *SyncFilter {
 	return s
 }
 
-// share lets many goroutines share the table that was decoded. err is the error of decoding: if it
-// is not nil, share does nothing. share returns err.
+// share lets many goroutines share the table that was decoded. If decoding failed with err, share
+// does nothing. share returns err.
 func (s *syncFilter) share(err error) error {
 	if err == nil && s.table != nil {
 		s.table.shared = new(shared)

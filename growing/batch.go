@@ -15,8 +15,7 @@ import (
 // Batches are usually two to three times as fast as single keys, and batches of thousands faster
 // than batches of hundreds; see benchmarks/RESULTS.md.
 //
-// A look-up that begins after AddBatch has returned finds every key of hs. An earlier look-up may
-// find a key or not.
+// A look-up that begins after AddBatch has returned finds every key of hs.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	if f.zero() && len(hs) > 0 {
 		panic(errZeroAdd)

@@ -206,7 +206,7 @@ func readPatch(resp *http.Response, limit int64) ([]byte, error) {
 	return readAll(resp.Body, limit)
 }
 
-// readAll reads r to its end. It returns an error if r has more than limit bytes.
+// readAll reads all of r, or returns an error if r has more than limit bytes.
 func readAll(r io.Reader, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {

@@ -30,8 +30,8 @@ import (
 // A new Publisher gives its versions new names, so after a restart every replica loads the whole
 // filter once. To lose no key in a crash, add, save, and then publish; see the example.
 //
-// A Publisher keeps a copy of the filter, and the patches. While Publish runs, the Publisher also
-// needs memory for a snapshot and for a copy of the snapshot.
+// A Publisher keeps a copy of the filter, and the patches. While Publish runs, it also needs memory
+// for a snapshot and a copy of the snapshot.
 type Publisher struct {
 	_        nocopy.Locker
 	snapshot func() *bloom.Filter

@@ -28,8 +28,8 @@
 // A filter does not grow. If a filter gets more keys than it was made for, make a new one from the
 // store of all keys, and let the snapshot function return that; replicas load the new filter whole,
 // whatever its size. Until then put each new key into the store and then into both filters, because
-// the key may be missing from the list that the new filter is made from. Package guard does all
-// this for the filter of one process.
+// the new filter may be made from an older list of keys. Package guard does all this for the filter
+// of one process.
 //
 // If every answer must include the newest keys, use a bloomredis.Filter, which asks Redis each
 // time. Processes of one machine can share the memory of one file; see bloom.OpenFile.

@@ -61,8 +61,7 @@ func (c Config) check() error {
 	return nil
 }
 
-// SizeBytes returns the [Filter.SizeBytes] of New(c), or the error of New(c), without making the
-// filter.
+// SizeBytes returns the [Filter.SizeBytes] or the error of New(c), without making the filter.
 func (c Config) SizeBytes() (int64, error) {
 	l, err := c.withDefaults().layout()
 	if err != nil {

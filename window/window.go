@@ -2,7 +2,7 @@
 //
 // A [Filter] answers whether a key was added within the last hour, or day. A key that is not
 // remembered is reported as present with a probability of at most P, whatever the traffic: a
-// hundred times as many keys as planned, a day's keys in a minute, repeats, or a clock that leaps.
+// hundred times N keys, a day's keys in a minute, repeats, or a clock that leaps.
 //
 // If at most N new keys come within any Span, however unevenly, each key for which Add returned
 // true is found for at least a Span. While the clock runs evenly, it is found for at most Span +
@@ -175,7 +175,7 @@ func New(c Config) (*Filter, error) {
 	return &Filter{filter: filter{s, form.Keep(form.Info{N: c.N, P: c.P}), c.Now}}, nil
 }
 
-// newState returns a state. The caller must call begin before it uses the state.
+// newState returns a state, which is usable after a call of begin.
 func newState(c Config, l layout, array []uint64) *state {
 	s := &state{layout: l, config: c, table: make([]page, l.pages), array: array}
 	r := &s.ring

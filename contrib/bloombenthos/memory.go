@@ -134,10 +134,9 @@ var errNoTime = errors.New("bloom: no message has come")
 // skew is how far the clock of a message's sender may be ahead.
 const skew = time.Minute
 
-// see sets the clock forward to the time of id's message. If that time is up to skew ahead of the
-// machine's time, the clock is set to the machine's time instead. An id without a time, or with one
-// further ahead, does not move the clock: at the machine's time, the ids of messages that waited
-// would be forgotten.
+// see sets the clock forward to the time of id's message, or to the machine's time if the message
+// is up to skew ahead. An id without a time, or one further ahead, does not move the clock: at the
+// machine's time, the ids of messages that waited would be forgotten.
 func (t *times) see(id string) {
 	v, err := t.mapping.Query(id)
 	var at time.Time

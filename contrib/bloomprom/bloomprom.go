@@ -52,10 +52,10 @@ type FilterCollector struct {
 }
 
 // NewFilterCollector returns a collector of the figures that stats returns. stats can be the method
-// Stats of a guard.Guard, a [bloom.SyncFilter] or a replica.Replica, for example. Each scrape calls
-// stats once, while the filter is in use; a [bloom.Filter] must not be written to meanwhile. If the
-// filter does not exist yet, or may be replaced, pass a function that finds the present one and
-// returns a zero Stats if there is none.
+// Stats of a guard.Guard, a [bloom.SyncFilter] or a replica.Replica. Each scrape calls stats once,
+// while the filter is in use; a [bloom.Filter] must not be written to meanwhile. If the filter does
+// not exist yet, or may be replaced, pass a function that finds the present one and returns a zero
+// Stats if there is none.
 //
 // It panics if stats is nil.
 func NewFilterCollector(name string, stats func() bloom.Stats) *FilterCollector {
@@ -96,8 +96,8 @@ func (f *FilterCollector) Collect(ch chan<- prometheus.Metric) {
 }
 
 // NewReachCollector returns a collector of the time for which a window remembers every key. Each
-// scrape calls reach once; it can be the method Reach of a window.Filter, for example. If that time
-// is less than the window's Span, more keys came than the window was made for.
+// scrape calls reach once; it can be the method Reach of a window.Filter. If that time is less than
+// the window's Span, more keys came than the window was made for.
 //
 // It panics if reach is nil.
 func NewReachCollector(name string, reach func() time.Duration) prometheus.Collector {

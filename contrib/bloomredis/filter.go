@@ -35,7 +35,7 @@ const (
 // renames or restores another filter with the same parameters to the key.
 //
 // A [Filter] or [Sharded] stays lost until Reopen, because a new filter lacks the keys of the old
-// one. The program that calls Reopen must add the keys again. A [Window] starts over by itself.
+// one. A [Window] starts over by itself.
 var ErrLost = errors.New("bloomredis: the filter that was opened is lost")
 
 // Filter is a filter in Redis. Many goroutines may call its methods, and any number of processes

@@ -18,8 +18,7 @@ import (
 // over the nodes of a cluster. The digest of a key decides which string has the key.
 //
 // It has the methods of [Filter], except Info, SetInfo, Merge, Snapshot, Source, M and K: call
-// these on each of its [Sharded.Shards]. Many goroutines may call the methods. Batches ask all
-// shards in parallel.
+// these on each of its [Sharded.Shards]. Many goroutines may call the methods.
 type Sharded struct {
 	keyMethods
 	key    string

@@ -34,11 +34,11 @@ import (
 // A Window that Redis lost starts over without its keys. The call that notices the loss returns an
 // error that wraps [ErrLost], and OnLost is called.
 //
-// A Window is one Redis string under its key. A large Window has several strings of about 32 MB, of
-// which all but the first are beside the key. Each is for its part of N, with some room for an
-// uneven split. The first Add to a string makes the string in its full size. A string expires by
-// itself when all its keys are forgotten. The memory is at most 1.2 times that of a window.Filter,
-// or 1.6 times with more than 7 Generations. The README has figures.
+// A Window is one Redis string under its key. A large Window has several strings of about 32 MB,
+// all but the first beside the key. Each is for its part of N, with some room for an uneven split.
+// The first Add to a string makes it in its full size. A string expires when all its keys are
+// forgotten. The memory is at most 1.2 times that of a window.Filter, or 1.6 times with more than 7
+// Generations. The README has figures.
 //
 // Once added, a key is in the Window, even if the work for it fails later. A worker that must not
 // lose work looks the key up, works, and then adds the key: two workers may then do the same work.
@@ -85,10 +85,9 @@ type WindowConfig struct {
 	// Renew makes each Add remember its key for another Span, even if the key was there already.
 	// Use Renew for keys that a later Contains must find, such as revoked tokens. A key is then
 	// found for up to Span + 2 Span/Generations. The memory is 13 to 21 % larger with 7
-	// Generations, and more than that with fewer. A repeat counts towards N if, since the key last
-	// counted, more than Span/Generations has passed or more than N/(Generations+1) other keys have
-	// counted. An N of Generations + 1 times the number of different keys in a Span is always
-	// enough.
+	// Generations, and more than that with fewer. Repeats count towards N as those of a
+	// window.Filter do: an N of Generations + 1 times the number of different keys in a Span is
+	// always enough.
 	//
 	// Without Renew, a key is remembered for a Span from the Add that returned true, so a key that
 	// comes all the time is new once a Span. A key that Add reports as seen by mistake is not
@@ -365,7 +364,7 @@ func (w *Window) each(ctx context.Context, s script, do func(st state, now int64
 
 // Reach returns, in one round trip, the time within which every key that was added is remembered
 // now. That is Span, unless more than N keys came and some were given up before their Span was
-// over. Then Reach is the time since the newest of the given-up keys was added, or less: up to
+// over. Then Reach is at most the time since the newest of the given-up keys was added: up to
 // Span/Generations less while the clock runs evenly, and possibly still less with Renew. It is 0 if
 // Span is 0.
 func (w *Window) Reach(ctx context.Context) (time.Duration, error) {

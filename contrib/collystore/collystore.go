@@ -23,9 +23,9 @@
 // visited even if its fetch failed, or if the program died during the fetch. Save after
 // Collector.Wait, and use Request.Retry for pages that failed.
 //
-// Nor does a later crawl fetch a start page that an earlier one has fetched, so it finds no links
-// there. Begin with new pages, or let the filter forget: with a window.Filter, a page can be
-// fetched again after the window's span.
+// Nor does a later crawl fetch its start page again, so it finds no links there. Begin with new
+// pages, or let the filter forget: with a window.Filter, a page can be fetched again after the
+// window's span.
 //
 // # Keys
 //
