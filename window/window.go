@@ -9,7 +9,7 @@
 // Span/Generations. If more come, the newest N are found; [Filter.Reach] tells how far back that
 // is.
 //
-// Unless [Config] has Renew, Add writes nothing if it finds its key. It finds at most a share of P
+// Unless [Config] has Renew, Add writes nothing if it finds its key. It finds at most a fraction P
 // of the new keys by mistake; such a key can be absent a moment later. A program that must find
 // every key that it added needs Renew.
 //
@@ -151,10 +151,10 @@ type Config struct {
 	// If the clock steps back, however far, or was ahead when a file was saved, the window forgets
 	// nothing. A key that is there already is kept for a Span from its own time or from the step,
 	// whichever is earlier. A key that is added later is found for at least a Span, and at most
-	// Span/Generations longer than without the step, or 2 Span/Generations longer if the clock
-	// steps back several times within a Span. For a Span after a step, keys from before and after
-	// it share the memory: if more than N/2 keys come in that time, the newest N/2 are found, and
-	// Reach tells how far back that is.
+	// Span/Generations longer than without the step. If the clock steps back several times within a
+	// Span, it can be found for twice that time. For a Span after a step, keys from before and
+	// after it share the memory: if more than N/2 keys come in that time, the newest N/2 are found,
+	// and Reach tells how far back that is.
 	//
 	// Time does not advance beyond 146 years from 1970.
 	Now func() time.Time
