@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
+	"github.com/seed79a3ff49/bloom/internal/limits"
 )
 
 // allocated returns the number of bits of all layers, including layers that are being made.
@@ -127,7 +128,7 @@ func TestMemory(t *testing.T) {
 							s.next = r.first(i)
 						}
 						keys := s.next / r.sizing(layers[i]).bits
-						s.bits, s.capacity, s.soon = s.bits+s.next, s.capacity+keys, s.capacity+keys*(1-1.0/lead)
+						s.bits, s.capacity, s.soon = s.bits+s.next, s.capacity+keys, s.capacity+keys*(1-1.0/limits.LayerLead)
 						layers[i]++
 					}
 					bits += s.bits

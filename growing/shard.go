@@ -7,6 +7,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/limits"
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
@@ -33,9 +34,6 @@ type layer struct {
 	count    uint64            // the number of keys that were new; guarded by the shard's mu
 }
 
-// The making of the next layer begins when 1/lead of a layer's capacity is left.
-const lead = 32
-
 // newLayer returns layer i with m bits, rounded up to whole blocks.
 func newLayer(r *rates, i int, m uint64) *layer {
 	blocks := m/splitblock.Bits + min(m%splitblock.Bits, 1)
@@ -53,7 +51,8 @@ func layerOf(r *rates, i int, b splitblock.Blocks) *layer {
 	if b.Lines == s.lines {
 		l.capacity = uint64(float64(l.bits()) / s.bits)
 	}
-	l.soon = l.capacity - l.capacity/lead
+	l.capacity = min(l.capacity, limits.LayerKeys)
+	l.soon = l.capacity - l.capacity/limits.LayerLead
 	return l
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
+	"github.com/seed79a3ff49/bloom/internal/limits"
 )
 
 // A Guard that learns remembers denials: keys that its filter reports as present and its store does
@@ -34,8 +35,7 @@ type denial struct {
 }
 
 const (
-	// stripes is the number of locks, and of parts of a memory.
-	stripes = 256
+	stripes = limits.GuardStripes
 	// ways is the number of denials in a set, the last used first. A set is a cache line.
 	ways = 4
 	// maxLearn is the largest Config.Learn. Such a memory has a gibibyte.

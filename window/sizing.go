@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/limits"
 	"github.com/seed79a3ff49/bloom/internal/portable"
 )
 
@@ -15,8 +16,9 @@ const (
 	maxSpan        = 1 << 60 // in nanoseconds; 36 years
 	maxK           = 64      // the most positions of a key in a file; New makes at most 40
 	leastRate      = 1e-18   // the least rate of a plane that New makes, with 40 positions
-	leastPage      = 4096    // the least number of lanes of a page if there are several pages
-	pageFeed       = 8       // the feed of a page if there are several pages
+
+	leastPage = limits.WindowPage
+	pageFeed  = limits.WindowFeed // the feed of a page if there are several pages
 )
 
 // layout is the layout of a window's lanes in pages. See window.go for the words.
@@ -168,6 +170,9 @@ func (c Config) layout() (l layout, err error) {
 			c.N, c.P, 8*lanes*pages, uint64(8*form.MaxFrameWords))
 	}
 	l.pages, l.lanes = uint64(pages), uint64(lanes)
+	if limits.Explored {
+		l.pages, l.lanes = limits.WindowPages, leastPage
+	}
 	return l, nil
 }
 

@@ -20,7 +20,7 @@ type order struct {
 	at      int      // how many choices have been made
 	bound   int      // how many preemptions are left
 	steps   int
-	quiet   int // while it is above 0, there are no points; see Quiet
+	quiet   int // while it is above 0, there are no points; see Enter
 	ended   chan struct{}
 	failure error
 

@@ -132,7 +132,7 @@ func TestWaiting(t *testing.T) {
 				},
 				func() {
 					for !m.TryLock() {
-						Either(ended, nil)
+						Select(Receives(ended))
 					}
 					inside++
 					Point()
@@ -145,7 +145,7 @@ func TestWaiting(t *testing.T) {
 					rw.RLock()
 					sum += Recv(c)
 					rw.RUnlock()
-					if Acquire(tokens, nil) {
+					if Select(Sends(tokens, struct{}{}), Receives(ended)) == 0 {
 						Recv(tokens)
 					}
 				},

@@ -1,5 +1,11 @@
 package orders
 
+import (
+	"reflect"
+	"slices"
+	"testing"
+)
+
 // Point is a point without a lock or an atomic. It stands before a step that other threads can see.
 func Point() {
 	if s := now; s != nil {
@@ -7,14 +13,24 @@ func Point() {
 	}
 }
 
-// Quiet runs f as one step, and returns its result.
-func Quiet[T any](f func() T) T {
-	Point()
-	if s := now; s != nil {
-		s.quiet++
-		defer func() { s.quiet-- }()
+// oneStep is the folder of a package whose calls are one step; see [OneStep].
+var oneStep string
+
+// OneStep makes each call of a package, such as "growing", one step until the test ends.
+func OneStep(t *testing.T, folder string) {
+	oneStep = folder
+	t.Cleanup(func() { oneStep = "" })
+}
+
+// Enter begins a call of a package, and returns the function that ends it.
+func Enter(folder string) func() {
+	s := now
+	if s == nil || folder != oneStep {
+		return func() {}
 	}
-	return f()
+	s.step(false)
+	s.quiet++
+	return func() { s.quiet-- }
 }
 
 // Go is a go statement. In a setup, the goroutine ends before Go returns, because it must not run
@@ -37,44 +53,61 @@ func wait(until func() bool) {
 	}
 }
 
-// Recv is <-c of a channel that holds a value or gets one.
-func Recv[T any](c chan T) T {
-	wait(func() bool { return len(c) > 0 })
+// Recv is <-c of a channel that has a buffer, or is closed without having had a value.
+func Recv[T any](c <-chan T) T {
+	wait(func() bool { return len(c) > 0 || isClosed(c) })
 	return <-c
 }
 
 // Close is close(c).
-func Close(c chan struct{}) {
+func Close[T any](c chan T) {
 	Point()
 	close(c)
 }
 
-// Either waits until one of two channels is closed.
-func Either(c, d <-chan struct{}) {
-	wait(func() bool { return isClosed(c) || isClosed(d) })
-	select {
-	case <-c:
-	case <-d:
+// Arm is an arm of a select.
+type Arm struct {
+	ready func() bool
+	arm   reflect.SelectCase
+}
+
+// Sends is the arm "case c <- v".
+func Sends[T any](c chan<- T, v T) Arm {
+	return Arm{
+		func() bool { return len(c) < cap(c) },
+		reflect.SelectCase{Dir: reflect.SelectSend, Chan: reflect.ValueOf(c), Send: reflect.ValueOf(v)},
 	}
 }
 
-// Acquire puts a token into c and reports true, unless done is closed first. It prefers the token,
-// where a select chooses at random.
-func Acquire(c chan struct{}, done <-chan struct{}) bool {
-	wait(func() bool { return len(c) < cap(c) || isClosed(done) })
-	if now != nil && len(c) < cap(c) {
-		c <- struct{}{}
-		return true
+// Receives is the arm "case <-c".
+func Receives[T any](c <-chan T) Arm {
+	return Arm{
+		func() bool { return len(c) > 0 || isClosed(c) },
+		reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(c)},
 	}
-	select {
-	case c <- struct{}{}:
-		return true
-	case <-done:
+}
+
+// Select is a select, and returns the number of its arm. If several arms are ready, it takes the
+// first, where a select chooses at random.
+func Select(arms ...Arm) int {
+	first := func() int { return slices.IndexFunc(arms, func(a Arm) bool { return a.ready() }) }
+	wait(func() bool { return first() >= 0 })
+	cases := make([]reflect.SelectCase, len(arms))
+	for i, a := range arms {
+		cases[i] = a.arm
+	}
+	if i := first(); i >= 0 {
+		reflect.Select(cases[i : i+1])
+		return i
+	}
+	chosen, _, _ := reflect.Select(cases) // no order runs
+	return chosen
+}
+
+func isClosed[T any](c <-chan T) bool {
+	if len(c) > 0 {
 		return false
 	}
-}
-
-func isClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:
 		return true

@@ -2,15 +2,16 @@ package orders
 
 import "time"
 
-// Clock is the time of [Now], in nanoseconds since 1970. 0 is the system's time.
+// Clock is the time of [Now], in nanoseconds since 1970. 0 is the system's time, whose readings are
+// no points.
 var Clock Int64
 
 // Now is time.Now.
 func Now() time.Time {
-	if ns := Clock.Load(); ns != 0 {
-		return time.Unix(0, ns)
+	if Clock.v == 0 {
+		return time.Now()
 	}
-	return time.Now()
+	return time.Unix(0, Clock.Load())
 }
 
 // timers has the functions that were passed to AfterFunc while no order was running.

@@ -12,12 +12,13 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/limits"
 )
 
 // pieceSize is the number of bytes of a filter's words in a piece.
 const (
 	pieceSize  = 8 * pieceWords
-	pieceWords = 8192
+	pieceWords = limits.PublishWords
 )
 
 // body is the file form of a version, made in pieces while it is sent. Each piece is made from the

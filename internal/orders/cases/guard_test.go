@@ -80,6 +80,7 @@ func (s *store) denied(g *guard.Guard) error {
 // TestGuard: a row whose Insert has returned, or that was there when the last load began, is never
 // denied, whatever loads run and fail beside it.
 func TestGuard(t *testing.T) {
+	orders.OneStep(t, "growing")
 	ctx := context.Background()
 	for _, loaded := range []bool{false, true} {
 		for _, fails := range []bool{false, true} {
@@ -145,6 +146,7 @@ func TestGuard(t *testing.T) {
 // TestGuardLag: a load that reads a copy, which is late by up to a Lag, and a commit that is late by
 // up to a Lag after an Insert that returned an error, deny no row.
 func TestGuardLag(t *testing.T) {
+	orders.OneStep(t, "growing")
 	ctx := context.Background()
 	orders.Run(t, "guard/a late copy", func() (check, threads) {
 		s := new(store)
@@ -189,6 +191,7 @@ func TestGuardLag(t *testing.T) {
 // whatever denials it has noted, beside Inserts, queries and loads. The filter reports the key "a",
 // because its row was there at the first load.
 func TestGuardLookup(t *testing.T) {
+	orders.OneStep(t, "growing")
 	ctx := context.Background()
 	start := func(c guard.Config) (*store, *guard.Guard) {
 		s := new(store)
@@ -299,6 +302,7 @@ func TestGuardLookup(t *testing.T) {
 
 // TestGuardCounts: beside look-ups, Hits and Denials are together never more than Queries.
 func TestGuardCounts(t *testing.T) {
+	orders.OneStep(t, "growing")
 	orders.Run(t, "guard/Counts", func() (check, threads) {
 		s := new(store)
 		g := newGuard(s, guard.Config{})

@@ -5,19 +5,18 @@
 //	go run ./internal/orders/overlay DIR SEED     the same with the bug SEED in the library
 //	go run ./internal/orders/overlay              lists the seeds: a name, and the cases that find it
 //
-// It runs in the root of the module. Besides the imports, it changes lines whose points are neither
-// locks nor atomics, and sizes that are too large to explore; see substitutions.go. It stops unless
-// it finds each line exactly once.
+// It runs in the root of the module, and reads no lines of the library: rules.go changes each go
+// statement, channel operation and reading of the time, wherever it stands. Seeds name functions.
+// Sizes that are too large to explore are constants of internal/limits behind the tag orders.
 package main
 
 import (
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"log"
 	"os"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -30,17 +29,14 @@ var packages = []string{
 	"internal/bitwords", "internal/form", "internal/publish", "internal/splitblock",
 }
 
-// substitution replaces a text in a file, which has it once.
-type substitution struct{ file, old, by string }
+// real are the files whose locks are no points, because they guard a cache of figures.
+var real = []string{"growing/rates.go"}
 
-// seed is a bug, and a pattern of the tests that find it.
-type seed struct {
-	name, cases string
-	bug         []substitution
-}
+// timed are the packages that read the time of the cases. Each reading is a point.
+var timed = []string{"guard", "window"}
 
-//go:embed moves.go.txt
-var moves string
+// steps are the packages whose calls a case can make one step; see orders.OneStep.
+var steps = []string{"growing"}
 
 func main() {
 	log.SetFlags(0)
@@ -51,26 +47,20 @@ func main() {
 		}
 		return
 	}
-	changes := substitutions
+	var bug []change
 	if len(os.Args) > 2 {
-		changes = append(changes, bug(os.Args[2])...)
+		i := slices.IndexFunc(seeds, func(s seed) bool { return s.name == os.Args[2] })
+		if i < 0 {
+			log.Fatalf("no seed %s", os.Args[2])
+		}
+		bug = seeds[i].bug
 	}
-	if err := write(os.Args[1], changes); err != nil {
+	if err := write(os.Args[1], bug); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func bug(name string) []substitution {
-	for _, s := range seeds {
-		if s.name == name {
-			return s.bug
-		}
-	}
-	log.Fatalf("no seed %s", name)
-	return nil
-}
-
-func write(to string, changes []substitution) error {
+func write(dir string, bug []change) error {
 	files := map[string]string{}
 	for _, p := range packages {
 		paths, err := filepath.Glob(filepath.Join(p, "*.go"))
@@ -78,34 +68,34 @@ func write(to string, changes []substitution) error {
 			return err
 		}
 		for _, path := range paths {
-			if strings.HasSuffix(path, "_test.go") {
+			if strings.HasSuffix(path, "_test.go") || slices.Contains(real, path) {
 				continue
 			}
 			text, err := os.ReadFile(path)
 			if err != nil {
 				return err
 			}
-			files[path] = imports(string(text))
+			files[path] = string(text)
 		}
 	}
-	for _, c := range changes {
-		if n := strings.Count(files[c.file], c.old); n != 1 {
-			return fmt.Errorf("%s has %d times, not once:\n%s", c.file, n, c.old)
+	for _, c := range bug {
+		if err := c.apply(files); err != nil {
+			return fmt.Errorf("%s: %w", c.function, err)
 		}
-		if strings.Count(c.old, "\n") != strings.Count(c.by, "\n") {
-			return fmt.Errorf("%s gets other lines than the library, by %s", c.file, c.by)
-		}
-		files[c.file] = strings.Replace(files[c.file], c.old, c.by, 1)
 	}
-	files["cuckoo/moves_for_orders.go"] = moves
 	replace := map[string]string{}
 	for path, text := range files {
-		from, err := filepath.Abs(path)
+		source, err := parse(path, text)
 		if err != nil {
 			return err
 		}
-		replace[from] = filepath.Join(to, strings.ReplaceAll(path, "/", "_"))
-		if err := os.WriteFile(replace[from], []byte(text), 0o644); err != nil {
+		source.explore()
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			return err
+		}
+		replace[abs] = filepath.Join(dir, strings.ReplaceAll(path, "/", "_"))
+		if err := os.WriteFile(replace[abs], []byte(source.edited()), 0o644); err != nil {
 			return err
 		}
 	}
@@ -113,15 +103,5 @@ func write(to string, changes []substitution) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(to, "overlay.json"), overlay, 0o644)
-}
-
-var imported = regexp.MustCompile(`(?m)^(\t|import )"(sync|sync/atomic)"$`)
-
-// imports returns a file that imports the stand-in under the names of sync and sync/atomic.
-func imports(text string) string {
-	return imported.ReplaceAllStringFunc(text, func(line string) string {
-		before, path, _ := strings.Cut(line, `"`)
-		return before + filepath.Base(strings.TrimSuffix(path, `"`)) + " " + standIn
-	})
+	return os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o644)
 }

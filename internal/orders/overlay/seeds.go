@@ -3,128 +3,113 @@ package main
 // seeds are bugs that only some orders show. Each leaves out a lock, a second look, or the order of
 // two stores. They test the cases: each is found with two preemptions or fewer.
 var seeds = []seed{
-	{"window-two-facts", "WindowAdders", []substitution{
-		{"window/window.go", "!s.ring.takes(live, now) || p", "!s.ring.takes(s.ring.planes(), now) || p"},
+	{"window-two-facts", "WindowAdders", []change{
+		replaced("window.state.add", "takes", 0, "s.ring.takes(s.ring.planes(), now)"),
 	}},
-	{"window-old-reading", "WindowLeap", []substitution{
-		{"window/ring.go", "\tr.expires.Store(shut)\n\tnow = r.exact()\n", "\tr.expires.Store(shut)\n\n"},
+	{"window-old-reading", "WindowLeap", []change{
+		replaced("window.ring.age", "exact", 2, "now"),
 	}},
-	{"window-not-shut", "WindowLeap", []substitution{
-		{"window/ring.go", "\tr.expires.Store(shut)\n", "\t_ = shut\n"},
+	{"window-not-shut", "WindowLeap", []change{
+		replaced("window.ring.age", "expires.Store", 0, ""),
 	}},
-	{"window-reset-lock", "WindowReset", []substitution{
-		{"window/ring.go", "\tr.Lock()\n\tdefer r.Unlock()\n\tr.full, r.lost", "\n\n\tr.full, r.lost"},
+	{"window-reset-lock", "WindowReset", []change{unlocked("window.ring.reset")}},
+	{"window-begin-coarse", "WindowCoarse", []change{
+		condition("window.ring.begin", "current", 0, "!r.current(now)"),
 	}},
-	{"window-begin-coarse", "WindowCoarse", []substitution{
-		{"window/ring.go", "if r.wake != nil || !r.current(now) {", "if !r.current(now) {"},
+	{"window-late", "WindowCoarse", []change{
+		value("window.ring.late", "endsByTime", "false && live.len() > 0"),
 	}},
-	{"window-late", "WindowCoarse", []substitution{
-		{"window/ring.go", "if endsByTime && used != stale", "if endsByTime && used == never && used != stale"},
+	{"window-page-lock", "WindowOneKey", []change{unlocked("window.state.add")}},
+	{"window-clean-first", "WindowStale", []change{
+		before("window.state.clear", "bitwords.Store", 0, "p.clean.Store(free)"),
 	}},
-	{"window-page-lock", "WindowOneKey", []substitution{
-		{"window/window.go", "\tp.Lock()\n\tlive := s.ring.planes()", "\n\tlive := s.ring.planes()"},
-		{"window/window.go", "\tp.Unlock()\n\treturn seen == 0", "\n\treturn seen == 0"},
+	{"window-form-lock", "WindowMarshal", []change{unlocked("window.state.params")}},
+	{"window-do-lock", "WindowDo", []change{unlocked("window.Filter.claim")}},
+	{"cuckoo-moves-after", "CuckooMoves", []change{
+		replaced("cuckoo.table.put", "bump", 0, "defer %s"),
 	}},
-	{"window-clean-first", "WindowStale", []substitution{
-		{"window/window.go", "\tfor i, lane := range lanes {\n\t\tbitwords.Store", "\tfor i, lane := range lanes {\n\t\tp.clean.Store(free); bitwords.Store"},
+	{"cuckoo-one-bit", "CuckooMoves", []change{
+		replaced("cuckoo.table.containsAt", "moves.Load", 1, "%s & 1"),
+		replaced("cuckoo.table.containsAt", "moves.Load", 2, "%s & 1"),
 	}},
-	{"window-form-lock", "WindowMarshal", []substitution{
-		{"window/serialize.go", "\tr.Lock()\n\tdefer r.Unlock()\n\tlive = r", "\n\n\tlive = r"},
+	{"cuckoo-list", "CuckooList", []change{replaced("cuckoo.table.delist", "bump", 0, "")}},
+	{"cuckoo-list-mark", "CuckooList", []change{
+		before("cuckoo.table.mark", "store", 0, "t.store(&t.list[0], 0)"),
 	}},
-	{"window-do-lock", "WindowDo", []substitution{
-		{"window/do.go", "f.doing.Lock()\n\tdefer f.doing.Unlock()\n\tother =", "f.doing.Lock()\n\tf.doing.Unlock()\n\tother ="},
+	{"counting-store", "Counting", []change{
+		replaced("counting.counters.change", "CompareAndSwapUint64", 0,
+			"atomic.CompareAndSwapUint64(&c.words[word], atomic.LoadUint64(&c.words[word]), w+uint64(by)<<shift)"),
 	}},
-	{"cuckoo-moves-after", "CuckooMoves", []substitution{
-		{"cuckoo/table.go", "\t\t\tt.shared.bump(old)", "\t\t\tdefer t.shared.bump(old)"},
+	{"counting-second-look", "Counting", []change{
+		condition("counting.Filter.RemoveHash", "ContainsHash", 2, "false"),
 	}},
-	{"cuckoo-one-bit", "CuckooMoves", []substitution{
-		{"cuckoo/table.go", "before := moves.Load()", "before := moves.Load() & 1"},
-		{"cuckoo/table.go", "if moves.Load() == before", "if moves.Load()&1 == before"},
+	{"growing-second-look", "Growing", []change{
+		condition("growing.shard.add", "contains", 2, "false"),
 	}},
-	{"cuckoo-list", "CuckooList", []substitution{
-		{"cuckoo/list.go", "\t\tt.shared.bump(tag)\n", "\n"},
+	{"growing-add-lock", "Growing", []change{unlocked("growing.shard.add")}},
+	{"bank-number-first", "Bank", []change{
+		before("bank.Bank.Append", "grow", 0, "k, _ := s.current(); s.n.Store(int64(k + 1)); s.n.Store(int64(k))"),
 	}},
-	{"cuckoo-list-mark", "CuckooList", []substitution{
-		{"cuckoo/list.go", "\tvar tags uint64\n", "\tvar tags uint64; t.store(&t.list[0], 0)\n"},
+	{"bank-filter-first", "Bank", []change{
+		after("bank.Bank.AppendFilter", "grow", 0, "s.n.Store(int64(n + 1))"),
 	}},
-	{"counting-store", "Counting", []substitution{
-		{"counting/counters.go", "if atomic.CompareAndSwapUint64(&c.words[word], w, w+uint64(by)<<shift) {", "if atomic.OrUint64(&c.words[word], 0); atomic.CompareAndSwapUint64(&c.words[word], atomic.LoadUint64(&c.words[word]), w+uint64(by)<<shift) {"},
+	{"bloom-add", "TestSync$", []change{
+		replaced("bloom.bitset.setAtomic", "OrUint64", 0,
+			"atomic.StoreUint64(&b.words[index>>6], atomic.LoadUint64(&b.words[index>>6])|1<<(index&63))"),
 	}},
-	{"counting-second-look", "Counting", []substitution{
-		{"counting/counting.go", "if !f.ContainsHash(h) { // another", "if false { // another"},
+	{"bloom-patch-lock", "SyncPatch", []change{unlocked("bloom.SyncFilter.Patch")}},
+	{"merge", "Sync$", []change{
+		replaced("internal/bitwords.OrAtomic", "OrUint64", 0,
+			"atomic.StoreUint64(&words[i], atomic.LoadUint64(&words[i])|w)"),
 	}},
-	{"growing-second-look", "Growing", []substitution{
-		{"growing/shard.go", "if now != list && contains(*now, h) {", "if false {"},
+	{"blocked-add", "BlockedSync", []change{
+		replaced("internal/splitblock.or", "OrUint64", 0, "atomic.StoreUint64(word, old|bits)"),
 	}},
-	{"growing-add-lock", "Growing", []substitution{
-		{"growing/shard.go", "\ts.mu.Lock()\n\tdefer s.mu.Unlock()\n\tnow :=", "\n\n\tnow :="},
+	{"info-lock", "SyncInfo", []change{
+		unlocked("internal/form.Kept.change"),
+		after("internal/form.Kept.change", "to", 0, "atomic.LoadUint64(new(uint64))"),
 	}},
-	{"bank-number-first", "Bank", []substitution{
-		{"bank/bank.go", "\tn, _, _ := s.grow()\n", "\tk, _ := s.current(); s.n.Store(int64(k+1)); s.n.Store(int64(k)); n, _, _ := s.grow()\n"},
+	{"guard-begun", "TestGuard$", []change{
+		before("guard.Guard.InsertBatch", "mu.Unlock", 0, "delete(g.begun, ins)"),
 	}},
-	{"bank-filter-first", "Bank", []substitution{
-		{"bank/bank.go", "\tn, seg, i := s.grow()\n\tfor j", "\tn, seg, i := s.grow(); s.n.Store(int64(n + 1))\n\tfor j"},
+	{"guard-busy", "TestGuard$", []change{
+		replaced("guard.New", "make", 1, "make(chan struct{}, 2)"),
 	}},
-	{"bloom-add", "TestSync$", []substitution{
-		{"bitset.go", "{ atomic.OrUint64(&b.words[index>>6], 1<<(index&63)) }", "{ w := &b.words[index>>6]; atomic.StoreUint64(w, atomic.LoadUint64(w)|1<<(index&63)) }"},
+	{"guard-lag", "GuardLag", []change{replaced("guard.Guard.forget", "now.Sub", 0, "2*%s")}},
+	{"guard-overtaken", "GuardLookup", []change{
+		value("guard.Guard.Lookup", "overtaken", "false && s.ended != ended"),
 	}},
-	{"bloom-patch-lock", "SyncPatch", []substitution{
-		{"sync.go", "\ts.patching.Lock()\n\tdefer s.patching.Unlock()\n", "\n\n"},
+	{"guard-one-insert", "GuardLookup", []change{
+		value("guard.Guard.Lookup", "overtaken", "s.inserting > 0 && s.ended != ended"),
 	}},
-	{"merge", "Sync$", []substitution{
-		{"internal/bitwords/bits.go", "atomic.OrUint64(&words[i], w)", "atomic.StoreUint64(&words[i], atomic.LoadUint64(&words[i])|w)"},
+	{"guard-older-memory", "GuardLookup", []change{
+		before("guard.Guard.insertsBegin", "mu.Lock", 0, "gen := g.now.Load()"),
+		replaced("guard.Guard.insertsBegin", "now.Load", 2, "gen"),
 	}},
-	{"blocked-add", "BlockedSync", []substitution{
-		{"internal/splitblock/splitblock.go", "atomic.OrUint64(word, bits)", "atomic.StoreUint64(word, old|bits)"},
+	{"guard-newer-memory", "GuardLookup", []change{
+		before("guard.Guard.Lookup", "note", 0, "gen := g.now.Load(); d := gen.memory.denial(h, key)"),
 	}},
-	{"info-lock", "SyncInfo", []substitution{
-		{"internal/form/info.go", "\tat.mu.Lock()\n\tdefer at.mu.Unlock()\n\ti, err", "\n\n\ti, err"},
-		{"internal/form/info.go", "i, err := to(at.info)", "i, err := to(at.info); Point()"},
-		{"internal/form/info.go", "package form", "package form; import . " + standIn},
+	{"guard-late", "GuardLookup", []change{
+		value("guard.Guard.Lookup", "late", "false && began.IsZero()"),
 	}},
-	{"guard-begun", "TestGuard$", []substitution{
-		{"guard/guard.go", "\tg.begun[ins] = struct{}{}\n", "\n"},
+	{"guard-last-back", "GuardLookup", []change{
+		before("guard.Guard.insertsEnd", "mu.Lock", 0, "now := time.Now()"),
+		replaced("guard.Guard.insertsEnd", "time.Now", 2, "now"),
 	}},
-	{"guard-busy", "TestGuard$", []substitution{
-		{"guard/guard.go", "if !sync.Acquire(g.busy, ctx.Done()) {", "if false {"},
-		{"guard/guard.go", "defer sync.Recv(g.busy)", ""},
+	{"guard-filter-first", "GuardLookup", []change{
+		before("guard.Guard.publish", "now.Store", 0,
+			"if old := g.now.Load(); old != nil { g.now.Store(&generation{next, old.memory, g.loaded}) }"),
 	}},
-	{"guard-lag", "GuardLag", []substitution{
-		{"guard/guard.go", ">= g.cfg.Lag", ">= g.cfg.Lag/2"},
+	{"guard-counts", "GuardCounts", []change{
+		before("guard.Guard.Counts", "hits.Load", 0, "c.Queries += s.queries.Load()"),
+		replaced("guard.Guard.Counts", "queries.Load", 2, "0"),
 	}},
-	{"guard-overtaken", "GuardLookup", []substitution{
-		{"guard/lookup.go", "if !overtaken && !late {", "if overtaken = false; !overtaken && !late {"},
+	{"replica-version-first", "Replica", []change{
+		before("replica.Replica.fetch", "filter.Patch", 0,
+			"r.copy.Store(&state{cur.filter, cur.size, u.Version, u.made})"),
 	}},
-	{"guard-one-insert", "GuardLookup", []substitution{
-		{"guard/lookup.go", "s.inserting > 0 || s.ended != ended", "s.inserting > 0 && s.ended != ended"},
+	{"publisher-back", "Publisher", []change{
+		condition("internal/publish.body.piece", "backTo", 0, "false"),
 	}},
-	{"guard-older-memory", "GuardLookup", []substitution{
-		{"guard/lookup.go", "\t\ts.mu.Lock()\n\t\ts.inserting++\n\t\tif gen := g.now.Load(); gen != nil {", "\t\tgen := g.now.Load()\n\t\ts.mu.Lock()\n\t\ts.inserting++; if gen != nil {"},
-	}},
-	{"guard-newer-memory", "GuardLookup", []substitution{
-		{"guard/lookup.go", "\t\tgen.memory.note(h, d)\n", "\t\tgen = g.now.Load(); gen.memory.note(h, gen.memory.denial(h, key))\n"},
-	}},
-	{"guard-late", "GuardLookup", []substitution{
-		{"guard/lookup.go", "late := g.cfg.Lag > 0 &&", "late := false &&"},
-	}},
-	{"guard-last-back", "GuardLookup", []substitution{
-		{"guard/lookup.go", "\t\ts := g.stripe(h)\n\t\ts.mu.Lock()\n\t\ts.inserting--", "\t\ts, now := g.stripe(h), sync.Now()\n\t\ts.mu.Lock()\n\t\ts.inserting--"},
-		{"guard/lookup.go", "s.last = sync.Now()", "s.last = now"},
-	}},
-	{"guard-filter-first", "GuardLookup", []substitution{
-		{"guard/guard.go", "\tg.now.Store(", "\tif old := g.now.Load(); old != nil { g.now.Store(&generation{next, old.memory, g.loaded}) }; g.now.Store("},
-	}},
-	{"guard-counts", "GuardCounts", []substitution{
-		{"guard/lookup.go", "\t\tc.Hits += s.hits.Load()", "\t\tc.Queries += s.queries.Load(); c.Hits += s.hits.Load()"},
-		{"guard/lookup.go", "\n\t\tc.Queries += s.queries.Load()\n", "\n\n"},
-	}},
-	{"replica-version-first", "Replica", []substitution{
-		{"replica/replica.go", "\t\tif u.Patch != nil {", "\t\tr.copy.Store(&state{cur.filter, cur.size, u.Version, cur.made}); if u.Patch != nil {"},
-	}},
-	{"publisher-back", "Publisher", []substitution{
-		{"internal/publish/body.go", "if r.version != b.from {", "if false {"},
-	}},
-	{"publisher-lock", "Publisher", []substitution{
-		{"replica/publisher.go", "\tp.mu.Lock()\n\tdefer p.mu.Unlock()\n", "\n\n"},
-	}},
+	{"publisher-lock", "Publisher", []change{unlocked("replica.Publisher.Publish")}},
 }

@@ -1,3 +1,5 @@
+//go:build orders
+
 package cuckoo
 
 import "github.com/seed79a3ff49/bloom"

@@ -4,12 +4,8 @@ package bitwords
 
 import (
 	"runtime"
-	"sync/atomic"
 	"unsafe"
 )
-
-// Store is described in store.go.
-func Store(word *uint64, w uint64) { atomic.StoreUint64(word, w) }
 
 // Race reports whether the race detector runs.
 const Race = true

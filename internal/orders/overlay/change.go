@@ -1,0 +1,227 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"path/filepath"
+	"strings"
+)
+
+// seed is a bug, and a pattern of the tests that find it.
+type seed struct {
+	name, cases string
+	bug         []change
+}
+
+// change is a change of a function, such as "internal/form.Kept.change". It finds its place by the
+// name of a call in the function, so it survives each way to format or comment the function. A name
+// may leave out what stands before its last dots: "Unlock" is each call of an Unlock. If number is
+// 0, the function has one such call.
+type change struct {
+	function, call string
+	number         int
+	edit           func(s *source, f *ast.FuncDecl, calls []found) error
+}
+
+// found is a call, and the nodes around it from the outermost to the call itself.
+type found struct {
+	call   *ast.CallExpr
+	around []ast.Node
+}
+
+// unlocked takes the locks out of a function.
+func unlocked(function string) change {
+	return change{function: function, edit: func(s *source, f *ast.FuncDecl, _ []found) error {
+		n := len(s.edits)
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.DeferStmt:
+				if isLock(n.Call) {
+					s.replace(n.Pos(), n.End(), "")
+					return false
+				}
+			case *ast.ExprStmt:
+				if call, ok := n.X.(*ast.CallExpr); ok && isLock(call) {
+					s.replace(n.Pos(), n.End(), "")
+				}
+			}
+			return true
+		})
+		if len(s.edits) == n {
+			return fmt.Errorf("no lock")
+		}
+		return nil
+	}}
+}
+
+func isLock(call *ast.CallExpr) bool { return is(call, "Lock") || is(call, "Unlock") }
+
+// replaced replaces a call. In text, %s stands for the call.
+func replaced(function, call string, number int, text string) change {
+	return change{function, call, number, func(s *source, _ *ast.FuncDecl, calls []found) error {
+		c := calls[0].call
+		s.replace(c.Pos(), c.End(), strings.ReplaceAll(text, "%s", s.textOf(c)))
+		return nil
+	}}
+}
+
+// before inserts text before the statement that has a call.
+func before(function, call string, number int, text string) change {
+	return change{function, call, number, func(s *source, _ *ast.FuncDecl, calls []found) error {
+		s.insert(calls[0].statement().Pos(), text+"; ")
+		return nil
+	}}
+}
+
+// after inserts text after the statement that has a call.
+func after(function, call string, number int, text string) change {
+	return change{function, call, number, func(s *source, _ *ast.FuncDecl, calls []found) error {
+		s.insert(calls[0].statement().End(), "; "+text)
+		return nil
+	}}
+}
+
+// condition replaces the condition of the innermost if that has a call, in its condition or below.
+func condition(function, call string, number int, text string) change {
+	return change{function, call, number, func(s *source, _ *ast.FuncDecl, calls []found) error {
+		for i := len(calls[0].around) - 1; i >= 0; i-- {
+			if n, ok := calls[0].around[i].(*ast.IfStmt); ok {
+				s.replace(n.Cond.Pos(), n.Cond.End(), text)
+				return nil
+			}
+		}
+		return fmt.Errorf("no if around %s", call)
+	}}
+}
+
+// value replaces the value that a variable of a function begins with.
+func value(function, variable, text string) change {
+	return change{function: function, edit: func(s *source, f *ast.FuncDecl, _ []found) error {
+		n := len(s.edits)
+		ast.Inspect(f, func(n ast.Node) bool {
+			if a, ok := n.(*ast.AssignStmt); ok && a.Tok == token.DEFINE && len(a.Lhs) == 1 {
+				if name := a.Lhs[0].(*ast.Ident); name.Name == variable {
+					s.replace(a.Rhs[0].Pos(), a.Rhs[0].End(), text)
+				}
+			}
+			return true
+		})
+		if len(s.edits) != n+1 {
+			return fmt.Errorf("%d variables %s", len(s.edits)-n, variable)
+		}
+		return nil
+	}}
+}
+
+// copied replaces a function's body by a copy with the bug.
+func copied(function, body string) change {
+	return change{function: function, edit: func(s *source, f *ast.FuncDecl, _ []found) error {
+		s.replace(f.Body.Pos(), f.Body.End(), "{"+body+"}")
+		return nil
+	}}
+}
+
+// apply makes the change in the file that has the function.
+func (c change) apply(files map[string]string) error {
+	slash := strings.LastIndex(c.function, "/") + 1
+	folder, name, _ := strings.Cut(c.function[slash:], ".")
+	folder = c.function[:slash] + folder
+	if folder == "bloom" {
+		folder = "."
+	}
+	for path, text := range files {
+		if filepath.ToSlash(filepath.Dir(path)) != folder {
+			continue
+		}
+		s, err := parse(path, text)
+		if err != nil {
+			return err
+		}
+		for _, d := range s.file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || nameOf(f) != name {
+				continue
+			}
+			if err := c.in(s, f); err != nil {
+				return err
+			}
+			files[path] = s.edited()
+			return nil
+		}
+	}
+	return fmt.Errorf("no such function")
+}
+
+func (c change) in(s *source, f *ast.FuncDecl) error {
+	var calls []found
+	if c.call != "" {
+		calls = callsOf(f, c.call)
+		if c.number == 0 && len(calls) != 1 || c.number > len(calls) {
+			return fmt.Errorf("%d calls of %s", len(calls), c.call)
+		}
+		calls = calls[max(1, c.number)-1:]
+	}
+	return c.edit(s, f, calls)
+}
+
+// nameOf returns a function's name, after its receiver's type.
+func nameOf(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return f.Name.Name
+	}
+	t := f.Recv.List[0].Type
+	if star, ok := t.(*ast.StarExpr); ok {
+		t = star.X
+	}
+	return chain(t) + "." + f.Name.Name
+}
+
+// callsOf returns the calls of name in f.
+func callsOf(f *ast.FuncDecl, name string) (calls []found) {
+	var around []ast.Node
+	ast.Inspect(f, func(n ast.Node) bool {
+		if n == nil {
+			around = around[:len(around)-1]
+			return true
+		}
+		around = append(around, n)
+		if call, ok := n.(*ast.CallExpr); ok && is(call, name) {
+			calls = append(calls, found{call, append([]ast.Node(nil), around...)})
+		}
+		return true
+	})
+	return calls
+}
+
+func is(call *ast.CallExpr, name string) bool {
+	return strings.HasSuffix("."+chain(call.Fun), "."+name)
+}
+
+// chain returns the names of an expression such as s.end(i).Store, joined by dots.
+func chain(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return chain(e.X) + "." + e.Sel.Name
+	case *ast.CallExpr:
+		return chain(e.Fun)
+	case *ast.IndexExpr:
+		return chain(e.X)
+	case *ast.ParenExpr:
+		return chain(e.X)
+	}
+	return ""
+}
+
+// statement returns the innermost statement of a block that has the call.
+func (f found) statement() ast.Node {
+	for i := len(f.around) - 1; i > 0; i-- {
+		switch f.around[i-1].(type) {
+		case *ast.BlockStmt, *ast.CaseClause, *ast.CommClause:
+			return f.around[i]
+		}
+	}
+	return f.call
+}
