@@ -11,7 +11,6 @@ import (
 	"testing/iotest"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/stretchr/testify/require"
 )
@@ -159,7 +158,7 @@ func FuzzLoadFile(f *testing.F) {
 		if seal {
 			var sum form.Sum
 			sum.Write(data)
-			data = append(data, sum.Trailer(data[:min(len(data), form.HeaderSize)], door.Fields(testInfo))...)
+			data = append(data, sum.Trailer(data[:min(len(data), form.HeaderSize)], form.Info(testInfo))...)
 		}
 		writeFile(t, path, data)
 		var want bloom.Filter

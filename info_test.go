@@ -23,9 +23,7 @@ import (
 	"github.com/seed79a3ff49/bloom/cuckoo"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
-	"github.com/seed79a3ff49/bloom/guard"
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
-	"github.com/seed79a3ff49/bloom/replica"
 	"github.com/seed79a3ff49/bloom/window"
 )
 
@@ -257,16 +255,5 @@ func TestLogTakesNoPass(t *testing.T) {
 			logs, pass = min(logs, between.Sub(began)), min(pass, time.Since(between))
 		}
 		require.LessOrEqual(t, logs, pass, "%T: 20 calls of LogValue and one of Stats", f)
-	}
-}
-
-// TestFieldNames: structs that users fill or compare have a blank field, so that literals without
-// field names do not compile.
-func TestFieldNames(t *testing.T) {
-	for _, v := range []any{
-		bloom.Info{}, bloom.Stats{}, flower.Config{}, guard.Config{}, guard.Counts{}, replica.Config{},
-		replica.FileSource{}, replica.Status{}, replica.Update{}, window.Config{},
-	} {
-		require.Equal(t, "_", reflect.TypeOf(v).Field(0).Name, "%T", v)
 	}
 }

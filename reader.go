@@ -44,7 +44,7 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 }
 
 // Info returns the filter's Info.
-func (r *Reader) Info() Info { return infoOf(r.info) }
+func (r *Reader) Info() Info { return Info(r.info) }
 
 // String describes r by the filter's parameters.
 func (r *Reader) String() string { return r.describe("bloom.Reader") }

@@ -24,10 +24,8 @@ const (
 )
 
 func init() {
-	door.Open(door.Functions[Filter, SyncFilter, Info]{
-		Info:   infoOf,
-		Fields: Info.fields,
-		Words:  func(f *Filter) (form.Header, []uint64) { return f.header(), f.bits.words },
+	door.Open(door.Functions[Filter, SyncFilter]{
+		Words: func(f *Filter) (form.Header, []uint64) { return f.header(), f.bits.words },
 		Filter: func(h form.Header, words []uint64, info form.Info) *Filter {
 			return &Filter{filter: filterOf(h, words, info)}
 		},

@@ -19,8 +19,6 @@ import (
 // Do not publish the filter itself: its String makes it an expvar.Var, but is not JSON, which makes
 // all of /debug/vars unreadable.
 type Stats struct {
-	_ struct{}
-
 	M           uint64  `json:"m,omitempty"`    // bits
 	K           int     `json:"k,omitempty"`    // bits that a key sets
 	OnesCount   uint64  `json:"ones,omitempty"` // bits set
@@ -60,8 +58,6 @@ func (s Stats) String() string {
 // Look-ups ignore it, so check Hash before the first one in a filter that another program made. Any
 // field may be zero. SaveFile saves the Info with the filter.
 type Info struct {
-	_ struct{}
-
 	N uint64  // number of keys that the filter was made for
 	P float64 // false-positive rate at N keys; 0 <= P < 1
 
@@ -74,18 +70,10 @@ type Info struct {
 	Meta string
 }
 
-func infoOf(i form.Info) Info {
-	return Info{N: i.N, P: i.P, Hash: i.Hash, Comment: i.Comment, Meta: i.Meta}
-}
-
-func (i Info) fields() form.Info {
-	return form.Info{N: i.N, P: i.P, Hash: i.Hash, Comment: i.Comment, Meta: i.Meta}
-}
-
 // Info returns what [New] and SetInfo set. [Filter.SaveFile] keeps it. Guava's binary form has no
 // room for it, so a filter decoded from that has the zero Info.
 func (f *filter) Info() Info {
-	return infoOf(f.info.Get())
+	return Info(f.info.Get())
 }
 
 // SetInfo sets the fields of f's Info that are not zero in i, and keeps the others. It cannot clear
@@ -93,7 +81,7 @@ func (f *filter) Info() Info {
 //
 // On every type of this module, the zero value included, Info and SetInfo may be called by many
 // goroutines, also while others use the filter.
-func (f *filter) SetInfo(i Info) { f.info.Add(i.fields()) }
+func (f *filter) SetInfo(i Info) { f.info.Add(form.Info(i)) }
 
 func describe(name string, m uint64, k int, s Strategy) string {
 	if m == 0 {

@@ -133,7 +133,7 @@ func (v *View) ContainsBatch(found []bool, hs []Hash) {
 }
 
 // Info returns the filter's Info. It is zero unless [Filter.SaveFile] wrote the bytes.
-func (v *View) Info() Info { return infoOf(v.opened().info) }
+func (v *View) Info() Info { return Info(v.opened().info) }
 
 // String describes v by its parameters, without its keys.
 func (v *View) String() string {

@@ -195,7 +195,7 @@ func (s *state) fit(f *bloom.Filter, info *form.Kept) ([]uint64, error) {
 	case f.M()%s.bits() != 0:
 		return nil, form.Mismatch("bank", "m", s.bits(), f.M())
 	}
-	if err := info.Join("bank", door.Fields(f.Info())); err != nil {
+	if err := info.Join("bank", form.Info(f.Info())); err != nil {
 		return nil, err
 	}
 	if f.M() != s.bits() {
@@ -359,10 +359,10 @@ func (b *Bank) Name(i int) (string, error) {
 }
 
 // Info returns the values that New, SetInfo or decoding set. N and P are for one member.
-func (b *Bank) Info() bloom.Info { return door.Info[bloom.Info](b.info.Get()) }
+func (b *Bank) Info() bloom.Info { return bloom.Info(b.info.Get()) }
 
 // SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of range.
-func (b *Bank) SetInfo(i bloom.Info) { b.info.Add(door.Fields(i)) }
+func (b *Bank) SetInfo(i bloom.Info) { b.info.Add(form.Info(i)) }
 
 // Stats reads the whole Bank. M and K are those of a member, OnesCount and ApproxCount are sums
 // over all members, and FillRatio and FPR are means: on average, Which reports FPR*Len members for

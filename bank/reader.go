@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/storage"
@@ -141,7 +140,7 @@ func (r *Reader) Name(i int) (string, error) {
 func (r *Reader) Len() int { return r.layout.members }
 
 // Info returns the Bank's Info.
-func (r *Reader) Info() bloom.Info { return door.Info[bloom.Info](r.info) }
+func (r *Reader) Info() bloom.Info { return bloom.Info(r.info) }
 
 // String describes r by the number of its members, their bits and their hashes.
 func (r *Reader) String() string { return r.layout.describe("bank.Reader", r.layout.members) }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
-	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/storage"
@@ -118,7 +117,7 @@ func (v *View) Len() int { return v.open().members }
 // Info returns the Bank's Info.
 func (v *View) Info() bloom.Info {
 	v.open()
-	return door.Info[bloom.Info](v.info)
+	return bloom.Info(v.info)
 }
 
 // Stats is [Bank.Stats].

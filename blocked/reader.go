@@ -7,7 +7,6 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
-	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
@@ -47,7 +46,7 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 }
 
 // Info returns the filter's Info.
-func (r *Reader) Info() bloom.Info { return door.Info[bloom.Info](r.info) }
+func (r *Reader) Info() bloom.Info { return bloom.Info(r.info) }
 
 func (r *Reader) m() uint64 { return splitblock.Bits * uint64(r.blocks) }
 

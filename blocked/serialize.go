@@ -4,17 +4,16 @@ import (
 	"io"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
 // Info returns what New and SetInfo set. Every encoding keeps it.
-func (f *filter) Info() bloom.Info { return door.Info[bloom.Info](f.info.Get()) }
+func (f *filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
 // SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of its range.
-func (f *filter) SetInfo(i bloom.Info) { f.info.Add(door.Fields(i)) }
+func (f *filter) SetInfo(i bloom.Info) { f.info.Add(form.Info(i)) }
 
 // SizeBytes returns the length of the binary form in bytes, or 0 for the zero Filter.
 func (f *Filter) SizeBytes() int64 { return f.size() }

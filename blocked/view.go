@@ -5,7 +5,6 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
-	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
@@ -121,7 +120,7 @@ func (v *View) contains(h bloom.Hash) bool {
 }
 
 // Info returns the filter's Info.
-func (v *View) Info() bloom.Info { return door.Info[bloom.Info](v.open().info) }
+func (v *View) Info() bloom.Info { return bloom.Info(v.open().info) }
 
 // Stats reads the whole filter; see [Filter.Stats].
 func (v *View) Stats() bloom.Stats {

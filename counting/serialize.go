@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
@@ -24,10 +23,10 @@ func checkParams(p []uint64) (uint64, error) {
 }
 
 // Info returns what New and SetInfo set. Every encoding keeps it.
-func (f *Filter) Info() bloom.Info { return door.Info[bloom.Info](f.info.Get()) }
+func (f *Filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
 // SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of its range.
-func (f *Filter) SetInfo(i bloom.Info) { f.info.Add(door.Fields(i)) }
+func (f *Filter) SetInfo(i bloom.Info) { f.info.Add(form.Info(i)) }
 
 // SizeBytes returns the length of the binary form in bytes, about M()/2. It is 0 for the
 // zero Filter.

@@ -28,7 +28,6 @@ import (
 	"log/slog"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/limits"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
@@ -219,10 +218,10 @@ func (f *filter) Stats() bloom.Stats {
 func (f *filter) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
 // Info returns what New and SetInfo set. Every encoding keeps it.
-func (f *filter) Info() bloom.Info { return door.Info[bloom.Info](f.info.Get()) }
+func (f *filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
 // SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of its range.
-func (f *filter) SetInfo(i bloom.Info) { f.info.Add(door.Fields(i)) }
+func (f *filter) SetInfo(i bloom.Info) { f.info.Add(form.Info(i)) }
 
 // Reset removes all keys.
 func (f *filter) Reset() {

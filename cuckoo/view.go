@@ -5,7 +5,6 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
-	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/storage"
@@ -101,7 +100,7 @@ func (v *View) LogValue() slog.Value { return slog.StringValue(v.String()) }
 // Info returns the filter's Info.
 func (v *View) Info() bloom.Info {
 	v.open()
-	return door.Info[bloom.Info](v.info)
+	return bloom.Info(v.info)
 }
 
 // Verify reads the whole binary form. It returns an error, which wraps [bloom.ErrFormat], if no

@@ -58,8 +58,6 @@ type filter struct {
 
 // Config configures a Filter. [Optimal] returns the smallest one for a purpose.
 type Config struct {
-	_ struct{}
-
 	// Slots is the number of fingerprints that the filter holds, at least Ways. It is rounded down
 	// to a multiple of Ways: the slots beyond that are not used.
 	Slots uint64

@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
@@ -14,10 +13,10 @@ import (
 const errNoForm = form.NoForm("flower")
 
 // Info returns what New and SetInfo set. Every encoding keeps it.
-func (f *Filter) Info() bloom.Info { return door.Info[bloom.Info](f.info.Get()) }
+func (f *Filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
 // SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of its range.
-func (f *Filter) SetInfo(i bloom.Info) { f.info.Add(door.Fields(i)) }
+func (f *Filter) SetInfo(i bloom.Info) { f.info.Add(form.Info(i)) }
 
 // SizeBytes returns the length of the binary form in bytes, or 0 for the zero Filter. f needs
 // little more memory.

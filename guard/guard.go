@@ -83,8 +83,6 @@ import (
 
 // Config configures a Guard. Load and P are required.
 type Config struct {
-	_ struct{}
-
 	// Load must add every key in the store to keys, and return every error of reading, such as that
 	// of sql.Rows.Err. If it leaves out a key and returns no error, the Guard says "certainly not"
 	// for that key.

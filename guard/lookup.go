@@ -222,8 +222,6 @@ func (s *stripe) ask(query func() (found bool, err error)) (found bool, err erro
 // Counts counts the calls of Lookup by their outcome. Their number is the sum of Misses, Learned
 // and Queries. A query in neither Hits nor Denials has failed, or has not returned yet.
 type Counts struct {
-	_ struct{}
-
 	Misses  uint64 // answered by the filter: the key is certainly not there
 	Learned uint64 // answered by the memory: the store has denied the key before
 	Queries uint64 // asked of the store

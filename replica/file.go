@@ -16,8 +16,6 @@ import (
 // contain a checksum if SaveFile wrote the file. A load that has begun goes on even if the context
 // ends. Many goroutines may use a FileSource concurrently.
 type FileSource struct {
-	_ struct{}
-
 	Path string
 }
 

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/door"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/publish"
 )
@@ -68,7 +68,7 @@ func (p *Publisher) Publish() (version string) {
 		panic("replica: Publish of nil or the zero Filter: " +
 			"a Replica has a snapshot once it has loaded")
 	}
-	if err := door.Fields(f.Info()).Check("replica"); err != nil {
+	if err := form.Info(f.Info()).Check("replica"); err != nil {
 		panic(err)
 	}
 	return p.versions.Publish(f, false)

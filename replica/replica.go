@@ -68,8 +68,6 @@ type Source interface {
 // Update is the answer of a Source. It has one of Full, Added and Patch, or none if nothing is
 // new.
 type Update struct {
-	_ struct{}
-
 	// Version names the version that the caller has after the update, in the source's own terms. It
 	// is "" if the source has no names for versions.
 	Version string
@@ -86,8 +84,6 @@ type Update struct {
 
 // Config configures a Replica. Its zero value is usable.
 type Config struct {
-	_ struct{}
-
 	// Interval is the mean time from the end of one refresh in Run to the start of the next. Each
 	// wait is up to a tenth longer or shorter, so that many replicas spread out. 0 or less means 10
 	// seconds.
@@ -394,8 +390,6 @@ func (r *Replica) LogValue() slog.Value { return slog.StringValue(r.String()) }
 
 // Status describes the copy of a Replica, and the last refresh.
 type Status struct {
-	_ struct{}
-
 	// Version is the Replica's Version.
 	Version string
 	// SizeBytes is the length of the filter's binary form, and 0 until the first

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
@@ -71,10 +70,10 @@ func (s *state) params() (p []uint64, live run) {
 }
 
 // Info returns what New, SetInfo or decoding set.
-func (f *Filter) Info() bloom.Info { return door.Info[bloom.Info](f.info.Get()) }
+func (f *Filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
 // SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of range.
-func (f *Filter) SetInfo(i bloom.Info) { f.info.Add(door.Fields(i)) }
+func (f *Filter) SetInfo(i bloom.Info) { f.info.Add(form.Info(i)) }
 
 // SizeBytes returns the length of the binary form in bytes, or 0 for the zero Filter. In memory f
 // needs little more.

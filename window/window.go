@@ -107,8 +107,6 @@ type page struct {
 
 // Config configures a Filter.
 type Config struct {
-	_ struct{}
-
 	// N is the number of new keys that may come within any Span, however unevenly: each of them is
 	// remembered for a Span. If more come, the newest N are remembered. With Renew, some repeats
 	// count as new.

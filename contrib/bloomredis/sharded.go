@@ -27,8 +27,6 @@ type Sharded struct {
 
 // ShardedConfig configures a [Sharded]. All processes that share a key must use the same values.
 type ShardedConfig struct {
-	_ struct{}
-
 	Shards int     // number of strings, from 1 to 16,384; each is a Redis key with two beside it
 	N      uint64  // distinct keys expected in all shards together
 	P      float64 // false-positive rate, as in bloom.New

@@ -70,8 +70,6 @@ type known struct {
 // WindowConfig configures a [Window]. All processes that share a key must use the same values,
 // except for OnLost.
 type WindowConfig struct {
-	_ struct{}
-
 	// N is the largest number of new keys within a Span, however unevenly they come. It is at least
 	// 1. With Renew, some repeats count as new.
 	N uint64

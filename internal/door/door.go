@@ -1,36 +1,26 @@
 // Package door lets the other packages of this module reach what package bloom does not export.
-// bloom imports door to open it, so door cannot name bloom's types: the type parameters F, S and I
-// stand for bloom.Filter, bloom.SyncFilter and bloom.Info. A call with other types panics.
+// bloom imports door to open it, so door cannot name bloom's types: the type parameters F and S
+// stand for bloom.Filter and bloom.SyncFilter. A call with other types panics.
 package door
 
 import "github.com/seed79a3ff49/bloom/internal/form"
 
 // Functions are what package bloom makes available.
-type Functions[F, S, I any] struct {
-	Info   func(form.Info) I
-	Fields func(I) form.Info
+type Functions[F, S any] struct {
 	Words  func(*F) (form.Header, []uint64)
 	Filter func(form.Header, []uint64, form.Info) *F
 	Share  func(*F) *S
 }
 
 // The fields of Functions.
-var toInfo, toFields, toWords, toFilter, toShare any
+var toWords, toFilter, toShare any
 
 // Open sets the functions that this package calls.
-func Open[F, S, I any](f Functions[F, S, I]) {
-	toInfo = f.Info
-	toFields = f.Fields
+func Open[F, S any](f Functions[F, S]) {
 	toWords = f.Words
 	toFilter = f.Filter
 	toShare = f.Share
 }
-
-// Info converts i to a bloom.Info.
-func Info[I any](i form.Info) I { return toInfo.(func(form.Info) I)(i) }
-
-// Fields converts a bloom.Info to a form.Info.
-func Fields[I any](i I) form.Info { return toFields.(func(I) form.Info)(i) }
 
 // Words returns the parameters of f and its words, which are shared with f.
 func Words[F any](f *F) (form.Header, []uint64) {

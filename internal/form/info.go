@@ -10,8 +10,7 @@ import (
 	"unsafe"
 )
 
-// Info is bloom.Info. The two have no common underlying type, because a field named _ differs
-// between packages. Package door converts them.
+// Info has the fields of bloom.Info, so that each converts to the other.
 type Info struct {
 	N       uint64
 	P       float64

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/limits"
 )
@@ -46,7 +45,7 @@ type body struct {
 
 // bodyOf returns the body of r. It does not retain r.
 func (p *Publisher) bodyOf(r *release) *body {
-	info := door.Fields(r.filter.Info())
+	info := form.Info(r.filter.Info())
 	return &body{publisher: p, version: r.version, header: r.header, info: info, from: r.version}
 }
 

@@ -117,7 +117,7 @@ func (r *release) digest() string {
 	digest := sha256.New()
 	var sum form.Sum
 	bloom.Must(r.filter.WriteTo(io.MultiWriter(digest, &sum)))
-	digest.Write(sum.Trailer(r.header.Append(nil), door.Fields(r.filter.Info())))
+	digest.Write(sum.Trailer(r.header.Append(nil), form.Info(r.filter.Info())))
 	return base64.RawURLEncoding.EncodeToString(digest.Sum(nil)[:16])
 }
 
@@ -218,7 +218,7 @@ func (r *release) merge(steps []step) *patch {
 	for _, p := range patches {
 		guess += p.Changed
 	}
-	info := door.Fields(r.filter.Info()) // follow has saved it
+	info := form.Info(r.filter.Info()) // follow has saved it
 	proof := patches[0].Proof
 	return &patch{data: bloom.Must(form.AppendPatch(nil, r.header, info, proof, guess, changes))}
 }
@@ -266,7 +266,7 @@ func (p *Publisher) Version() (version string, size int64) {
 }
 
 func (r *release) size() int64 {
-	return r.header.Size() + int64(form.TrailerSize(door.Fields(r.filter.Info())))
+	return r.header.Size() + int64(form.TrailerSize(form.Info(r.filter.Info())))
 }
 
 // hold reports whether another client may be sent d. If so, the caller must call drop afterwards.
