@@ -2,21 +2,25 @@ package replica
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"time"
+	"sync"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/storage"
+	"github.com/seed79a3ff49/bloom/internal/files"
 )
 
-// FileSource loads the whole file at Path whenever the file has been replaced, which
-// bloom.Filter.SaveFile does atomically. A version is the file's time, size and last bytes, which
-// contain a checksum if SaveFile wrote the file. A load that has begun goes on even if the context
-// ends. Many goroutines may use a FileSource concurrently.
+// FileSource loads the whole file at Path whenever its bytes have changed, however that happened: a
+// file that was replaced by another one of the same size and time, as "cp -p" and "rsync -t" do, is
+// loaded, too. On Windows it misses a file that was written in place and has its old time and size.
+// A version consists of the file's time, its size, and a checksum of its bytes; for the checksum a
+// FileSource reads the file once more. A load that has begun goes on even if the context ends.
+//
+// Many goroutines may use a FileSource concurrently. It must not be copied.
 type FileSource struct {
 	Path string
+
+	mu   sync.Mutex
+	last files.Identity // of the file at Path, when it was last looked at
 }
 
 // Fetch implements [Source].
@@ -30,12 +34,12 @@ func (s *FileSource) Fetch(ctx context.Context, have string) (Update, error) {
 // fetch is Fetch with load in place of bloom.LoadFile. A test passes a load that also replaces the
 // file.
 func (s *FileSource) fetch(have string, load func(string) (*bloom.Filter, error)) (Update, error) {
-	// The version is read before the file: if the file is replaced in between, the older version is
-	// returned, and the next fetch loads the file again.
-	version, made, err := s.version()
+	id, err := s.identify()
 	if err != nil {
 		return Update{}, fmt.Errorf("replica: %w", err)
 	}
+	made := id.Modified()
+	version := fmt.Sprintf("%x-%x-%s", made.UnixNano(), id.Size(), id.Sum())
 	if version == have {
 		return Update{Version: have}, nil
 	}
@@ -46,21 +50,14 @@ func (s *FileSource) fetch(have string, load func(string) (*bloom.Filter, error)
 	return Update{Version: version, Full: f, made: made}, nil
 }
 
-// version returns the version of the file, and the time when it was written.
-func (s *FileSource) version() (version string, made time.Time, err error) {
-	file, size, err := storage.OpenRegular(s.Path)
-	if err != nil {
-		return "", made, err
+// identify returns the identity of the file. It comes before the file is loaded: if the file is
+// replaced in between, the older version is returned, and the next fetch loads the file again.
+func (s *FileSource) identify() (files.Identity, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id, err := files.Identify(s.Path, s.last)
+	if err == nil {
+		s.last = id
 	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return "", made, err
-	}
-	tail := make([]byte, min(16, size))
-	if _, err := file.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
-		return "", made, err
-	}
-	made = info.ModTime()
-	return fmt.Sprintf("%x-%x-%x", made.UnixNano(), size, tail), made, nil
+	return id, err
 }

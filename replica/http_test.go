@@ -413,19 +413,30 @@ func TestPath(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("no filter"), 0o666))
 	require.ErrorIs(t, r.Refresh(ctx), bloom.ErrFormat)
 	assert.True(t, r.ContainsString("b"))
-	for i := range 2 { // a file of Java has no checksum, so its time makes the version
-		f := filterOf(t, 1024, 1)
-		f.AddHash(bloom.NewHash(uint64(i), 0))
-		require.NoError(t, os.WriteFile(path, bloom.Must(f.MarshalBinary()), 0o666))
-		require.NoError(t, os.Chtimes(path, time.Time{}, info.ModTime().Add(time.Duration(i)*time.Hour)))
-		require.NoError(t, r.Refresh(ctx))
-		require.True(t, r.Snapshot().Equal(f))
-	}
 
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
 	_, err = src.Fetch(cancelled, "")
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+// TestPathIsReplaced: a Replica has the keys of its file, however the file was replaced. The files
+// are those of Java, which have no checksum.
+func TestPathIsReplaced(t *testing.T) {
+	for _, way := range filtertest.Replacements(t) {
+		t.Run(way.Name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "f")
+			way.Begin(t, path, bloom.Must(filterOf(t, 1024, 5, "a").MarshalBinary()))
+			r := New(&FileSource{Path: path}, Config{})
+			require.NoError(t, r.Refresh(t.Context()))
+			for i, key := range []string{"b", "c", "d"} {
+				f := filterOf(t, uint64(1024+i/2*64), 5, key)
+				way.Replace(t, path, bloom.Must(f.MarshalBinary()))
+				require.NoError(t, r.Refresh(t.Context()))
+				require.True(t, r.Snapshot().Equal(f), key)
+			}
+		})
+	}
 }
 
 // TestPathReplacedWhileLoaded: a file is replaced while the old one is loaded. The next refresh

@@ -1,5 +1,7 @@
 package files
 
+import "testing"
+
 // The tests are in another package, because they need package filtertest, which imports this one.
 // They use these names.
 
@@ -14,3 +16,11 @@ func TryLock(name string) (unlock func() error, err error) {
 	}
 	return func() error { return release(file, name) }, nil
 }
+
+// BeforeOpen has OpenRegular call do between its steps.
+func BeforeOpen(t *testing.T, do func()) {
+	beforeOpen = do
+	t.Cleanup(func() { beforeOpen = func() {} })
+}
+
+func (i Identity) Settled() bool { return i.settled() }

@@ -44,11 +44,12 @@ func LoadFile[F io.ReaderFrom](k *form.Kind, path string, f F) (F, error) {
 
 // Load returns the result of read for the file at path. Errors are of package pkg and name path.
 func Load[F any](pkg, path string, read func(*form.FileReader) (F, error)) (none F, err error) {
-	file, size, err := OpenRegular(path)
+	file, info, err := files.OpenRegular(path)
 	if err != nil {
 		return none, fmt.Errorf("%s: loading: %w", pkg, err)
 	}
 	defer file.Close()
+	size := info.Size()
 	f, err := read(&form.FileReader{File: file, Left: size})
 	if err != nil {
 		return none, form.In(path, form.RefusedAt(pkg, file, size, err))
@@ -84,25 +85,4 @@ func LoadOr[F any](
 		return nil, err
 	}
 	return f, nil
-}
-
-// OpenRegular opens the file at path and returns its size. It refuses anything but a regular file,
-// because opening a pipe would wait for a writer.
-func OpenRegular(path string) (*os.File, int64, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, 0, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, 0, &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, 0, err
-	}
-	if info, err = file.Stat(); err != nil {
-		file.Close()
-		return nil, 0, err
-	}
-	return file, info.Size(), nil
 }

@@ -19,11 +19,12 @@ type Bytes struct {
 // makes of the map. Errors begin with pkg; those of opening and decoding name path. The map is
 // aligned for words. So are a frame's words in it, because the head is a multiple of 8 bytes long.
 func OpenView[V any](pkg, path string, open func(Bytes) (V, error)) (none V, err error) {
-	file, size, err := OpenRegular(path)
+	file, info, err := files.OpenRegular(path)
 	if err != nil {
 		return none, fmt.Errorf("%s: opening: %w", pkg, err)
 	}
 	defer file.Close() // a map outlives the descriptor
+	size := info.Size()
 	if size == 0 {
 		return none, form.In(path, form.ReadError(pkg, form.ErrEmpty))
 	}

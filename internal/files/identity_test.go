@@ -1,0 +1,106 @@
+package files_test
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	. "github.com/seed79a3ff49/bloom/internal/files"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
+)
+
+// TestIdentity: a file with other bytes has another identity, however it was replaced, and even if
+// size, time and the tick of the clock are the same. One with the same bytes has the same.
+func TestIdentity(t *testing.T) {
+	if runtime.GOOS == "windows" || runtime.GOOS == "js" {
+		t.Skip("the system has no time of change")
+	}
+	for _, way := range filtertest.Replacements(t) {
+		for _, wait := range []time.Duration{0, 3200 * time.Millisecond} {
+			if wait > 0 && testing.Short() {
+				continue
+			}
+			t.Run(way.Name+" after "+wait.String(), func(t *testing.T) {
+				t.Parallel()
+				path := filepath.Join(t.TempDir(), "f")
+				way.Begin(t, path, []byte("first"))
+				time.Sleep(wait) // the first identity is then settled
+				id, err := Identify(path, Identity{})
+				require.NoError(t, err)
+				for i, data := range []string{"other", "third", "longer", "longer", "third", "short"} {
+					way.Replace(t, path, []byte(data))
+					next, err := Identify(path, id)
+					require.NoError(t, err)
+					require.Equal(t, data == "longer" && i == 3, next.Same(id), data)
+					require.EqualValues(t, len(data), next.Size())
+					id = next
+				}
+			})
+		}
+	}
+}
+
+// TestIdentityReadsOnce: a settled file is not read again, and one whose permissions, names or
+// times alone changed has the same bytes.
+func TestIdentityReadsOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	require.NoError(t, os.WriteFile(path, []byte("first"), 0o644))
+	reads := 0
+	BeforeOpen(t, func() { reads++ })
+	id, err := Identify(path, Identity{})
+	require.NoError(t, err)
+	for !id.Settled() {
+		time.Sleep(50 * time.Millisecond)
+		id, err = Identify(path, id)
+		require.NoError(t, err)
+	}
+	reads = 0
+	again, err := Identify(path, id)
+	require.NoError(t, err)
+	require.Equal(t, id, again)
+	require.Zero(t, reads, "nothing changed")
+	for name, change := range map[string]func() error{
+		"permissions": func() error { return os.Chmod(path, 0o600) },
+		"a name more": func() error { return os.Link(path, path+".link") },
+		"times":       func() error { return os.Chtimes(path, time.Time{}, time.Unix(1e9, 0)) },
+		"a copy": func() error {
+			err := os.WriteFile(path+".new", []byte("first"), 0o644)
+			if err != nil {
+				return err
+			}
+			return os.Rename(path+".new", path)
+		},
+	} {
+		require.NoError(t, change(), name)
+		again, err := Identify(path, id)
+		require.NoError(t, err, name)
+		require.True(t, again.Same(id), name)
+		id = again
+	}
+}
+
+// TestOpenRegular: the size is of the file that was opened, though another one was at the path
+// when the path was looked at.
+func TestOpenRegular(t *testing.T) {
+	for _, way := range filtertest.Replacements(t) {
+		t.Run(way.Name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "f")
+			way.Begin(t, path, []byte("first"))
+			BeforeOpen(t, func() { way.Replace(t, path, []byte("second file")) })
+			file, info, err := OpenRegular(path)
+			require.NoError(t, err)
+			defer file.Close()
+			data, err := io.ReadAll(file)
+			require.NoError(t, err)
+			require.Equal(t, "second file", string(data))
+			require.EqualValues(t, len(data), info.Size())
+		})
+	}
+	_, _, err := OpenRegular(t.TempDir())
+	require.ErrorContains(t, err, "not a regular file")
+}

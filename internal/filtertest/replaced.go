@@ -1,0 +1,71 @@
+package filtertest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Replacement is a way in which the file at a path gets other bytes.
+type Replacement struct {
+	Name string
+	// Begin makes the file with its first bytes.
+	Begin func(t testing.TB, path string, data []byte)
+	// Replace gives it other bytes. It may be called several times.
+	Replace func(t testing.TB, path string, data []byte)
+}
+
+// Replacements returns all ways: a file is renamed to the path, written in place, removed and made,
+// or a link at the path is switched to another file. In each way it gets the present time, or keeps
+// the time of the last write, as "cp -p" and "rsync -t" do. The bytes may have any size.
+func Replacements(t testing.TB) (all []Replacement) {
+	write := func(t testing.TB, path string, data []byte) {
+		t.Helper()
+		require.NoError(t, os.WriteFile(path, data, 0o644))
+	}
+	renamed := func(t testing.TB, path string, data []byte) {
+		t.Helper()
+		write(t, path+".new", data)
+		require.NoError(t, os.Rename(path+".new", path))
+	}
+	removed := func(t testing.TB, path string, data []byte) {
+		t.Helper()
+		require.NoError(t, os.Remove(path))
+		write(t, path, data)
+	}
+	link := func(t testing.TB, path string, data []byte) {
+		t.Helper()
+		file, err := os.CreateTemp(filepath.Dir(path), "target")
+		require.NoError(t, err)
+		_, err = file.Write(data)
+		require.NoError(t, err)
+		require.NoError(t, file.Close())
+		require.NoError(t, os.Symlink(file.Name(), path+".new"))
+		require.NoError(t, os.Rename(path+".new", path))
+	}
+	type act = func(t testing.TB, path string, data []byte)
+	for _, way := range []struct {
+		name           string
+		begin, replace act
+	}{
+		{"renamed", write, renamed},
+		{"written in place", write, write},
+		{"removed and made", write, removed},
+		{"link switched", link, link},
+	} {
+		all = append(all, Replacement{way.name, way.begin, way.replace})
+		old := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
+		keeping := func(do act) act {
+			return func(t testing.TB, path string, data []byte) {
+				t.Helper()
+				do(t, path, data)
+				require.NoError(t, os.Chtimes(path, old, old))
+			}
+		}
+		all = append(all, Replacement{way.name + " with its old time", keeping(way.begin), keeping(way.replace)})
+	}
+	return all
+}
