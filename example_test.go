@@ -397,7 +397,7 @@ func ExampleNewReader() {
 }
 
 // A list of breached passwords; here it has two. The command makes the same file of the published
-// hashes: bloom build -p 1e-6 -hex -f 1 -sep : -o pwned.bloom pwned-passwords.txt.
+// hashes: bloom build -p 1e-6 --hex -f 1 --sep : -o pwned.bloom pwned-passwords.txt.
 func ExampleOpenFile_passwords() {
 	dir := bloom.Must(os.MkdirTemp("", ""))
 	defer os.RemoveAll(dir)
@@ -405,7 +405,7 @@ func ExampleOpenFile_passwords() {
 	f := bloom.Must(bloom.New(1000, 1e-6)) // a good password in a million is refused, too
 	for _, line := range []string{"5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8:9545824", "B1B3773A05C0ED0176787A4F1574FF0075F7521E:3912816"} {
 		digits, _, _ := strings.Cut(line, ":")
-		f.Add(bloom.Must(hex.DecodeString(digits))) // as -hex -f 1 -sep : does
+		f.Add(bloom.Must(hex.DecodeString(digits))) // as --hex -f 1 --sep : does
 	}
 	if err := f.SaveFile(path); err != nil {
 		fmt.Println(err)

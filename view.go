@@ -20,7 +20,7 @@ import (
 // and processes share them. Elsewhere the View has a copy in memory.
 //
 // Look at Info's Hash before the first look-up: it says how keys were hashed, and is empty if the
-// writer, such as Java, set none. The command with -hex, for example, makes lists whose keys are
+// writer, such as Java, set none. The command with --hex, for example, makes lists whose keys are
 // bytes: Contains finds them, and ContainsString of their hexadecimal digits does not. If Hash is
 // "SumUTF16", pass [SumUTF16] of a key to ContainsHash.
 //

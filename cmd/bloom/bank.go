@@ -18,7 +18,7 @@ import (
 
 func bankCommand() *cobra.Command {
 	c := &cobra.Command{Use: "bank"}
-	group(c, "bank needs build, info or which; see bloom help bank")
+	group(c, "bank needs build, info or which")
 	c.AddCommand(bankBuildCommand(), bankInfoCommand(), bankWhichCommand())
 	return c
 }
@@ -54,8 +54,8 @@ func bankBuildCommand() *cobra.Command {
 			return b, o.file.checkEmpty("the input has", cfg.Keys == 0)
 		})
 	}
-	o.add(c.Flags(), "different lines to expect in a file, at most; else they are counted",
-		"rate of files that are named and lack the line")
+	o.add(c.Flags(), "most different lines of a file; else counted",
+		"files named by mistake")
 	return c
 }
 
@@ -136,7 +136,7 @@ func eachFile(ctx context.Context, cfg *lines.Config, verb string, add func([]bl
 }
 
 func bankInfoCommand() *cobra.Command {
-	const use = "info [-json] BANK ..."
+	const use = "info [--json] BANK ..."
 	return reportCommand(use, "at least one BANK", func(path string) (*report, error) {
 		if err := checkBank(path, "bloom info shows it", ""); err != nil {
 			return nil, err
@@ -162,9 +162,12 @@ func bankInfoCommand() *cobra.Command {
 func bankWhichCommand() *cobra.Command {
 	var all bool
 	c := &cobra.Command{
-		Use:  "which [-all] BANK LINE ...",
+		Use:  "which [--all] BANK LINE ...",
 		Args: need(2, -1, "the BANK and at least one LINE"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: likeGrep(func(_ *cobra.Command, args []string) error {
+			if stdoutClosed() {
+				return errNoStdout
+			}
 			err := checkBank(args[0], "bloom check looks lines up in it",
 				" (the bank comes first, then lines: bloom bank which BANK LINE)")
 			if err != nil {
@@ -184,7 +187,7 @@ func bankWhichCommand() *cobra.Command {
 			}
 			_, err = fmt.Println(strings.Join(names, "\n"))
 			return err
-		},
+		}),
 	}
 	c.Flags().BoolVar(&all, "all", false, "name the files that may have all of the lines")
 	return c
@@ -273,7 +276,7 @@ func checkValues(path string, b informed, args []string) error {
 	}
 	for _, arg := range args {
 		if strings.Contains(arg, sep) {
-			return usageError{fmt.Errorf("%s was made with -f %d -sep %q: "+
+			return usageError{fmt.Errorf("%s was made with -f %d --sep %q: "+
 				"a LINE is the value of that field, and %q is none", path, field, sep, arg)}
 		}
 	}

@@ -24,8 +24,8 @@ func TestBank(t *testing.T) {
 		{"logs.bank 10.0.0.1", "a.log\n"},
 		{"logs.bank 10.0.0.2", "a.log\nb.log\n"},
 		{"logs.bank 10.1.7.1 10.0.0.1", "a.log\n7.log\n"},
-		{"-all logs.bank 10.0.0.1 10.0.0.2", "a.log\n"},
-		{"-all logs.bank 10.0.0.1 10.1.7.1", ""},
+		{"--all logs.bank 10.0.0.1 10.0.0.2", "a.log\n"},
+		{"--all logs.bank 10.0.0.1 10.1.7.1", ""},
 		{"logs.bank 10.0.0.3", ""},
 	} {
 		status := 0
@@ -37,10 +37,10 @@ func TestBank(t *testing.T) {
 
 	// A bank says how its lines are compared.
 	write(t, "upper", "HELLO\n")
-	good(t, "", "bank build -fold-case -o upper.bank upper")
+	good(t, "", "bank build --fold-case -o upper.bank upper")
 	require.Equal(t, "upper\n", good(t, "", "bank which upper.bank hEllo"))
 	write(t, "digests", "0A0b\n")
-	good(t, "", "bank build -hex -o hex.bank digests")
+	good(t, "", "bank build --hex -o hex.bank digests")
 	require.Equal(t, "digests\n", good(t, "", "bank which hex.bank 0a0B"))
 
 	// Standard input is a file without a size. Standard output is one, too.
@@ -52,7 +52,7 @@ func TestBank(t *testing.T) {
 	write(t, "damaged.bank", data[:8]+string(data[8]^1)+data[9:])
 	for line, says := range map[string]string{
 		"bank":                            "bank needs build, info or which",
-		"bank wich":                       `"wich" is not a command; do you mean which`,
+		"bank wich":                       `"wich" is not a command: is it which`,
 		"bank build -o x.bank":            "bank build needs at least one",
 		"bank build a.log":                "build needs -o FILE",
 		"bank build -o x.bank -":          "- can be read once only: say -n",
@@ -71,7 +71,7 @@ func TestBank(t *testing.T) {
 	write(t, "blank", "\n\nx\n\r\n")
 	good(t, "", "bank build -o x.bank a.log blank")
 	require.Regexp(t, `(?s)bank.Bank\n.*files     2\n.*keys      about 3\n  made for  2 keys at a rate of 0.001\n.*checksum  right`, good(t, "", "bank info x.bank"))
-	require.Contains(t, good(t, "", "bank info -json x.bank"), `"type":"bank.Bank","size":`)
+	require.Contains(t, good(t, "", "bank info --json x.bank"), `"type":"bank.Bank","size":`)
 	data = read(t, "x.bank")
 	write(t, "damaged.bank", data[:len(data)-1]+string(data[len(data)-1]^1))
 	for path, says := range map[string]string{
@@ -127,13 +127,13 @@ func TestBankMeasuresWhatItReads(t *testing.T) {
 		{"", numbers(0, 1000), 1000},
 		{"-0", strings.ReplaceAll(numbers(0, 1000), "\n", "\x00"), 1000},
 		{"-f 2", fields, 50},
-		{"-f 2 -sep ;", fields, 100},
-		{"-fold-case", halves, 1000},
-		{"-hex", digits, 1000},
-		{"-keep-cr", numbers(0, 100) + strings.ReplaceAll(numbers(0, 100), "\n", "\r\n"), 200},
-		{"-skip-bad -f 2", "bad\n1,a\n2,b\n", 2},
-		{"-long 28", "\x28\xb5\x2f\xfd\x00\x90\x09\x00\x00a", 1},
-		{"-blank", "\na\nb\n", 3},
+		{"-f 2 --sep ;", fields, 100},
+		{"--fold-case", halves, 1000},
+		{"--hex", digits, 1000},
+		{"--keep-cr", numbers(0, 100) + strings.ReplaceAll(numbers(0, 100), "\n", "\r\n"), 200},
+		{"--skip-bad -f 2", "bad\n1,a\n2,b\n", 2},
+		{"--long 28", "\x28\xb5\x2f\xfd\x00\x90\x09\x00\x00a", 1},
+		{"--blank", "\na\nb\n", 3},
 		{"", "\na\nb\n", 2},
 	} {
 		write(t, "in", test.in)

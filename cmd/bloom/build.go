@@ -41,14 +41,13 @@ type buildFlags struct {
 func buildCommand() *cobra.Command {
 	var o buildFlags
 	c := &cobra.Command{
-		Use:  "build [-n N] [-p P] [-type T] -o FILE [file ...]",
+		Use:  "build [-n N] [-p P] [--type T] -o FILE [file ...]",
 		RunE: o.run,
 	}
-	o.add(c.Flags(), "different lines to expect; else they are counted",
-		"rate of other lines that are reported")
+	o.add(c.Flags(), "different lines; else they are counted",
+		"other lines reported by mistake")
 	o.part.add(c.Flags())
-	c.Flags().StringVar(&o.kind, "type", "guava",
-		"type of filter: "+namesOf(flagOf, "or"))
+	c.Flags().StringVar(&o.kind, "type", "guava", "`type` of the filter")
 	var flags []string
 	for _, k := range kinds {
 		if k.flag != "" {
@@ -70,9 +69,9 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 	}
 	k, ok := kindFor(o.kind)
 	if !ok {
-		return usageError{fmt.Errorf("-type %q is none of %s", o.kind, namesOf(flagOf, "and"))}
+		return usageError{fmt.Errorf("--type %q is none of %s", o.kind, namesOf(flagOf, "and"))}
 	}
-	if err := o.size.check(k.least, "; -type guava has lower ones"); err != nil {
+	if err := o.size.check(k.least, "; --type guava has lower ones"); err != nil {
 		return err
 	}
 	makeFor := func(n uint64) (filter, error) { return fitting(k.create, n, o.size.p) }
@@ -169,7 +168,7 @@ func refused(f filter, added, came int) error {
 // errRepeats is the error for a filter that has room for all different lines, but is full
 // because they repeat.
 var errRepeats = errors.New("the filter is full because lines repeat, and each repetition " +
-	"takes a place, up to eight; build it of the output of bloom dedupe, or with -type counting")
+	"takes a place, up to eight; build it of the output of bloom dedupe, or with --type counting")
 
 // buildMeasured counts the different lines, and adds all lines to a filter that create makes for
 // that number. If repeats is true, each repetition of a line also needs room.

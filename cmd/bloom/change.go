@@ -173,7 +173,7 @@ func union(a, b *loaded) error {
 	}
 	err = a.kind.merge(a.filter, b.filter)
 	if err != nil && a.Stats().M != b.Stats().M {
-		err = fmt.Errorf("%w; build both with the same -type, -n and -p", err)
+		err = fmt.Errorf("%w; build both with the same --type, -n and -p", err)
 	}
 	comment := x.Comment
 	if x.Comment != y.Comment {

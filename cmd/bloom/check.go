@@ -16,7 +16,10 @@ func checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:  "check [-v] [-c | -q] FILE ... [file ...]",
 		Args: need(1, -1, "the filter's FILE"),
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: likeGrep(func(c *cobra.Command, args []string) error {
+			if !quiet && stdoutClosed() {
+				return errNoStdout
+			}
 			all, f, files, err := loadAll(args)
 			if err != nil {
 				return filterFirst(c.Name(), err)
@@ -90,14 +93,14 @@ func checkCommand() *cobra.Command {
 				return errNothing
 			}
 			return err
-		},
+		}),
 	}
 	c.Flags().BoolVarP(&invert, "invert", "v", false,
-		"write the lines that are certainly not in the filter")
+		"write the lines that are certainly not in it")
 	c.Flags().BoolVarP(&count, "count", "c", false,
-		"write how many such lines there are, not the lines")
+		"write how many there are, not the lines")
 	c.Flags().BoolVarP(&quiet, "quiet", "q", false,
-		"write nothing: the exit status says whether there is such a line")
+		"write nothing; the exit status tells")
 	input.add(c.Flags())
 	input.addBlank(c.Flags())
 	return c

@@ -56,7 +56,7 @@ func TestClosedOutputIsAnError(t *testing.T) {
 	write(t, "lines", "apple\n")
 	good(t, "", "bank build -n 10 -o bank lines")
 	for line, want := range map[string]int{
-		"dedupe lines": 1, "check list lines": 2, "check -c list lines": 2, "info list": 1, "info -json list": 1,
+		"dedupe lines": 1, "check list lines": 2, "check -c list lines": 2, "info list": 1, "info --json list": 1,
 		"plan -n 10": 1, "version": 1, "bank info bank": 1, "bank which bank apple": 2, "build -n 10 -o - lines": 1,
 		"check -q list lines": 0, "build -n 10 -o other lines": 0, "add list lines": 0,
 	} {
@@ -77,7 +77,7 @@ func TestControlCharacters(t *testing.T) {
 	_, stderr, _ := bloomRun(t, "", "info", name)
 	require.Contains(t, stderr, `a\x1b[31m is not a filter`)
 	require.NotContains(t, stderr, "\x1b")
-	good(t, "apple\n", "build -force -comment \x1b[31m -n 10 -o", name)
+	good(t, "apple\n", "build --force --comment \x1b[31m -n 10 -o", name)
 	require.NotContains(t, good(t, "", "info", name), "\x1b")
 }
 
@@ -86,7 +86,7 @@ func TestNamesInMessages(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const name = "a\x1b[31m"
 	const shown = `a\x1b[31m`
-	good(t, "apple\n", "build -type counting -n 10 -o", name)
+	good(t, "apple\n", "build --type counting -n 10 -o", name)
 	good(t, "apple\n", "build -n 10 -o list")
 	write(t, name+".txt", numbers(0, 10))
 	for _, test := range []struct {
@@ -97,7 +97,7 @@ func TestNamesInMessages(t *testing.T) {
 		{"remove", []string{name}, "1 line did not occur in " + shown},
 		{"check list", []string{name + ".gone"}, shown + ".gone: no such file"},
 		{"bank build -n 1 -o bank", []string{name + ".txt"}, shown + ".txt has about 9 different"},
-		{"build -hex -skip-bad -o bad", []string{name + ".txt"}, "first of them here: " + shown},
+		{"build --hex --skip-bad -o bad", []string{name + ".txt"}, "first of them here: " + shown},
 		{"info", []string{name + ".gone", name + ".txt"}, shown + ".gone: no such file"},
 	} {
 		_, stderr, _ := bloomRun(t, "banana\n", test.line, test.more...)
@@ -121,7 +121,7 @@ func TestFullOutput(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	good(t, "apple\n", "build -n 10 -o list")
-	good(t, "apple\n", "build -n 10 -type blocked -o blocked")
+	good(t, "apple\n", "build -n 10 --type blocked -o blocked")
 	write(t, "lines", "apple\n")
 	good(t, "", "bank build -n 10 -o bank lines")
 	for line, want := range map[string]int{
@@ -136,15 +136,15 @@ func TestFullOutput(t *testing.T) {
 		"bank info bank":         1,
 		"bank which bank apple":  2,
 		"info list":              1,
-		"info -json list":        1,
+		"info --json list":       1,
 		"info list none":         1,
 		"plan -n 10":             1,
-		"plan -n 10 -json":       1,
+		"plan -n 10 --json":      1,
 		"version":                1,
-		"-version":               1,
+		"--version":              1,
 		"help":                   1,
 		"help check":             1,
-		"check -h":               2,
+		"check -h":               1,
 		"completion bash":        1,
 	} {
 		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)

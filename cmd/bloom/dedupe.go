@@ -21,41 +21,44 @@ import (
 type dedupeFlags struct {
 	size      filterFlags
 	input     inputFlags
-	file      target // the file of -state
+	file      target // the file of --state
 	part      shard
 	state     string
 	out       string
 	span      time.Duration
 	saveEvery time.Duration
-	sizeGiven bool // -n, -p or -span was given
+	sizeGiven bool // -n, -p or --span was given
 }
 
 func dedupeCommand() *cobra.Command {
 	var o dedupeFlags
 	c := &cobra.Command{
-		Use:  "dedupe [-n N] [-p P] [-state FILE] [file ...]",
+		Use:  "dedupe [-n N] [-p P] [--state FILE] [file ...]",
 		RunE: o.run,
 	}
 	flags := c.Flags()
 	o.size.add(flags,
-		"different lines to expect, those in the state file included; without it the filter grows",
-		"rate of new lines left out by mistake", 1e-6)
+		"different lines to expect; else it grows",
+		"new lines left out by mistake", 1e-6)
 	flags.StringVar(&o.state, "state", "",
-		"`FILE` that remembers lines from run to run; made if it is missing")
+		"`FILE` that remembers lines from run to run")
 	flags.StringVarP(&o.out, "output", "o", "",
-		"`OUT` to append lines to, with -state; else standard output")
+		"`OUT` to append lines to; else standard output")
 	flags.DurationVar(&o.saveEvery, "save-every", time.Minute,
-		"how long lines may wait until the state file is saved")
+		"time between saves of FILE")
 	flags.DurationVar(&o.span, "span", 0, "forget lines after that time, such as 24h")
 	o.part.add(flags)
 	o.file.addForce(flags)
 	flags.Lookup("force").Usage =
-		"replace a FILE that is no filter; go on with one of other keys, such as of another -f"
+		"replace or go on with FILE, whatever it is"
 	o.input.add(flags)
 	return c
 }
 
 func (o *dedupeFlags) run(c *cobra.Command, args []string) error {
+	if o.state == "" && stdoutClosed() {
+		return errNoStdout
+	}
 	cfg, err := o.input.config(args)
 	if err != nil {
 		return err
@@ -98,17 +101,17 @@ func (o *dedupeFlags) check(c *cobra.Command) error {
 	for _, name := range []string{"save-every", "wait", "force"} {
 		if given(name) && o.state == "" {
 			return usageError{fmt.Errorf(
-				"-%s needs -state: without it there is no file to save", name)}
+				"--%s needs --state: without it there is no file to save", name)}
 		}
 	}
 	switch {
 	case o.out != "" && o.state == "":
-		return usageError{errors.New("-o needs -state; without a state, write > OUT")}
+		return usageError{errors.New("-o needs --state; without a state, write > OUT")}
 
 	case given("span") && o.span <= 0:
-		return usageError{fmt.Errorf("-span %v must be longer than 0", o.span)}
+		return usageError{fmt.Errorf("--span %v must be longer than 0", o.span)}
 	case o.span != 0 && o.size.n == 0:
-		return usageError{errors.New("-span needs -n, the number of lines that come in that time")}
+		return usageError{errors.New("--span needs -n, the number of lines that come in that time")}
 	case o.span != 0:
 		return o.size.check(0, "")
 	case o.size.n == 0:
@@ -123,7 +126,7 @@ func (o *dedupeFlags) open(cfg *lines.Config) (*deduper, error) {
 		arrived: arrivals{total: totalSize(cfg.Names), read: &cfg.Read, part: o.part},
 		state:   state{path: o.file.path, every: o.saveEvery, saved: time.Now()},
 	}
-	if o.span == 0 { // with -span, -n is a number of lines per span, not per run
+	if o.span == 0 { // with --span, -n is a number of lines per span, not per run
 		d.room = o.part.part(uint64(o.size.n))
 	}
 	fresh, err := o.newMemory(&d.arrived)
@@ -179,11 +182,11 @@ func (o *dedupeFlags) accept(old *loaded, fresh *memory) (hashFilter, error) {
 	case old.compressed:
 		return nil, fmt.Errorf("%s %w", o.state, errCompressed)
 	case o.sizeGiven && !sameSize(old.filter, fresh.f):
-		return nil, fmt.Errorf("%s holds a %s of another size or rate than -n, -p and -span make; "+
+		return nil, fmt.Errorf("%s holds a %s of another size or rate than -n, -p and --span make; "+
 			"leave them out to go on with it", o.state, old.kind.name)
 	}
 	if made := partOf(old); made != o.part && max(made.n, o.part.n) > 1 {
-		return nil, fmt.Errorf("%s was made with -shard %q, and -shard is %q now",
+		return nil, fmt.Errorf("%s was made with --shard %q, and --shard is %q now",
 			o.state, &made, &o.part)
 	}
 	if err := old.keyFromInfo(&o.input.key, o.input.flags); err != nil {
@@ -195,7 +198,7 @@ func (o *dedupeFlags) accept(old *loaded, fresh *memory) (hashFilter, error) {
 	if hash := old.Info().Hash; ownHash(hash) && !o.file.force {
 		return nil, usageError{fmt.Errorf("%s says that its keys are %q, "+
 			"and lines would mix with them: "+
-			"-force goes on with it", o.state, hash)}
+			"--force goes on with it", o.state, hash)}
 	}
 	keyRule{o.input.key, o.part}.mergeInfo(old)
 	f, ok := old.filter.(hashFilter)

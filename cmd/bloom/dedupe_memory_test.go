@@ -22,7 +22,7 @@ func TestLongLine(t *testing.T) {
 	for _, test := range []struct {
 		flags       string
 		lines, most int // kilobytes
-	}{{"", 1, 60_000}, {"-fold-case", 1, 76_000}, {"-f 1", 1, 76_000}, {"-f 1 -fold-case", 1, 76_000}, {"-f 1 -fold-case", 8, 145_000}} {
+	}{{"", 1, 60_000}, {"--fold-case", 1, 76_000}, {"-f 1", 1, 76_000}, {"-f 1 --fold-case", 1, 76_000}, {"-f 1 --fold-case", 8, 145_000}} {
 		in := ""
 		for i := range test.lines {
 			in += fmt.Sprint(`"`, i, strings.Repeat(`Ab""`, size/4), "\",1\n")

@@ -51,20 +51,20 @@ func TestState(t *testing.T) {
 		{"-n 1000 -p 0.001", "d\ne\n", "e\n"},
 		{"", "a\nb\nc\nd\ne\nf\n", "f\n"}, // nothing was forgotten
 	} {
-		require.Equal(t, run.out, good(t, run.in, "dedupe -state state "+run.flags))
+		require.Equal(t, run.out, good(t, run.in, "dedupe --state state "+run.flags))
 		requireAlone(t, "state")
 	}
 	before := read(t, "state")
 	for _, flags := range []string{"-n 1M", "-p 0.01", "-n 20k -p 0.001"} {
-		require.Empty(t, saying(t, 1, "another size or rate", "g\n", "dedupe -state state "+flags))
+		require.Empty(t, saying(t, 1, "another size or rate", "g\n", "dedupe --state state "+flags))
 	}
 	require.Equal(t, before, read(t, "state"))
 
 	// A list that build made, of any type, is a state too.
 	for _, kind := range []string{"guava", "blocked", "growing", "counting"} {
-		good(t, "a\nb\n", "build -n 100 -o list -type", kind)
-		require.Equal(t, "c\n", good(t, "a\nc\nb\n", "dedupe -state list"))
-		require.Equal(t, "d\n", good(t, "c\nd\n", "dedupe -state list"))
+		good(t, "a\nb\n", "build -n 100 -o list --type", kind)
+		require.Equal(t, "c\n", good(t, "a\nc\nb\n", "dedupe --state list"))
+		require.Equal(t, "d\n", good(t, "c\nd\n", "dedupe --state list"))
 	}
 }
 
@@ -73,13 +73,13 @@ func TestGrowingState(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for i := range 4 {
 		from := 20000 * i
-		require.Equal(t, numbers(from, from+30000), numbers(from, from+10000*min(i, 1))+good(t, numbers(0, from+30000), "dedupe -p 1e-9 -state state"))
+		require.Equal(t, numbers(from, from+30000), numbers(from, from+10000*min(i, 1))+good(t, numbers(0, from+30000), "dedupe -p 1e-9 --state state"))
 	}
 	require.Contains(t, good(t, "", "info state"), "growing.Filter")
-	saying(t, 1, "another size or rate", "", "dedupe -p 1e-8 -state state")
+	saying(t, 1, "another size or rate", "", "dedupe -p 1e-8 --state state")
 
 	// A file promises a number of lines, and the state has room for half of them.
-	good(t, "", "dedupe -state other", write(t, "in", strings.Repeat("all lines are the same\n", 400_000)))
+	good(t, "", "dedupe --state other", write(t, "in", strings.Repeat("all lines are the same\n", 400_000)))
 	f := bloom.Must(growing.LoadFile("other"))
 	require.EqualValues(t, 1, f.Stats().ApproxCount)
 	require.Greater(t, f.SizeBytes(), bloom.Must(growing.New(150_000, 1e-6)).SizeBytes())
@@ -122,11 +122,11 @@ func TestGrower(t *testing.T) {
 func TestWarning(t *testing.T) {
 	const warning = "warning: more than 1000 different lines (-n)"
 	t.Chdir(t.TempDir())
-	const line = "dedupe -n 1000 -p 1e-9 -state state"
+	const line = "dedupe -n 1000 -p 1e-9 --state state"
 	good(t, numbers(0, 900)+numbers(0, 900), line)
 	good(t, numbers(0, 1000), line)
 	saying(t, 0, warning, numbers(900, 1100), line)
-	saying(t, 0, "fuller than it was made for", numbers(2000, 9000), "dedupe -state state")
+	saying(t, 0, "fuller than it was made for", numbers(2000, 9000), "dedupe --state state")
 }
 
 // TestErrors: what is wrong with the state is noticed before any input, and an error in
@@ -135,20 +135,20 @@ func TestErrors(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	for line, says := range map[string]string{
-		"missing":              "missing",
-		dir:                    dir,
-		"-state missing/state": "missing",
-		"-state " + dir:        dir,
-		"-state " + write(t, "text", "https://example.org/\n"): "is no filter",
-		"-state /dev/null":   "/dev/null",
-		"-state /proc/state": "/proc", // where not even root may write
+		"missing":               "missing",
+		dir:                     dir,
+		"--state missing/state": "missing",
+		"--state " + dir:        dir,
+		"--state " + write(t, "text", "https://example.org/\n"): "is no filter",
+		"--state /dev/null":   "/dev/null",
+		"--state /proc/state": "/proc", // where not even root may write
 	} {
 		require.Empty(t, saying(t, 1, says, "new\n", "dedupe "+line), line)
 	}
 	t.Chdir(t.TempDir())
 	write(t, "cut", gzipped("x\n")[:20])
-	assert.Equal(t, "a\nb\n", saying(t, 1, "cut: unexpected EOF", "a\nb\n", "dedupe -state state - cut"))
-	assert.Equal(t, "c\n", good(t, "a\nb\nc\n", "dedupe -state state"))
+	assert.Equal(t, "a\nb\n", saying(t, 1, "cut: unexpected EOF", "a\nb\n", "dedupe --state state - cut"))
+	assert.Equal(t, "c\n", good(t, "a\nb\nc\n", "dedupe --state state"))
 
 	require.NoError(t, os.Remove("cut"))
 	whole := read(t, "state")
@@ -157,7 +157,7 @@ func TestErrors(t *testing.T) {
 		"one bit": whole[:20] + string([]byte{whole[20] ^ 1}) + whole[21:],
 	} {
 		write(t, "state", data)
-		for line, status := range map[string]int{"dedupe -state": 1, "check": 2, "info": 1, "add": 1, "serve": 1} {
+		for line, status := range map[string]int{"dedupe --state": 1, "check": 2, "info": 1, "add": 1, "serve": 1} {
 			assert.Empty(t, saying(t, status, "state", "new\n", line, "state"), name)
 		}
 		assert.Equal(t, data, read(t, "state"), name)
@@ -174,7 +174,7 @@ func TestOutputErrors(t *testing.T) {
 	t.Chdir(t.TempDir())
 	good(t, "a\n", "build -o filter")
 	for _, line := range []string{
-		"dedupe -state state", "check filter", "check -c filter", "info filter", "info -json filter", "plan -n 10 -p 0.1",
+		"dedupe --state state", "check filter", "check -c filter", "info filter", "info --json filter", "plan -n 10 -p 0.1",
 		"build -o -", "build -n 10 -o -", "merge -o - filter filter", "bank build -n 10 -o - -",
 	} {
 		cmd := command(t, line)
@@ -189,21 +189,21 @@ func TestOutputErrors(t *testing.T) {
 // TestAutosave kills a run: what it saved meanwhile is there.
 func TestAutosave(t *testing.T) {
 	t.Chdir(t.TempDir())
-	cmd := command(t, "dedupe -n 1000 -state state -save-every 1ms")
+	cmd := command(t, "dedupe -n 1000 --state state --save-every 1ms")
 	in, _ := start(t, cmd)
 	defer in.Close()
 	send(t, in, "a\n")
 	becomes(t, func() bool { return exists("state") })
 	require.NoError(t, cmd.Process.Kill())
 	cmd.Wait()
-	require.Equal(t, "b\n", good(t, "a\nb\n", "dedupe -state state"))
+	require.Equal(t, "b\n", good(t, "a\nb\n", "dedupe --state state"))
 }
 
 // TestAutosaveWritten kills a run whose output nobody takes: what it saved meanwhile is
 // nothing but what it wrote.
 func TestAutosaveWritten(t *testing.T) {
 	t.Chdir(t.TempDir())
-	cmd := command(t, "dedupe -p 1e-9 -state state -save-every 1ms")
+	cmd := command(t, "dedupe -p 1e-9 --state state --save-every 1ms")
 	in := numbers(0, 30_000) // more than a pipe holds
 	cmd.Stdin = strings.NewReader(in)
 	_, out := start(t, cmd)
@@ -215,5 +215,5 @@ func TestAutosaveWritten(t *testing.T) {
 	cmd.Wait()
 	wrote := in[:1+strings.LastIndexByte(in[:1+len(rest)], '\n')]
 	require.Equal(t, "l"+string(rest), in[:1+len(rest)])
-	require.Contains(t, good(t, in, "dedupe -p 1e-9 -state state"), in[len(wrote):])
+	require.Contains(t, good(t, in, "dedupe -p 1e-9 --state state"), in[len(wrote):])
 }

@@ -28,7 +28,7 @@ func TestSignals(t *testing.T) {
 	defaultSignals(t)
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		t.Chdir(t.TempDir())
-		cmd := command(t, "dedupe -state state")
+		cmd := command(t, "dedupe --state state")
 		in, out := start(t, cmd)
 		defer in.Close()
 		send(t, in, "a\nb\nunfinished")
@@ -39,7 +39,7 @@ func TestSignals(t *testing.T) {
 		require.Empty(t, rest)
 		require.Error(t, cmd.Wait())
 		require.Equal(t, 128+int(signal), cmd.ProcessState.ExitCode())
-		require.Equal(t, "unfinished\nc\n", good(t, "a\nunfinished\nb\nc\n", "dedupe -state state"))
+		require.Equal(t, "unfinished\nc\n", good(t, "a\nunfinished\nb\nc\n", "dedupe --state state"))
 	}
 }
 
@@ -67,7 +67,7 @@ func TestInterrupted(t *testing.T) {
 	defaultSignals(t)
 	for _, change := range []string{"add", "remove", "build -n 1000 -o"} {
 		path := filepath.Join(t.TempDir(), "list")
-		good(t, "line\n", "build -type counting -n 1000 -o", path)
+		good(t, "line\n", "build --type counting -n 1000 -o", path)
 		before := read(t, path)
 		cmd := command(t, change, path)
 		var stderr strings.Builder
@@ -123,7 +123,7 @@ func TestSpoolErrors(t *testing.T) {
 // TestClosedOutput: lines that go nowhere are in no state.
 func TestClosedOutput(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for line, status := range map[string]int{"dedupe -state s >&-": 1, "dedupe -state s 2>&1 >&-": 1, "dedupe -state s > /dev/null": 0, "dedupe -state s -o out >&-": 0} {
+	for line, status := range map[string]int{"dedupe --state s >&-": 1, "dedupe --state s 2>&1 >&-": 1, "dedupe --state s > /dev/null": 0, "dedupe --state s -o out >&-": 0} {
 		os.Remove("s")
 		cmd := child(t, "sh", "-c", "printf 'a\nb\n' | bloom "+line)
 		cmd.Run()
@@ -139,7 +139,7 @@ func TestClosedPipe(t *testing.T) {
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	var stderr strings.Builder
-	cmd := command(t, "dedupe -state state")
+	cmd := command(t, "dedupe --state state")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(numbers(0, 1e5)), w, &stderr
 	require.NoError(t, cmd.Start())
 	require.NoError(t, w.Close())
@@ -162,13 +162,13 @@ func TestStuck(t *testing.T) {
 	in := numbers(0, 60_000) // more than a pipe holds, and than one read returns
 	t.Chdir(t.TempDir())
 	write(t, "list", in)
-	good(t, "old\n", "dedupe -p 1e-9 -state state")
+	good(t, "old\n", "dedupe -p 1e-9 --state state")
 	before := read(t, "state")
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	defer r.Close()
 	var stderr strings.Builder
-	cmd := command(t, "dedupe -state state list")
+	cmd := command(t, "dedupe --state state list")
 	cmd.Stdout, cmd.Stderr = w, &stderr
 	require.NoError(t, cmd.Start())
 	receive(t, r, in[:200_000])
@@ -181,7 +181,7 @@ func TestStuck(t *testing.T) {
 	require.Equal(t, 128+int(syscall.SIGTERM), cmd.ProcessState.ExitCode())
 	requireError(t, stderr.String(), "the output takes nothing, and state is as it was last saved")
 	require.Equal(t, before, read(t, "state"))
-	require.Equal(t, in, good(t, "old\n"+in, "dedupe -state state"))
+	require.Equal(t, in, good(t, "old\n"+in, "dedupe --state state"))
 }
 
 // TestKilledShards kills shards while they write, and starts them again: whatever the moment,
@@ -201,7 +201,7 @@ func TestKilledShards(t *testing.T) {
 	}
 	for i := range n {
 		t.Chdir(t.TempDir())
-		line := fmt.Sprintf("dedupe -p 1e-9 -shard %d/%d -state state -o out -save-every 1ms", i, n)
+		line := fmt.Sprintf("dedupe -p 1e-9 --shard %d/%d --state state -o out --save-every 1ms", i, n)
 		for range kills {
 			enough := size() + rnd.Int64N(400_000)
 			cmd := command(t, line, list)

@@ -15,8 +15,8 @@ import (
 // small changes.
 func TestPatchMakesFromTo(t *testing.T) {
 	t.Chdir(t.TempDir())
-	good(t, numbers(0, 10_000), "build -n 20k -comment old -o old")
-	good(t, numbers(0, 10_000)+numbers(50_000, 50_010), "build -n 20k -comment new -o new")
+	good(t, numbers(0, 10_000), "build -n 20k --comment old -o old")
+	good(t, numbers(0, 10_000)+numbers(50_000, 50_010), "build -n 20k --comment new -o new")
 	good(t, "", "diff -o day.patch old new")
 	info, err := os.Stat("day.patch")
 	require.NoError(t, err)
@@ -45,7 +45,7 @@ func TestPatchMakesFromTo(t *testing.T) {
 func TestPatchWithALongInfo(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, comment := range map[string]string{"old": "o", "new": "n"} {
-		good(t, name+"\n", "build -n 10 -o", name, "-comment", strings.Repeat(comment, 4096))
+		good(t, name+"\n", "build -n 10 -o", name, "--comment", strings.Repeat(comment, 4096))
 		f := bloom.Must(bloom.LoadFile(name))
 		f.SetInfo(bloom.Info{Meta: "m=" + strings.Repeat(comment, 4094)})
 		require.NoError(t, f.SaveFile(name))
@@ -62,7 +62,7 @@ func TestPatchRefuses(t *testing.T) {
 	good(t, numbers(0, 100), "build -n 200 -o old")
 	good(t, numbers(0, 110), "build -n 200 -o new")
 	good(t, numbers(0, 100), "build -n 20k -o larger")
-	good(t, numbers(0, 100), "build -type blocked -o blocked")
+	good(t, numbers(0, 100), "build --type blocked -o blocked")
 	good(t, "", "diff -o good.patch old new")
 	patch := read(t, "good.patch")
 	write(t, "cut", patch[:len(patch)-1])
@@ -139,7 +139,7 @@ func TestPatchWithLongComment(t *testing.T) {
 	t.Chdir(t.TempDir())
 	comment := strings.Repeat("x", 4000)
 	good(t, numbers(0, 10), "build -n 20 -o old")
-	good(t, numbers(0, 11), "build -n 20 -o new -comment", comment)
+	good(t, numbers(0, 11), "build -n 20 -o new --comment", comment)
 	good(t, "", "diff -o day.patch old new")
 	require.Greater(t, len(read(t, "day.patch")), 4000)
 	good(t, "", "patch old day.patch")

@@ -19,7 +19,7 @@ import (
 // a SIGKILL the next run tidies up.
 func TestFilesAfterEachEnd(t *testing.T) {
 	defaultSignals(t)
-	const fields = " -f 2 -sep ;"
+	const fields = " -f 2 --sep ;"
 	input := strings.ReplaceAll(numbers(0, 20_000), "line", "x;line") // more than a pipe holds
 	for _, test := range []struct {
 		command string
@@ -28,17 +28,17 @@ func TestFilesAfterEachEnd(t *testing.T) {
 		success, failure, terminated, killed string
 	}{
 		{"dedupe -p 1e-9", "", "", "", "", ""},
-		{"dedupe -p 1e-9 -state list -save-every 1h", "", "list", "list", "list", ".list.bloom-lock"},
-		{"dedupe -p 1e-9 -state list -save-every 1h -o out", "", "list out", "list out", "list out",
+		{"dedupe -p 1e-9 --state list --save-every 1h", "", "list", "list", "list", ".list.bloom-lock"},
+		{"dedupe -p 1e-9 --state list --save-every 1h -o out", "", "list out", "list out", "list out",
 			".list.bloom-lock .out.bloom-lock list out"},
 		{"build -o list", "", "list", "", "", ".list.bloom-lock"},
-		{"build -o list", "build -f 1 -sep ; -o list", "list", "list", "list", ".list.bloom-lock list"},
+		{"build -o list", "build -f 1 --sep ; -o list", "list", "list", "list", ".list.bloom-lock list"},
 		{"build -n 20k -o list", "", "list", "", "", ".list.bloom-lock"},
 		{"build -o -", "", "", "", "", ""},
 		{"bank build -n 20k -o list -", "", "list", "", "", ".list.bloom-lock"},
 		{"bank build -n 20k -o - -", "", "", "", "", ""},
-		{"add list", "build -n 20k -f 2 -sep ; -o list", "list", "list", "list", ".list.bloom-lock list"},
-		{"remove list", "build -n 20k -type counting -f 2 -sep ; -o list", "list", "list", "list",
+		{"add list", "build -n 20k -f 2 --sep ; -o list", "list", "list", "list", ".list.bloom-lock list"},
+		{"remove list", "build -n 20k --type counting -f 2 --sep ; -o list", "list", "list", "list",
 			".list.bloom-lock list"},
 	} {
 		t.Run(test.command, func(t *testing.T) {
@@ -109,11 +109,11 @@ func TestEveryStreamThatFails(t *testing.T) {
 	input := write(t, filepath.Join(t.TempDir(), "input"), numbers(0, 20_000))
 	for _, test := range []struct{ line, says, files string }{
 		// A file may have 64 KB at most: writes behind that fail.
-		{"dedupe -p 1e-9 -state s IN > out", "file too large", "out"},
-		{"dedupe -p 1e-9 -state s IN >> out", "file too large", "out"},
+		{"dedupe -p 1e-9 --state s IN > out", "file too large", "out"},
+		{"dedupe -p 1e-9 --state s IN >> out", "file too large", "out"},
 		{"dedupe -p 1e-9 IN >> out", "file too large", "out"},
-		{"dedupe -p 1e-9 -n 100k -state s -o out IN", "s was not saved: file too large", "out"},
-		{"dedupe -p 1e-9 -state s -o out IN", "out: file too large", "out s"},
+		{"dedupe -p 1e-9 -n 100k --state s -o out IN", "s was not saved: file too large", "out"},
+		{"dedupe -p 1e-9 --state s -o out IN", "out: file too large", "out s"},
 		{"build -p 1e-9 -n 100k -o list IN", "list was not saved: file too large", ""},
 		{"build -p 1e-9 -o list IN", "file too large", ""},
 		{"build -p 1e-9 -n 100k -o - IN > out", "file too large", "out"},
@@ -126,7 +126,7 @@ func TestEveryStreamThatFails(t *testing.T) {
 		t.Chdir(t.TempDir())
 		before := ""
 		if strings.Contains(test.line, "old") {
-			good(t, "", "build -n 20k -type counting -o old", input)
+			good(t, "", "build -n 20k --type counting -o old", input)
 			before = read(t, "old")
 		}
 		line := strings.ReplaceAll(test.line, "IN", input)
@@ -161,7 +161,7 @@ func TestOutOfAnotherName(t *testing.T) {
 	for _, other := range []string{"", "short", numbers(0, 5000)} {
 		t.Chdir(t.TempDir())
 		// A file may have 64 KB at most.
-		cmd := child(t, "bash", "-c", "ulimit -f 64; exec bloom dedupe -n 6000 -p 1e-4 -state s -o out")
+		cmd := child(t, "bash", "-c", "ulimit -f 64; exec bloom dedupe -n 6000 -p 1e-4 --state s -o out")
 		var stderr strings.Builder
 		cmd.Stderr = &stderr
 		in, _ := start(t, cmd)
@@ -186,7 +186,7 @@ func TestOutOfAnotherName(t *testing.T) {
 // TestOutIsRemoved: a run whose OUT has no name any more ends with an error, and its state has none
 // of the lines that are lost: another run writes them.
 func TestOutIsRemoved(t *testing.T) {
-	const line = "dedupe -p 1e-9 -n 10k -state state"
+	const line = "dedupe -p 1e-9 -n 10k --state state"
 	old, before, after := "old\n", numbers(0, 1000), numbers(1000, 2000)
 	for name, test := range map[string]struct {
 		flags   string
@@ -200,7 +200,7 @@ func TestOutIsRemoved(t *testing.T) {
 		}, "other\n", false},
 		"removed with its folder": {" -o dir/out", func() error { return os.RemoveAll("dir") }, "", false},
 		"standard output":         {" > dir/out", func() error { return os.Remove("dir/out") }, "", false},
-		"noticed by a save": {" -save-every 1ms -o dir/out",
+		"noticed by a save": {" --save-every 1ms -o dir/out",
 			func() error { return os.Remove("dir/out") }, "", true},
 		"noticed before a save": {" -o dir/out", func() error { return os.Remove("dir/out") }, "", true},
 	} {
@@ -251,7 +251,7 @@ func TestOutIsRemoved(t *testing.T) {
 // TestOutKeepsAnotherName: a file that has a name is not lost.
 func TestOutKeepsAnotherName(t *testing.T) {
 	t.Chdir(t.TempDir())
-	cmd := command(t, "dedupe -p 1e-9 -n 10k -state state -o out")
+	cmd := command(t, "dedupe -p 1e-9 -n 10k --state state -o out")
 	in, _ := start(t, cmd)
 	send(t, in, numbers(0, 1000))
 	becomes(t, func() bool {
@@ -273,7 +273,7 @@ func TestStdoutWithoutName(t *testing.T) {
 	require.NoError(t, err)
 	defer file.Close()
 	require.NoError(t, os.Remove("out"))
-	cmd := command(t, "dedupe -state state")
+	cmd := command(t, "dedupe --state state")
 	cmd.Stdin = strings.NewReader(numbers(0, 1000))
 	cmd.Stdout = file
 	require.NoError(t, cmd.Run())
@@ -300,7 +300,7 @@ func TestAppendsToNoHalfLine(t *testing.T) {
 		cmd.Run()
 		return errs.String(), cmd.ProcessState.ExitCode()
 	}
-	for line, want := range map[string]int{"dedupe": 1, "dedupe -state s": 1, "check list": 2} {
+	for line, want := range map[string]int{"dedupe": 1, "dedupe --state s": 1, "check list": 2} {
 		write(t, "out", "whole\nha")
 		stderr, status := appends(line)
 		require.Equal(t, want, status, line)

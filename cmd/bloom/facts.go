@@ -14,7 +14,7 @@ import (
 // other programs put in Meta are left alone.
 const (
 	fieldFact = "field" // the number of the field that is the key; 0 is the whole line
-	sepFact   = "sep"   // the byte between fields, if -sep named it
+	sepFact   = "sep"   // the byte between fields, if --sep named it
 	shardFact = "shard" // the shard whose lines the filter has, such as 3/8
 	// 1 if the filter has the empty line, which Guava's bits do not show; 0 once it was removed
 	blankFact = "blank"
@@ -121,7 +121,7 @@ func joinFacts(a, b informed) (url.Values, error) {
 		all.Set(blankFact, "1")
 	}
 	if len(all[sepFact]) > 1 || knownA && knownB && x.Get(sepFact) != y.Get(sepFact) {
-		all.Del(sepFact) // a later run needs -sep, or looks for a tab or a comma
+		all.Del(sepFact) // a later run needs --sep, or looks for a tab or a comma
 	}
 	differs := func(name string) bool { return len(all[name]) > 1 }
 	if slices.ContainsFunc(outFacts, differs) { // the union continues neither OUT

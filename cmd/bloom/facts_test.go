@@ -33,15 +33,15 @@ func TestCommentIsNoFact(t *testing.T) {
 		"blank=1&field=2&shard=0/2",
 		strings.Repeat("c", 4096),
 	} {
-		good(t, "x\n", "build -force -n 1000 -o list -comment", comment)
+		good(t, "x\n", "build --force -n 1000 -o list --comment", comment)
 		require.Empty(t, metaOf(t, "list"))
-		require.Equal(t, "\ny\n", good(t, "\ny\n", "dedupe -state list"), comment)
-		require.Empty(t, good(t, "\ny\n", "dedupe -state list"), comment)
-		good(t, "z\n", "add -blank list")
+		require.Equal(t, "\ny\n", good(t, "\ny\n", "dedupe --state list"), comment)
+		require.Empty(t, good(t, "\ny\n", "dedupe --state list"), comment)
+		good(t, "z\n", "add --blank list")
 		require.Equal(t, comment, bloom.Must(bloom.LoadFile("list")).Info().Comment)
 		require.Equal(t, "blank=1", metaOf(t, "list"))
 	}
-	saying(t, 2, "-comment has 4097 bytes", "a\n", "build -f 1 -o list -comment "+strings.Repeat("c", 4097))
+	saying(t, 2, "--comment has 4097 bytes", "a\n", "build -f 1 -o list --comment "+strings.Repeat("c", 4097))
 }
 
 // TestFactsOfABuild: a list says what its later users need, beside the facts of other programs, which
@@ -49,19 +49,19 @@ func TestCommentIsNoFact(t *testing.T) {
 func TestFactsOfABuild(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for line, want := range map[string]string{
-		"build -o list":                               "",
-		"build -f 2 -o list":                          "field=2",
-		"build -f 1 -sep : -o list":                   "field=1&sep=%3A",
-		"build -f 1 -sep \\t -shard 1/2 -o list":      "field=1&sep=%09&shard=1%2F2",
-		"build -blank -o list":                        "blank=1",
-		"build -blank -type growing -n 9 -o list":     "blank=1",
-		"bank build -n 9 -o list -":                   "",
-		"bank build -n 9 -f 2 -sep , -o list -":       "field=2&sep=%2C",
-		"dedupe -shard 0/1 -span 1h -n 9 -state list": "field=0&shard=0%2F1",
+		"build -o list":                                  "",
+		"build -f 2 -o list":                             "field=2",
+		"build -f 1 --sep : -o list":                     "field=1&sep=%3A",
+		"build -f 1 --sep \\t --shard 1/2 -o list":       "field=1&sep=%09&shard=1%2F2",
+		"build --blank -o list":                          "blank=1",
+		"build --blank --type growing -n 9 -o list":      "blank=1",
+		"bank build -n 9 -o list -":                      "",
+		"bank build -n 9 -f 2 --sep , -o list -":         "field=2&sep=%2C",
+		"dedupe --shard 0/1 --span 1h -n 9 --state list": "field=0&shard=0%2F1",
 	} {
 		os.Remove("list")
-		bloomRun(t, "\na,b\nc:\td\n", line+" -skip-bad")
-		out := good(t, "", strings.Replace("info -json list", "info", infoOf(line), 1))
+		bloomRun(t, "\na,b\nc:\td\n", line+" --skip-bad")
+		out := good(t, "", strings.Replace("info --json list", "info", infoOf(line), 1))
 		if want == "" {
 			require.NotContains(t, out, "meta", line)
 		} else {
@@ -72,9 +72,9 @@ func TestFactsOfABuild(t *testing.T) {
 	f := bloom.Must(counting.New(1000, 0.01))
 	f.SetInfo(bloom.Info{Meta: url.Values{"source": {"a b"}, "day": {"1", "2"}}.Encode()})
 	require.NoError(t, f.SaveFile("theirs"))
-	good(t, "a\n\n", "add -blank theirs")
+	good(t, "a\n\n", "add --blank theirs")
 	require.Equal(t, "blank=1&day=1&day=2&field=0&source=a+b", metaOf(t, "theirs"))
-	good(t, "b\n", "dedupe -state theirs -o out")
+	good(t, "b\n", "dedupe --state theirs -o out")
 	require.Equal(t, "blank=1&day=1&day=2&field=0&out.delim=10&out.digest=", metaOf(t, "theirs")[:52])
 	require.Contains(t, metaOf(t, "theirs"), "&out.size=2&source=a+b")
 }
@@ -90,12 +90,12 @@ func infoOf(line string) string {
 func TestFieldIsKept(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "w1", "apple:3\npear:1\n")
-	good(t, "", "build -type counting -n 100 -p 1e-6 -f 1 -sep : -o list w1")
+	good(t, "", "build --type counting -n 100 -p 1e-6 -f 1 --sep : -o list w1")
 	before := read(t, "list")
 	const made = "list was made with -f 1, and there is "
-	for flags, now := range map[string]string{"": "no -f now", " -f 2 -sep :": "-f 2 now"} {
-		for _, line := range []string{"add list w1", "remove list w1", "dedupe -state list w1"} {
-			saying(t, 2, made+now+": its keys would mix; -force goes on with it", "", line+flags)
+	for flags, now := range map[string]string{"": "no -f now", " -f 2 --sep :": "-f 2 now"} {
+		for _, line := range []string{"add list w1", "remove list w1", "dedupe --state list w1"} {
+			saying(t, 2, made+now+": its keys would mix; --force goes on with it", "", line+flags)
 			require.Equal(t, before, read(t, "list"), line)
 		}
 		saying(t, 1, made+now+": none of the lines was found", "", "check list w1"+flags)
@@ -108,28 +108,28 @@ func TestFieldIsKept(t *testing.T) {
 	saying(t, 1, "", "kiwi\n", "check list") // the value of a field needs no -f
 	require.Equal(t, "kiwi\n", good(t, "kiwi\n", "check -v list"))
 
-	// -sep need not be given again. Another file may have another.
+	// --sep need not be given again. Another file may have another.
 	require.Equal(t, "apple:3\n", good(t, "apple:3\nplum:1\n", "check -f 1 list"))
 	good(t, "plum:7\n", "add -f 1 list")
-	good(t, "fig\t8\n", `add -f 1 -sep \t list`)
+	good(t, "fig\t8\n", `add -f 1 --sep \t list`)
 	require.Equal(t, "plum\nfig\n", good(t, "plum\nfig\nkiwi\n", "check list"))
 	good(t, "plum:0\n", "remove -f 1 list")
 	require.Equal(t, "fig\n", good(t, "plum\nfig\n", "check list"))
 	require.Equal(t, "field=1&sep=%3A", metaOf(t, "list"))
 
-	// -force goes on, and the list does not say any more what its keys are.
-	good(t, "kiwi:1\n", "add -force list")
+	// --force goes on, and the list does not say any more what its keys are.
+	good(t, "kiwi:1\n", "add --force list")
 	require.Equal(t, "field=several", metaOf(t, "list"))
 	require.Equal(t, "kiwi:1\n", good(t, "kiwi:1\n", "check list"))
-	good(t, "a:b\n", "add -f 2 -sep : list")
+	good(t, "a:b\n", "add -f 2 --sep : list")
 	saying(t, 1, "", "x\n", "check list")
 
 	// A list or a state of whole lines takes no fields.
-	good(t, "a\n", "dedupe -state lines")
-	good(t, "a\n", "build -type counting -n 100 -p 1e-6 -o whole")
+	good(t, "a\n", "dedupe --state lines")
+	good(t, "a\n", "build --type counting -n 100 -p 1e-6 -o whole")
 	for _, name := range []string{"lines", "whole"} {
 		before := read(t, name)
-		for _, line := range []string{"add", "remove", "dedupe -state"} {
+		for _, line := range []string{"add", "remove", "dedupe --state"} {
 			if line == "remove" && name == "lines" { // it is no counting filter
 				continue
 			}
@@ -137,35 +137,35 @@ func TestFieldIsKept(t *testing.T) {
 			require.Equal(t, before, read(t, name), line)
 		}
 		require.Equal(t, "a,1\n", good(t, "a,1\n", "check -f 1 "+name), "values may be looked up")
-		good(t, "b,1\n", "add -force -f 1 "+name)
+		good(t, "b,1\n", "add --force -f 1 "+name)
 		require.Equal(t, "a,2\nb,2\n", good(t, "a,2\nb,2\n", "check -f 1 "+name))
 	}
 
 	// The list of another program says nothing, until the command has added keys of one kind.
-	for first, then := range map[string]string{"": "-f 2", "-f 2": "", "-f 1 -sep :": "-f 2"} {
+	for first, then := range map[string]string{"": "-f 2", "-f 2": "", "-f 1 --sep :": "-f 2"} {
 		f := bloom.Must(counting.New(100, 1e-6))
 		for _, key := range []string{"a", "x,a:1", "a:1", "x,a"} {
 			f.AddString(key)
 		}
 		require.NoError(t, f.SaveFile("theirs"))
 		require.Equal(t, "a\n", good(t, "a\n", "check theirs"))
-		require.Equal(t, "a,1\n", good(t, "a,1\n", "check theirs -f 1 -sep ,"))
-		good(t, "x,a:1\n", "remove theirs -skip-bad "+first)
+		require.Equal(t, "a,1\n", good(t, "a,1\n", "check theirs -f 1 --sep ,"))
+		good(t, "x,a:1\n", "remove theirs --skip-bad "+first)
 		require.Empty(t, metaOf(t, "theirs"), "no key was added")
 		good(t, "x,y:1\n", "add theirs "+first)
 		saying(t, 2, "its keys would mix", "x,y:1\n", "add theirs "+then)
-		saying(t, 2, "its keys would mix", "x,y:1\n", "dedupe -state theirs "+then)
+		saying(t, 2, "its keys would mix", "x,y:1\n", "dedupe --state theirs "+then)
 		good(t, "x,y:1\n", "add theirs "+first)
 	}
 
-	good(t, "", "bank build -n 100 -f 1 -sep : -o bank w1")
+	good(t, "", "bank build -n 100 -f 1 --sep : -o bank w1")
 	require.Equal(t, "w1\n", good(t, "", "bank which bank apple"))
-	saying(t, 2, `bank was made with -f 1 -sep ":": a LINE is the value of that field, and "apple:3" is none`,
+	saying(t, 2, `bank was made with -f 1 --sep ":": a LINE is the value of that field, and "apple:3" is none`,
 		"", "bank which bank apple apple:3")
 	saying(t, 1, "", "", "bank which bank kiwi")
 	// A value in quotes may have a comma, or have come from a file with tabs.
 	write(t, "w2", "\"a,b\",1\n")
-	good(t, "", "bank build -n 100 -f 1 -o bank -force w2")
+	good(t, "", "bank build -n 100 -f 1 -o bank --force w2")
 	require.Equal(t, "w2\n", good(t, "", "bank which bank a,b"))
 	saying(t, 1, "bank was made with -f 1: a LINE is the value of that field", "", "bank which bank a,b,1")
 }
@@ -175,8 +175,8 @@ func TestMergeJoinsFacts(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const size = " -n 1000 -p 1e-6 -o "
 	for name, line := range map[string]string{
-		"plain": "build", "field1": "build -f 1", "field1sep": "build -f 1 -sep ;", "field2": "build -f 2",
-		"shard0": "build -shard 0/2", "shard1": "build -shard 1/2", "blank": "build -blank -comment one",
+		"plain": "build", "field1": "build -f 1", "field1sep": "build -f 1 --sep ;", "field2": "build -f 2",
+		"shard0": "build --shard 0/2", "shard1": "build --shard 1/2", "blank": "build --blank --comment one",
 	} {
 		in := "a,b\n"
 		if name == "blank" {
@@ -210,13 +210,13 @@ func TestMergeJoinsFacts(t *testing.T) {
 			require.NoFileExists(t, "all", test.names)
 			continue
 		}
-		good(t, "", "merge -force -o all "+test.names)
+		good(t, "", "merge --force -o all "+test.names)
 		require.Equal(t, test.meta, metaOf(t, "all"), test.names)
 		require.NoError(t, os.Remove("all"))
 	}
 	// A union has the blank line that one of its filters has.
 	good(t, "", "merge -o all plain blank")
-	require.Equal(t, "z\n", good(t, "\nz\n", "dedupe -state all"))
+	require.Equal(t, "z\n", good(t, "\nz\n", "dedupe --state all"))
 
 	// The facts of other programs stay, with the values of both. The union of a state goes on with
 	// its OUT.
@@ -225,10 +225,10 @@ func TestMergeJoinsFacts(t *testing.T) {
 	require.NoError(t, f.SaveFile("x"))
 	f.SetInfo(bloom.Info{Meta: "from=y&of=both"})
 	require.NoError(t, f.SaveFile("y"))
-	good(t, "q\n", "dedupe -state y -o out")
+	good(t, "q\n", "dedupe --state y -o out")
 	good(t, "", "merge -o all x y")
 	require.Regexp(t, `^from=x&from=y&of=both&out\.delim=10&out\.digest=[0-9a-f]{16}&out\.size=2$`, metaOf(t, "all"))
-	good(t, "r\n", "dedupe -state all -o out")
+	good(t, "r\n", "dedupe --state all -o out")
 	require.Equal(t, "q\nr\n", read(t, "out"))
 	good(t, "", "merge -o three all y")
 	require.Equal(t, "from=x&from=y&of=both&out.size=several", metaOf(t, "three"), "they have two states of OUT")
@@ -236,7 +236,7 @@ func TestMergeJoinsFacts(t *testing.T) {
 	// So does a union that has no other facts. Whatever is merged into it, it goes on with no OUT.
 	for _, name := range []string{"a", "b", "c"} {
 		good(t, name+"\n", "build"+size+name)
-		good(t, name+"1\n", "dedupe -state "+name+" -o out."+name)
+		good(t, name+"1\n", "dedupe --state "+name+" -o out."+name)
 	}
 	good(t, "", "merge -o ab a b")
 	good(t, "", "merge -o abc ab c")
@@ -244,35 +244,35 @@ func TestMergeJoinsFacts(t *testing.T) {
 	for _, name := range []string{"ab", "abc", "cab"} {
 		require.Equal(t, "out.size=several", metaOf(t, name))
 		for _, out := range []string{"out.a", "out.c"} {
-			saying(t, 1, out, "new\n", "dedupe -state "+name+" -o "+out)
+			saying(t, 1, out, "new\n", "dedupe --state "+name+" -o "+out)
 		}
 	}
-	good(t, "new\n", "dedupe -state ab -o out.ab")
+	good(t, "new\n", "dedupe --state ab -o out.ab")
 	require.Equal(t, "new\n", read(t, "out.ab"))
-	good(t, "newer\n", "dedupe -state ab -o out.ab")
+	good(t, "newer\n", "dedupe --state ab -o out.ab")
 }
 
 // TestRemovedBlankLineIsNew: a filter whose blank line was removed does not record it, and dedupe
 // writes the next one.
 func TestRemovedBlankLineIsNew(t *testing.T) {
 	t.Chdir(t.TempDir())
-	good(t, "a\n\n", "build -type counting -n 1000 -blank -o list")
-	good(t, "\n", "add -blank list")
-	good(t, "\n", "remove -blank list")
+	good(t, "a\n\n", "build --type counting -n 1000 --blank -o list")
+	good(t, "\n", "add --blank list")
+	good(t, "\n", "remove --blank list")
 	require.Equal(t, "blank=1", metaOf(t, "list"), "it was added twice")
 	good(t, "a\n", "remove list")
 	require.Equal(t, "blank=1", metaOf(t, "list"))
-	good(t, "\n", "remove -blank list")
+	good(t, "\n", "remove --blank list")
 	require.Equal(t, "blank=0", metaOf(t, "list"))
 
-	good(t, "\n", "build -type counting -n 1000 -blank -o blank")
+	good(t, "\n", "build --type counting -n 1000 --blank -o blank")
 	for _, names := range []string{"list blank", "blank list"} {
 		good(t, "", "merge -o both "+names)
 		require.Equal(t, "blank=1", metaOf(t, "both"), names)
 		require.NoError(t, os.Remove("both"))
 	}
-	require.Equal(t, "\n", good(t, "\n\n", "dedupe -state list"))
-	require.Empty(t, good(t, "\n", "dedupe -state list"))
+	require.Equal(t, "\n", good(t, "\n\n", "dedupe --state list"))
+	require.Empty(t, good(t, "\n", "dedupe --state list"))
 	require.Equal(t, "blank=1", metaOf(t, "list"))
 }
 
@@ -281,15 +281,15 @@ func TestBlankLineOnce(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "in", "a\n\nb\n")
 	for range 3 {
-		good(t, "", "dedupe -state s -o out in")
+		good(t, "", "dedupe --state s -o out in")
 	}
 	require.Equal(t, "a\n\nb\n", read(t, "out"))
-	good(t, "\nc\n", "add -blank s")
-	good(t, "\nc\nd\n", "dedupe -state s -o out")
+	good(t, "\nc\n", "add --blank s")
+	good(t, "\nc\nd\n", "dedupe --state s -o out")
 	require.Equal(t, "a\n\nb\nd\n", read(t, "out"))
 	// The blank line of add counts, too.
-	good(t, "x\n", "dedupe -state t -o out2")
-	good(t, "\n", "add -blank t")
-	good(t, "\ny\n", "dedupe -state t -o out2")
+	good(t, "x\n", "dedupe --state t -o out2")
+	good(t, "\n", "add --blank t")
+	good(t, "\ny\n", "dedupe --state t -o out2")
 	require.Equal(t, "x\ny\n", read(t, "out2"))
 }

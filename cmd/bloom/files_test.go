@@ -46,7 +46,7 @@ func locked(t *testing.T, path string) bool {
 // waiting starts a run that adds b to the file, and returns once it waits for who holds it.
 func waiting(t *testing.T, path string) *exec.Cmd {
 	t.Helper()
-	cmd := command(t, "add -wait 1h", path)
+	cmd := command(t, "add --wait 1h", path)
 	cmd.Stdin = strings.NewReader("b\n")
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
@@ -59,7 +59,7 @@ func waiting(t *testing.T, path string) *exec.Cmd {
 
 // TestTwoWriters: the second waits for the first, and no line is lost.
 func TestTwoWriters(t *testing.T) {
-	for _, first := range []string{"add list", "dedupe -state list"} {
+	for _, first := range []string{"add list", "dedupe --state list"} {
 		t.Chdir(t.TempDir())
 		good(t, "a\n", "build -n 1000 -p 1e-9 -o list")
 		one, in := holding(t, "list", first)
@@ -78,16 +78,16 @@ func TestTwoWriters(t *testing.T) {
 // killed holds nothing.
 func TestInUse(t *testing.T) {
 	t.Chdir(t.TempDir())
-	good(t, "a\n", "build -type counting -n 1000 -o list")
+	good(t, "a\n", "build --type counting -n 1000 -o list")
 	before := read(t, "list")
-	cmd, _ := holding(t, "list", "dedupe -state list")
+	cmd, _ := holding(t, "list", "dedupe --state list")
 	in := write(t, filepath.Join(t.TempDir(), "in"), "a\n")
 	commands := []string{
-		"add list", "remove list", "dedupe -state list", "build -force -o list",
-		"merge -force -o list list", "bank build -force -o list " + in,
+		"add list", "remove list", "dedupe --state list", "build --force -o list",
+		"merge --force -o list list", "bank build --force -o list " + in,
 	}
 	for _, line := range commands {
-		saying(t, 1, "list is in use: another bloom changes it", "", line, "-wait", "0s")
+		saying(t, 1, "list is in use: another bloom changes it", "", line, "--wait", "0s")
 	}
 	require.Equal(t, before, read(t, "list"))
 	require.Equal(t, "a\n", good(t, "a\nb\n", "check list"), "who only reads need not wait")
@@ -95,7 +95,7 @@ func TestInUse(t *testing.T) {
 	require.NoError(t, cmd.Process.Kill())
 	cmd.Wait()
 	for _, line := range commands {
-		good(t, "", line, "-wait", "0s")
+		good(t, "", line, "--wait", "0s")
 		requireAlone(t, "list")
 	}
 }
@@ -107,7 +107,7 @@ func TestTwoRunsOneOut(t *testing.T) {
 	in := write(t, "list", numbers(0, 200_000))
 	var cmds []*exec.Cmd
 	for i := range 3 {
-		cmds = append(cmds, command(t, fmt.Sprintf("dedupe -wait 1h -p 1e-9 -state %d -o out list", i)))
+		cmds = append(cmds, command(t, fmt.Sprintf("dedupe --wait 1h -p 1e-9 --state %d -o out list", i)))
 		require.NoError(t, cmds[i].Start())
 	}
 	wrote := 0
@@ -119,8 +119,8 @@ func TestTwoRunsOneOut(t *testing.T) {
 	require.Equal(t, 1, wrote)
 	require.True(t, read(t, in) == read(t, "out"))
 
-	holding(t, "other", "dedupe -state a -o other")
-	saying(t, 1, "other is in use", "", "dedupe -wait 0s -state b -o other")
+	holding(t, "other", "dedupe --state a -o other")
+	saying(t, 1, "other is in use", "", "dedupe --wait 0s --state b -o other")
 }
 
 // TestWaitsForLock: the command waits for programs that lock a file by bloom.Lock, however long its
@@ -132,7 +132,7 @@ func TestWaitsForLock(t *testing.T) {
 		good(t, "a\n", "build -n 1000 -o", path)
 		unlock, err := bloom.Lock(t.Context(), path)
 		require.NoError(t, err)
-		saying(t, 1, path+" is in use: another bloom changes it", "b\n", "add -wait 0s", path)
+		saying(t, 1, path+" is in use: another bloom changes it", "b\n", "add --wait 0s", path)
 		waits := waiting(t, path)
 		require.NoError(t, unlock())
 		require.NoError(t, waits.Wait())
@@ -165,7 +165,7 @@ func TestLockIsALink(t *testing.T) {
 // TestListOfOthersStays: a list that another program saves while lines are added or removed stays
 // as that program left it: the command has read an older one.
 func TestListOfOthersStays(t *testing.T) {
-	const build = "build -type counting -n 1000 -o "
+	const build = "build --type counting -n 1000 -o "
 	for name, change := range map[string]func(){
 		"replaced":         func() { require.NoError(t, os.Rename("theirs", "list")) },
 		"written in place": func() { write(t, "list", read(t, "theirs")) },

@@ -46,12 +46,12 @@ func TestBuild(t *testing.T) {
 	require.Equal(t, guava(t, 5000, 0.01, 0, 5000), read(t, "out"))
 	good(t, in, "build -p 0.01 -o out")
 	require.Equal(t, guava(t, 5000, 0.01, 0, 5000), read(t, "out"))
-	good(t, "", "build -force -o out")
+	good(t, "", "build --force -o out")
 	require.Equal(t, guava(t, 1, 0.001, 0, 0), read(t, "out"))
 	saying(t, 0, "warning: the filter has more lines than it is made for", in, "build -n 1000 -o out")
 	requireAlone(t, "out")
 
-	good(t, in, "build -n 5k -p 1e-6 -type blocked -o out")
+	good(t, in, "build -n 5k -p 1e-6 --type blocked -o out")
 	f := bloom.Must(blocked.New(5000, 1e-6))
 	addNumbers(f, 0, 5000)
 	require.True(t, f.Equal(bloom.Must(blocked.LoadFile("out"))))
@@ -69,7 +69,7 @@ func TestWarnsOfTooManyLines(t *testing.T) {
 		if k.keeps {
 			says = ""
 		}
-		build := "build -force -p 0.01 -o f -type " + k.flag
+		build := "build --force -p 0.01 -o f --type " + k.flag
 		saying(t, 0, says, numbers(0, 1000), build+" -n 40")
 		require.Equal(t, says == "", bloom.Must(load("f")).Stats().FPR <= 0.01, k.flag)
 		good(t, numbers(0, 1000), build+" -n 1000")
@@ -84,23 +84,23 @@ func TestCuckooOfRepeatedLines(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for times := 1; times <= 4; times++ {
 		in := strings.Repeat(numbers(0, 20_000), times)
-		good(t, in+strings.Repeat("often\n", 250), "build -type cuckoo -o list")
+		good(t, in+strings.Repeat("often\n", 250), "build --type cuckoo -o list")
 		require.Contains(t, good(t, "", "info list"), "keys      about "+humanize.Comma(int64(20_000*times+250))+"\n")
 		good(t, in, "remove list")
 		require.Equal(t, "often\n", good(t, "often\nother\n", "check list"))
 	}
 	const says = "the filter is full because lines repeat, and each repetition takes a place, up to eight; " +
-		"build it of the output of bloom dedupe, or with -type counting"
+		"build it of the output of bloom dedupe, or with --type counting"
 	in := strings.Repeat(numbers(0, 1000), 20)
 	for _, flags := range []string{"", "-n 20k"} {
-		saying(t, 1, says, in, "build -force -type cuckoo -o none "+flags)
+		saying(t, 1, says, in, "build --force --type cuckoo -o none "+flags)
 		require.NoFileExists(t, "none")
 	}
-	good(t, "", "build -force -n 20k -type cuckoo -o list")
+	good(t, "", "build --force -n 20k --type cuckoo -o list")
 	saying(t, 1, says, in, "add list")
-	good(t, good(t, in, "dedupe"), "build -type cuckoo -o list")
-	good(t, in, "build -force -type counting -o list")
-	saying(t, 1, "A line counts as often as it comes", numbers(0, 1000)+numbers(0, 1000), "build -n 1000 -type cuckoo -o none")
+	good(t, good(t, in, "dedupe"), "build --type cuckoo -o list")
+	good(t, in, "build --force --type counting -o list")
+	saying(t, 1, "A line counts as often as it comes", numbers(0, 1000)+numbers(0, 1000), "build -n 1000 --type cuckoo -o none")
 }
 
 // TestSample compares the error of the estimate with its standard error, 1.2/sqrt(maxSample/2) at
@@ -137,7 +137,7 @@ func TestCheck(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	for _, kind := range []string{"guava", "blocked", "growing", "counting", "cuckoo"} {
-		good(t, numbers(0, 20000), "build -n 21k -p 1e-9 -o list -type", kind)
+		good(t, numbers(0, 20000), "build -n 21k -p 1e-9 -o list --type", kind)
 		in := numbers(19000, 21000)
 		require.Equal(t, numbers(19000, 20000), good(t, in, "check list"), kind)
 		require.Equal(t, numbers(20000, 21000), good(t, in, "check -v list"), kind)
@@ -163,7 +163,7 @@ func TestCheck(t *testing.T) {
 func TestMerge(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, kind := range []string{"guava", "blocked", "counting"} {
-		build := func(in, out string) { good(t, in, "build -n 3000 -p 0.0001 -type "+kind+" -o", out) }
+		build := func(in, out string) { good(t, in, "build -n 3000 -p 0.0001 --type "+kind+" -o", out) }
 		build(numbers(0, 1000), "a")
 		build(numbers(1000, 2000), "b")
 		build(numbers(2000, 2500), "c")
@@ -179,7 +179,7 @@ func TestMerge(t *testing.T) {
 	}
 	good(t, "", "merge -o d a b")
 	require.Equal(t, bloom.Info{N: 1000, P: 0.01}, bloom.Must(bloom.LoadFile("d")).Info(), "the first one's")
-	good(t, "", "build -force -n 7 -o a")
+	good(t, "", "build --force -n 7 -o a")
 	for _, args := range []string{"a b", "b missing", "out a"} {
 		before := read(t, "out")
 		saying(t, 1, "bloom: ", "", "merge -o out "+args)
@@ -195,7 +195,7 @@ func TestInfo(t *testing.T) {
 	info := func() {
 		t.Helper()
 		r = report{}
-		require.NoError(t, json.Unmarshal([]byte(good(t, "", "info -json filter")), &r))
+		require.NoError(t, json.Unmarshal([]byte(good(t, "", "info --json filter")), &r))
 		require.Equal(t, path, r.File)
 		require.EqualValues(t, len(read(t, path)), r.Size)
 		text := good(t, "", "info filter")
@@ -204,7 +204,7 @@ func TestInfo(t *testing.T) {
 		require.NotContains(t, text, " 1 cache lines")
 	}
 	for kind, name := range map[string]string{"guava": "bloom.Filter", "bloom": "bloom.Filter", "bloom.Filter": "bloom.Filter", "cuckoo.Filter": "cuckoo.Filter", "blocked": "blocked.Filter", "growing": "growing.Filter", "counting": "counting.Filter", "cuckoo": "cuckoo.Filter"} {
-		good(t, numbers(0, 1000), "build -n 1000 -p 0.01 -o filter -type", kind)
+		good(t, numbers(0, 1000), "build -n 1000 -p 0.01 -o filter --type", kind)
 		info()
 		assert.Equal(t, name, r.Type)
 		assert.InEpsilon(t, 1000, r.Keys, 0.1, kind)
@@ -242,7 +242,7 @@ func TestTextsThatBeginLikeFilters(t *testing.T) {
 		"BLM list of members\n", "BLM", "BLMB", "BLMBLM\n", "BLM\x01\x01", "\x01\x05 a text\n", "{\"a\": 1}\n",
 		"\x00\x00\x00\x01\x00\x00\x00\x05\x00\x00\x00\x01 a longer video",
 	} {
-		for _, command := range []string{"build -o", "bank build -n 1 -o", "dedupe -state"} {
+		for _, command := range []string{"build -o", "bank build -n 1 -o", "dedupe --state"} {
 			_, stderr, status := bloomRun(t, "apple\n", command, write(t, "f", text), "-")
 			require.NotZero(t, status, "%q: %s", text, stderr)
 			require.Equal(t, text, read(t, "f"), "%s %q", command, text)
@@ -269,28 +269,28 @@ func TestFileInfo(t *testing.T) {
 	t.Chdir(t.TempDir())
 	said := func(path string) bloom.Info { return bloom.Must(bloom.LoadFile(path)).Info() }
 	want := bloom.Info{N: 6500, P: 0.01, Hash: "SumString", Comment: "numbers\tof 2026"}
-	good(t, numbers(0, 1000), "build -n 6500 -p 0.01 -o filter -comment", want.Comment)
+	good(t, numbers(0, 1000), "build -n 6500 -p 0.01 -o filter --comment", want.Comment)
 	require.Equal(t, want, said("filter"))
 	text := good(t, "", "info filter")
 	require.Contains(t, text, "made for  6,500 keys at a rate of 0.01\n")
 	require.Contains(t, text, "hash      SumString\n")
 	require.Contains(t, text, `comment   "numbers\tof 2026"`+"\n")
-	require.Contains(t, good(t, "", "info -json filter"), `"hash":"SumString","comment":"numbers\tof 2026"`)
+	require.Contains(t, good(t, "", "info --json filter"), `"hash":"SumString","comment":"numbers\tof 2026"`)
 
 	good(t, numbers(1000, 2000), "add filter")
 	require.Equal(t, want, said("filter"))
-	good(t, numbers(2000, 2010), "dedupe -state filter")
+	good(t, numbers(2000, 2010), "dedupe --state filter")
 	require.Equal(t, want, said("filter"))
-	good(t, numbers(0, 1000), "build -n 6500 -p 0.01 -comment others -o other")
+	good(t, numbers(0, 1000), "build -n 6500 -p 0.01 --comment others -o other")
 	good(t, "", "merge -o out filter other")
 	merged := bloom.Info{N: 6500, P: 0.01, Hash: "SumString", Comment: "merged from several filters"}
 	require.Equal(t, merged, said("out"))
-	good(t, "00ff\n", "build -hex -o filter")
+	good(t, "00ff\n", "build --hex -o filter")
 	require.Equal(t, bloom.Info{N: 1, P: 0.001, Hash: "Sum of the bytes given in hexadecimal"}, said("filter"))
-	good(t, "Ab\n", "build -fold-case -o filter")
+	good(t, "Ab\n", "build --fold-case -o filter")
 	require.Equal(t, "SumString, case folded by Unicode 15.0.0", said("filter").Hash)
-	for _, line := range []string{"build -o filter -comment " + strings.Repeat("c", 4097), "bank build -comment \xff -o filter filter"} {
-		saying(t, 2, "-comment", "a\n", line)
+	for _, line := range []string{"build -o filter --comment " + strings.Repeat("c", 4097), "bank build --comment \xff -o filter filter"} {
+		saying(t, 2, "--comment", "a\n", line)
 	}
 }
 
@@ -300,12 +300,12 @@ func TestKeysAreMadeAsTheFileSays(t *testing.T) {
 	const path = "list"
 	for _, test := range []struct{ made, in, found string }{
 		{"", "ff\nFF\nff\r\n", "ff\nff\r\n"},
-		{"-hex", "FF\n0f\nff\r\n", "FF\nff\r\n"},
-		{"-fold-case", "FF\n0f\nff\r\n", "FF\nff\r\n"},
-		{"-keep-cr", "ff\nff\r\n", "ff\n"},
-		{"-fold-case -keep-cr", "FF\nff\r\n", "FF\n"},
+		{"--hex", "FF\n0f\nff\r\n", "FF\nff\r\n"},
+		{"--fold-case", "FF\n0f\nff\r\n", "FF\nff\r\n"},
+		{"--keep-cr", "ff\nff\r\n", "ff\n"},
+		{"--fold-case --keep-cr", "FF\nff\r\n", "FF\n"},
 	} {
-		build := "build -force -type counting -n 100 -p 1e-9 -o list " + test.made
+		build := "build --force --type counting -n 100 -p 1e-9 -o list " + test.made
 		good(t, "ff\n", build)
 		require.Equal(t, test.found, good(t, test.in, "check list"))
 		require.Equal(t, test.found, good(t, test.in, "check list "+test.made))
@@ -314,13 +314,13 @@ func TestKeysAreMadeAsTheFileSays(t *testing.T) {
 		good(t, test.found, "add list")
 		require.Equal(t, test.found, good(t, test.in, "check list"))
 		require.True(t, has(t, serverOf(t, path), test.found[:2]))
-		require.Empty(t, good(t, test.found, "dedupe -state list"))
-		for _, runs := range []string{"-hex", "-fold-case", "-keep-cr", "-hex=false"} {
-			if strings.Contains(test.made+" "+runs, "-fold-case -keep-cr") || runs == test.made || test.made == "" && runs == "-hex=false" || strings.HasPrefix(test.made, "-fold") && runs == "-hex=false" || test.made == "-keep-cr" && runs == "-hex=false" {
+		require.Empty(t, good(t, test.found, "dedupe --state list"))
+		for _, runs := range []string{"--hex", "--fold-case", "--keep-cr", "--hex=false"} {
+			if strings.Contains(test.made+" "+runs, "--fold-case --keep-cr") || runs == test.made || test.made == "" && runs == "--hex=false" || strings.HasPrefix(test.made, "-fold") && runs == "--hex=false" || test.made == "--keep-cr" && runs == "--hex=false" {
 				continue
 			}
 			before := read(t, path)
-			for _, command := range []string{"check", "add", "remove", "dedupe -state", "serve"} {
+			for _, command := range []string{"check", "add", "remove", "dedupe --state", "serve"} {
 				saying(t, 2, "list was made with", "ff\n", command, path, runs)
 			}
 			require.Equal(t, before, read(t, path))
@@ -332,15 +332,15 @@ func TestKeysAreMadeAsTheFileSays(t *testing.T) {
 	f.SetInfo(bloom.Info{Hash: "SumString of the host"})
 	require.NoError(t, f.SaveFile(path))
 	good(t, "ff\n", "check list")
-	good(t, "ff\n", "check -fold-case list")
+	good(t, "ff\n", "check --fold-case list")
 	const says = `list says that its keys are "SumString of the host"`
 	saying(t, 1, says, "gg\n", "check list")
 	require.Equal(t, "gg\n", saying(t, 0, says, "gg\n", "check -v list"))
 	good(t, "gg\nff\n", "check -v list")
 	before := read(t, path)
-	saying(t, 2, says, "ff\n", "dedupe -state list")
+	saying(t, 2, says, "ff\n", "dedupe --state list")
 	require.Equal(t, before, read(t, path))
-	require.Empty(t, good(t, "ff\n", "dedupe -force -state list"))
+	require.Empty(t, good(t, "ff\n", "dedupe --force --state list"))
 	hash := func() string { return bloom.Must(bloom.LoadFile(path)).Info().Hash }
 	require.Equal(t, "several ways", hash(), "no one way finds all keys")
 	require.NoError(t, f.SaveFile(path))
@@ -369,7 +369,7 @@ func TestInfoOfShortWindow(t *testing.T) {
 		good(t, "", "info state"))
 }
 
-// TestBlankLines: they are left out, as their key is found in half of the full filters. With -blank
+// TestBlankLines: they are left out, as their key is found in half of the full filters. With --blank
 // they are lines as others. dedupe knows exactly whether one came.
 func TestBlankLines(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -380,23 +380,23 @@ func TestBlankLines(t *testing.T) {
 		require.EqualValues(t, 200, bloom.Must(bloom.LoadFile("list")).Info().N)
 		require.Empty(t, saying(t, 1, "", "\n\r\n", "check list"))
 		require.Empty(t, saying(t, 1, "", "\n\r\n", "check -v list"))
-		if out, _, _ := bloomRun(t, "\n", "check -blank list"); out != "" {
+		if out, _, _ := bloomRun(t, "\n", "check --blank list"); out != "" {
 			found++
 		}
-		require.Equal(t, "\nx\n", good(t, "\nx\n\r\n"+in, "dedupe -state list"), "the first empty line is new")
-		require.Empty(t, good(t, in+"\nx\n", "dedupe -state list"))
+		require.Equal(t, "\nx\n", good(t, "\nx\n\r\n"+in, "dedupe --state list"), "the first empty line is new")
+		require.Empty(t, good(t, in+"\nx\n", "dedupe --state list"))
 		require.Contains(t, good(t, "", "info list"), "meta      blank=1\n")
 	}
 	require.Greater(t, found, 0, "what the rule is for")
 	require.Less(t, found, 12)
-	good(t, "a\n\n", "build -blank -o list")
-	require.Equal(t, "\na\n", good(t, "\na\nb\n", "check -blank list"))
-	require.Equal(t, "c\n", good(t, "\na\nc\n", "dedupe -state list"))
+	good(t, "a\n\n", "build --blank -o list")
+	require.Equal(t, "\na\n", good(t, "\na\nb\n", "check --blank list"))
+	require.Equal(t, "c\n", good(t, "\na\nc\n", "dedupe --state list"))
 	good(t, "a\n", "build -o list")
-	good(t, "b\n\n", "add -blank list")
-	require.Equal(t, "c\n", good(t, "\na\nb\nc\n", "dedupe -state list"), "add -blank took the empty line")
-	for i, flags := range []string{"", "-n 100", "-n 100 -span 1h"} {
-		line := fmt.Sprint("dedupe ", flags, " -state ", i)
+	good(t, "b\n\n", "add --blank list")
+	require.Equal(t, "c\n", good(t, "\na\nb\nc\n", "dedupe --state list"), "add --blank took the empty line")
+	for i, flags := range []string{"", "-n 100", "-n 100 --span 1h"} {
+		line := fmt.Sprint("dedupe ", flags, " --state ", i)
 		require.Equal(t, "a\n\nb\n", good(t, "a\n\n\nb\n\n", line))
 		require.Equal(t, "c\n", good(t, "\nc\n", line))
 	}

@@ -106,25 +106,24 @@ type inputFlags struct {
 	long    int
 }
 
-// addBlank adds -blank. dedupe has no such flag: it knows exactly whether the empty line came.
+// addBlank adds --blank. dedupe has no such flag: it knows exactly whether the empty line came.
 func (f *inputFlags) addBlank(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.blank, "blank", false,
-		"take blank lines, whose key is empty, like other lines; without it they are left out")
+		"take blank lines, which are left out otherwise")
 }
 
 func (f *inputFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.null, "null", "0", false, "lines end with a NUL byte, not with a newline")
 	flags.BoolVarP(&f.null, "null-data", "z", false, "the same, as grep and sort call it")
 	flags.IntVarP(&f.key.Field, "field", "f", 0,
-		"compare field `N` only, of lines that are TSV or CSV")
+		"compare field `N` only, of lines of TSV or CSV")
 	flags.StringVar(&f.key.Separator, "sep", "",
-		"the byte between fields, such as : or \\t; "+
-			"else a tab if the first line has one, and a comma if not")
+		"`byte` between fields; else a tab or a comma")
 	addKey(flags, &f.key)
 	flags.BoolVar(&f.skipBad, "skip-bad", false,
-		"leave out lines that lack the field or are not hexadecimal, and count them")
+		"leave bad lines out, and count them")
 	flags.IntVar(&f.long, "long", 27,
-		"unpack zstd that needs 2^`N` bytes of memory, as zstd --long=N does")
+		"unpack zstd that needs 2^`N` bytes")
 	f.flags = flags
 }
 
@@ -150,7 +149,7 @@ const mostComment = 4096
 func (f *makeFlags) config(names []string) (*lines.Config, error) {
 	if len(f.comment) > mostComment || !utf8.ValidString(f.comment) {
 		return nil, usageError{fmt.Errorf(
-			"-comment has %d bytes: it must be UTF-8, and no longer than %d bytes",
+			"--comment has %d bytes: it must be UTF-8, and no longer than %d bytes",
 			len(f.comment), mostComment)}
 	}
 	return f.input.config(names)
@@ -159,11 +158,11 @@ func (f *makeFlags) config(names []string) (*lines.Config, error) {
 // addKey adds the flags that say how lines are compared.
 func addKey(flags *pflag.FlagSet, key *lines.Key) {
 	flags.BoolVar(&key.FoldCase, "fold-case", false,
-		"all forms of a letter are the same, such as A and a")
+		"ignore case: A and a are the same")
 	flags.BoolVar(&key.Hex, "hex", false,
-		"compare the bytes that lines give in hexadecimal, as lists of hashes do")
+		"compare the bytes of hexadecimal lines")
 	flags.BoolVar(&key.KeepCR, "keep-cr", false,
-		"compare the carriage return, too, that ends lines from Windows")
+		"compare the CR, too, that ends Windows lines")
 }
 
 // config checks the flags, and returns how to read the named files.
@@ -172,11 +171,11 @@ func (f *inputFlags) config(names []string) (*lines.Config, error) {
 	case f.key.Field < 0 || f.key.Field == 0 && f.flags.Changed("field"):
 		return nil, usageError{fmt.Errorf("-f %d: fields are counted from 1", f.key.Field)}
 	case f.long < 10 || f.long > 31:
-		return nil, usageError{fmt.Errorf("-long %d is outside [10, 31]", f.long)}
+		return nil, usageError{fmt.Errorf("--long %d is outside [10, 31]", f.long)}
 	case len(unescaped(f.key.Separator)) > 1:
-		return nil, usageError{fmt.Errorf("-sep %q is not one byte", f.key.Separator)}
+		return nil, usageError{fmt.Errorf("--sep %q is not one byte", f.key.Separator)}
 	case f.key.Separator != "" && f.key.Field == 0:
-		return nil, usageError{fmt.Errorf("-sep needs -f")}
+		return nil, usageError{fmt.Errorf("--sep needs -f")}
 	}
 	f.key.Separator = unescaped(f.key.Separator)
 	cfg := &lines.Config{
@@ -217,7 +216,7 @@ func need(least, most int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < least || most >= 0 && len(args) > most {
 			name := strings.TrimPrefix(c.CommandPath(), "bloom ")
-			return usageError{fmt.Errorf("%s needs %s; see bloom help %s", name, what, name)}
+			return fmt.Errorf("%s needs %s", name, what)
 		}
 		return nil
 	}

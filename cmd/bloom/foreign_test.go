@@ -45,7 +45,7 @@ func TestFiltersOfOtherLibraries(t *testing.T) {
 			}
 		}
 		require.Equal(t, want.String(), good(t, in.String(), "check", path), name)
-		_, _, status := bloomRun(t, "a\n", "dedupe -state", path)
+		_, _, status := bloomRun(t, "a\n", "dedupe --state", path)
 		require.Equal(t, 1, status, "it is no state")
 		first, _, _ := strings.Cut(want.String(), "\n")
 		require.True(t, has(t, serverOf(t, path), first))

@@ -46,7 +46,7 @@ type report struct {
 }
 
 func infoCommand() *cobra.Command {
-	const use = "info [-json] FILE ..."
+	const use = "info [--json] FILE ..."
 	return reportCommand(use, "at least one FILE", func(path string) (*report, error) {
 		f, err := loadAny(path)
 		if err != nil {
@@ -62,6 +62,9 @@ func reportCommand(use, needs string, of func(path string) (*report, error)) *co
 	c := &cobra.Command{Use: use, Args: need(1, -1, needs)}
 	asJSON := addJSON(c.Flags())
 	c.RunE = func(_ *cobra.Command, args []string) (failed error) {
+		if stdoutClosed() {
+			return errNoStdout
+		}
 		for i, path := range args {
 			r, err := of(path)
 			switch {

@@ -15,38 +15,38 @@ func TestKeys(t *testing.T) {
 		{"-0", "a\x00b\nc\x00a\x00d", "a\x00b\nc\x00d\x00"},
 		{"-f 2", "1\ta\tx\n2\tb\tx\n3\ta\ty\n", "1\ta\tx\n2\tb\tx\n"},
 		{"", "a\r\na\n\r\n\na\r\r\n", "a\r\n\r\na\r\r\n"},
-		{"-keep-cr", "a\r\na\n\r\n\na\r\n", "a\r\na\n\r\n\n"},
+		{"--keep-cr", "a\r\na\n\r\n\na\r\n", "a\r\na\n\r\n\n"},
 		{"-0", "a\r\x00a\x00a\r\x00", "a\r\x00a\x00"},
-		{"-fold-case", "A\r\na\n", "A\r\n"},
-		{"-fold-case -keep-cr", "A\r\na\na\r\n", "A\r\na\n"},
-		{"-f 2 -keep-cr", "1,a\r\n2,a\n3,a\r\n", "1,a\r\n2,a\n"},
+		{"--fold-case", "A\r\na\n", "A\r\n"},
+		{"--fold-case --keep-cr", "A\r\na\na\r\n", "A\r\na\n"},
+		{"-f 2 --keep-cr", "1,a\r\n2,a\n3,a\r\n", "1,a\r\n2,a\n"},
 		{"-f 2", "1,a\r\n2,\"a\"\n3,\"b,c\"\n4,\"b,c\",x\n5,\"q\"\"q\"\n6,\"q\"\"q\"\n7,\n8,\"\"\n", "1,a\r\n3,\"b,c\"\n5,\"q\"\"q\"\n7,\n"},
 		{"-f 2", "\"q\"\"q\",a\"1\n\"q\"\"q\",a\"2\n", "\"q\"\"q\",a\"1\n\"q\"\"q\",a\"2\n"},
 		{"-f 1", "a,b\tx\na\ty\na,b\tz\n", "a,b\tx\na\ty\n"}, // tabs, as the first line has one
-		{"-f 2 -sep ;", "a;1\nb;1\nc;2\n", "a;1\nc;2\n"},
-		{"-f 2 -sep=,", "a\t,1\nb,1\n", "a\t,1\n"},
-		{"-fold-case", "Ä\nä\nÖ\nabc\nABC\n\xff\n\xfe\nTITLE\nTitle\n", "Ä\nÖ\nabc\n\xff\n\xfe\nTITLE\n"},
-		{"-fold-case", "ΟΔΥΣΣΕΥΣ\nοδυσσευς\nοδυσσευσ\nſ\nS\n\u212a\nk\nß\nẞ\nİ\ni\nI\nı\nᏸ\nᏰ\n",
+		{"-f 2 --sep ;", "a;1\nb;1\nc;2\n", "a;1\nc;2\n"},
+		{"-f 2 --sep=,", "a\t,1\nb,1\n", "a\t,1\n"},
+		{"--fold-case", "Ä\nä\nÖ\nabc\nABC\n\xff\n\xfe\nTITLE\nTitle\n", "Ä\nÖ\nabc\n\xff\n\xfe\nTITLE\n"},
+		{"--fold-case", "ΟΔΥΣΣΕΥΣ\nοδυσσευς\nοδυσσευσ\nſ\nS\n\u212a\nk\nß\nẞ\nİ\ni\nI\nı\nᏸ\nᏰ\n",
 			"ΟΔΥΣΣΕΥΣ\nſ\n\u212a\nß\nİ\ni\nı\nᏸ\n"},
 		{"--fold-case -f 1", "A,1\na,2\n", "A,1\n"},
-		{"-hex", "ab\nAB\nabab\n cd \nCD\n\n", "ab\nabab\n cd \n\n"},
-		{"-hex -f 1 -sep :", "AB:7\nab:8\nac:9\n", "AB:7\nac:9\n"},
-		{"-fold-case", "\ufffd\n\xef\nA\na\n\ufffd\n", "\ufffd\n\xef\nA\n"}, // what is not UTF-8 is not U+FFFD
+		{"--hex", "ab\nAB\nabab\n cd \nCD\n\n", "ab\nabab\n cd \n\n"},
+		{"--hex -f 1 --sep :", "AB:7\nab:8\nac:9\n", "AB:7\nac:9\n"},
+		{"--fold-case", "\ufffd\n\xef\nA\na\n\ufffd\n", "\ufffd\n\xef\nA\n"}, // what is not UTF-8 is not U+FFFD
 		{"-f 2", "\tx\na\tx\n", "\tx\n"},
-		{`-f 1 -sep \t`, "1\ta\n1\tb\n", "1\ta\n"}, // a byte as Go and C write it
-		{`-f 1 -sep \x1f`, "1\x1fa\n1\x1fb\n", "1\x1fa\n"},
-		{`-f 1 -sep \`, "1\\a\n1\\b\n", "1\\a\n"},
+		{`-f 1 --sep \t`, "1\ta\n1\tb\n", "1\ta\n"}, // a byte as Go and C write it
+		{`-f 1 --sep \x1f`, "1\x1fa\n1\x1fb\n", "1\x1fa\n"},
+		{`-f 1 --sep \`, "1\\a\n1\\b\n", "1\\a\n"},
 		{"-z", "a\x00b\x00a", "a\x00b\x00"},
 	} {
 		assert.Equal(t, test.out, good(t, test.in, "dedupe "+test.flags), test.flags)
 	}
 	for _, test := range []struct{ flags, in, out, says string }{
-		{"-hex", "ab\nxy\ncd\n", "ab\n", `line 2: "xy" is not`},
-		{"-hex", "abc\n", "", `line 1: "abc" is not`},
-		{"-hex", "00ff:3\n", "", `line 1: "00ff:3" is not an even number of hexadecimal digits; if the digits end at ":", add -f 1 -sep ":"`},
-		{"-hex", "00ff\t3\n", "", `digits; if the digits end at "\t", add -f 1 -sep "\t"`},
-		{"-hex", "00f:3\n", "", "is not an even number of hexadecimal digits\n"},
-		{"-hex -f 1 -sep :", "00ff,3:4\n", "", "is not an even number of hexadecimal digits\n"},
+		{"--hex", "ab\nxy\ncd\n", "ab\n", `line 2: "xy" is not`},
+		{"--hex", "abc\n", "", `line 1: "abc" is not`},
+		{"--hex", "00ff:3\n", "", `line 1: "00ff:3" is not an even number of hexadecimal digits; if the digits end at ":", add -f 1 --sep ":"`},
+		{"--hex", "00ff\t3\n", "", `digits; if the digits end at "\t", add -f 1 --sep "\t"`},
+		{"--hex", "00f:3\n", "", "is not an even number of hexadecimal digits\n"},
+		{"--hex -f 1 --sep :", "00ff,3:4\n", "", "is not an even number of hexadecimal digits\n"},
 		{"-f 3", "1,2,3\n4,5,6\n7,8\n", "1,2,3\n4,5,6\n", "line 3: it has only 2 of 3 fields"},
 		{"-f 1", "\"a\n", "", `closing " is missing`},
 		{"-f 1", "\"a\"b,c\n", "", `goes on after its closing "`},
@@ -57,7 +57,7 @@ func TestKeys(t *testing.T) {
 
 	// The line's number is that in its file, however large.
 	long := strings.Repeat("00\n", 300_000)
-	saying(t, 1, "standard input: line 300001:", long+"0\n", "dedupe -hex", write(t, filepath.Join(t.TempDir(), "x"), long), "-")
+	saying(t, 1, "standard input: line 300001:", long+"0\n", "dedupe --hex", write(t, filepath.Join(t.TempDir(), "x"), long), "-")
 }
 
 func TestCompressed(t *testing.T) {
@@ -84,7 +84,7 @@ func TestLineEnds(t *testing.T) {
 		good(t, made, "build -n 100 -p 1e-9 -o list")
 		for _, asked := range []string{dos, unix} {
 			require.Equal(t, asked, good(t, asked, "check list"))
-			require.Empty(t, good(t, asked, "dedupe -state list"))
+			require.Empty(t, good(t, asked, "dedupe --state list"))
 		}
 		good(t, "x\r\n", "add list")
 		require.Equal(t, "x\n", good(t, "x\ny\n", "check list"))
@@ -102,7 +102,7 @@ func TestForeign(t *testing.T) {
 		"\xfe\xff\x00a\x00\n":                   "UTF-16",
 		gzipped("\xff\xfea\x00\n\x00"):          "UTF-16",
 		gzipped(gzipped("a\n")):                 "compressed twice",
-		"\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00a": "-long", // whose window has 2 GiB
+		"\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00a": "--long", // whose window has 2 GiB
 	} {
 		for _, file := range []string{"-", write(t, filepath.Join(t.TempDir(), "f"), data)} {
 			assert.Empty(t, saying(t, 1, says, data, "dedupe", file), "%q", data)
@@ -131,12 +131,12 @@ func TestSkipBad(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	write(t, "list", in.String())
-	saying(t, 0, "left out 29,428 lines (", "", "build -skip-bad -f 2 -o filter list")
+	saying(t, 0, "left out 29,428 lines (", "", "build --skip-bad -f 2 -o filter list")
 	for _, line := range []string{"dedupe -p 1e-9", "check filter"} {
-		const says = "left out 29,428 lines (-skip-bad), the first of them here: list: line 4: it has only 1 of 2 fields"
-		require.True(t, want.String() == saying(t, 0, says, "", line+" -skip-bad -f 2 list"), line)
+		const says = "left out 29,428 lines (--skip-bad), the first of them here: list: line 4: it has only 1 of 2 fields"
+		require.True(t, want.String() == saying(t, 0, says, "", line+" --skip-bad -f 2 list"), line)
 	}
-	require.Equal(t, "ff\n", saying(t, 0, "left out 3 lines", "x\nff\nxx\nff\ny", "dedupe -hex -skip-bad"))
+	require.Equal(t, "ff\n", saying(t, 0, "left out 3 lines", "x\nff\nxx\nff\ny", "dedupe --hex --skip-bad"))
 }
 
 // TestCheckCounts: check -c and -q are as grep's.
@@ -169,15 +169,15 @@ func TestCheckCounts(t *testing.T) {
 // TestStreams: - is standard output and input, and never a file of that name.
 func TestStreams(t *testing.T) {
 	t.Chdir(t.TempDir())
-	good(t, "apple\n", "build -n 64 -comment one -o one")
-	require.Equal(t, read(t, "one"), good(t, "apple\n", "build -n 64 -comment one -o -"))
+	good(t, "apple\n", "build -n 64 --comment one -o one")
+	require.Equal(t, read(t, "one"), good(t, "apple\n", "build -n 64 --comment one -o -"))
 	good(t, "pear\n", "build -n 64 -o two")
 	both := good(t, read(t, "one"), "merge -o - - two")
 	write(t, "both", both)
 	require.Equal(t, "apple\npear\n", good(t, "apple\nplum\npear\n", "check both"))
 	require.Contains(t, good(t, both, "info -"), "keys      about 2\n")
-	require.Contains(t, good(t, both, "info -json -"), `{"file":"-","type":"bloom.Filter","size":`)
-	require.Equal(t, "apple\nplum\n", good(t, "apple\nplum\napple\n", "dedupe -state seen -o -"))
+	require.Contains(t, good(t, both, "info --json -"), `{"file":"-","type":"bloom.Filter","size":`)
+	require.Equal(t, "apple\nplum\n", good(t, "apple\nplum\napple\n", "dedupe --state seen -o -"))
 	saying(t, 1, "standard input is not a filter: it is empty", "", "info -")
 	saying(t, 2, "the filter must be in a file", "", "check -")
 	require.NoFileExists(t, "-")
@@ -188,7 +188,7 @@ func TestStreams(t *testing.T) {
 func TestPackedFilter(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, kind := range []string{"guava", "blocked", "growing", "counting"} {
-		good(t, "a\n", "build -force -n 100 -o packed -type", kind)
+		good(t, "a\n", "build --force -n 100 -o packed --type", kind)
 		whole := read(t, "packed")
 		write(t, "packed", gzipped(whole))
 		require.Equal(t, "a\n", good(t, "a\nb\n", "check packed"), kind)

@@ -76,7 +76,7 @@ func readable(name string) error {
 
 func warnBad(cfg *lines.Config) {
 	if cfg.Bad > 0 {
-		warn("left out %s (-skip-bad), the first of them here: %v",
+		warn("left out %s (--skip-bad), the first of them here: %v",
 			counted(uint64(cfg.Bad), "line"), cfg.FirstBad)
 	}
 }

@@ -25,7 +25,7 @@ type infoHolder interface {
 	SetInfo(bloom.Info)
 }
 
-// setInfo sets the Info of a new filter or bank: how keys are made, the text of -comment and, if
+// setInfo sets the Info of a new filter or bank: how keys are made, the text of --comment and, if
 // blank is true, that f has the empty line.
 func (k keyRule) setInfo(f infoHolder, comment string, blank bool) {
 	facts := factsOf(f)
@@ -77,10 +77,10 @@ var keyFlags = []struct {
 	flags string
 }{
 	{lines.Key{}, ""},
-	{lines.Key{KeepCR: true}, "-keep-cr"},
-	{lines.Key{FoldCase: true}, "-fold-case"},
-	{lines.Key{FoldCase: true, KeepCR: true}, "-fold-case and -keep-cr"},
-	{lines.Key{Hex: true}, "-hex"},
+	{lines.Key{KeepCR: true}, "--keep-cr"},
+	{lines.Key{FoldCase: true}, "--fold-case"},
+	{lines.Key{FoldCase: true, KeepCR: true}, "--fold-case and --keep-cr"},
+	{lines.Key{Hex: true}, "--hex"},
 }
 
 // keyOf returns the way of making keys that an Info's Hash names, and the flags for it. known is
@@ -105,7 +105,7 @@ func (f *loaded) keyFromInfo(key *lines.Key, flags *pflag.FlagSet) error {
 	case !flags.Changed("hex") && !flags.Changed("fold-case") && !flags.Changed("keep-cr"):
 		key.Hex, key.FoldCase, key.KeepCR = made.Hex, made.FoldCase, made.KeepCR
 	case key.Hash() != hash:
-		with = cmp.Or(with, "none of -hex, -fold-case and -keep-cr")
+		with = cmp.Or(with, "none of --hex, --fold-case and --keep-cr")
 		return usageError{fmt.Errorf("%s was made with %s: say that, or nothing", f.path, with)}
 	}
 	if field, known := fieldOf(f); known && field == key.Field && key.Separator == "" {
@@ -121,7 +121,7 @@ func (f *loaded) checkField(field int) error {
 		return nil
 	}
 	return usageError{fmt.Errorf("%s was made with %s, and there is %s now: its keys would mix; "+
-		"-force goes on with it", f.path, fieldFlag(was), fieldFlag(field))}
+		"--force goes on with it", f.path, fieldFlag(was), fieldFlag(field))}
 }
 
 // missesField reports whether a look-up of data, one or more lines, would miss the keys of f

@@ -18,24 +18,24 @@ import (
 // target is a file that a command replaces or appends to. The command locks it first, so that only
 // one process changes it at a time.
 type target struct {
-	wait   time.Duration // the value of -wait
+	wait   time.Duration // the value of --wait
 	makes  bool          // the command replaces the file as a whole
-	force  bool          // the value of -force
+	force  bool          // the value of --force
 	output string        // the value of -o
 	path   string        // the path of the locked file, with symbolic links followed
 }
 
 func (f *target) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.wait, "wait", time.Minute,
-		"how long to wait for another bloom that changes the file")
+		"time to wait for another bloom")
 }
 
-// addForce is add with -force, for commands that may replace the file as a whole.
+// addForce is add with --force, for commands that may replace the file as a whole.
 func (f *target) addForce(flags *pflag.FlagSet) {
 	f.add(flags)
 	f.makes = true
 	flags.BoolVar(&f.force, "force", false,
-		"replace FILE though it is no filter, or though the input has no line")
+		"replace FILE, whatever it is")
 }
 
 // addOutput is addForce with -o, for commands whose output may be standard output.
@@ -46,7 +46,7 @@ func (f *target) addOutput(flags *pflag.FlagSet) {
 
 // lock makes this process the only bloom that changes the file at path, until release is called.
 // While another bloom changes the file, lock waits, and writes a message. It sets f.path to the
-// path of the file to change. Without -force it returns an error if the file is one of the inputs,
+// path of the file to change. Without --force it returns an error if the file is one of the inputs,
 // or if the command would replace a file that is no filter.
 func (f *target) lock(ctx context.Context, path string, inputs ...string) (
 	release func(), err error,
@@ -65,7 +65,7 @@ func (f *target) lock(ctx context.Context, path string, inputs ...string) (
 		return f.waitForLock(ctx)
 	}
 	if f.makes && !replaceable(f.path) {
-		return nil, fmt.Errorf("%s is no filter, and is left as it is; -force replaces it", f.path)
+		return nil, fmt.Errorf("%s is no filter, and is left as it is; --force replaces it", f.path)
 	}
 	for _, input := range inputs {
 		if same(f.path, input) {
@@ -86,14 +86,14 @@ func namedTwice(path, input string) error {
 	return fmt.Errorf("it is the same file as %s, and is to be written: name another file", input)
 }
 
-// Without -force, checkEmpty returns an error if empty is true and the new file would replace one.
+// Without --force, checkEmpty returns an error if empty is true and the new file would replace one.
 // An input without a line may come from a failed download.
 func (f *target) checkEmpty(input string, empty bool) error {
 	info, err := os.Stat(f.path)
 	if !empty || f.force || err != nil || info.Size() == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s no line, and %s stays as it is; with -force the new one replaces it",
+	return fmt.Errorf("%s no line, and %s stays as it is; with --force the new one replaces it",
 		input, f.output)
 }
 
@@ -112,7 +112,7 @@ func same(a, b string) bool {
 	return errA == nil && errB == nil && a == b
 }
 
-// waitForLock locks the file. If another process has the lock, it waits for as long as -wait
+// waitForLock locks the file. If another process has the lock, it waits for as long as --wait
 // allows.
 func (f *target) waitForLock(ctx context.Context) (release func(), err error) {
 	notice := time.AfterFunc(time.Second, func() {
@@ -131,7 +131,7 @@ func (f *target) waitForLock(ctx context.Context) (release func(), err error) {
 		return nil, ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, fmt.Errorf(
-			"%s is in use: another bloom changes it, and has not ended in %v (-wait)",
+			"%s is in use: another bloom changes it, and has not ended in %v (--wait)",
 			f.path, f.wait)
 	}
 	return nil, lockError(f.path, err)

@@ -16,7 +16,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 //go:embed help
@@ -43,53 +42,42 @@ func newRoot() *cobra.Command {
 		version = info.Main.Version
 	}
 	root := &cobra.Command{
-		Use:               "bloom",
-		Version:           version,
-		PersistentPreRunE: requireStdout,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		// An unknown command gets an error that names it, even if it has unknown flags.
-		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
+		Use:           "bloom",
+		Version:       version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
 	}
 	root.SetOut(&stdoutWriter{})
-	group(root, "no command; see bloom help")
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		help := strings.Replace(c.CommandPath(), "bloom", "bloom help", 1)
-		return usageError{fmt.Errorf("%w; see %s", err, help)}
-	})
+	group(root, "no command")
 	root.AddCommand(dedupeCommand(), buildCommand(), checkCommand(), addCommand(), removeCommand(),
 		mergeCommand(), diffCommand(), patchCommand(), infoCommand(), planCommand(), serveCommand(),
 		bankCommand(), versionCommand(version))
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(),
-		".FlagUsages", ".FlagUsagesWrapped 80"))
 	explain(root)
 	for _, c := range root.Commands() {
 		for _, c := range append(c.Commands(), c) {
 			c.DisableFlagsInUseLine = true
 			explain(c)
-			c.Flags().VisitAll(nameValue)
 		}
 	}
-	strict(root)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	completion := find(root, "completion")
+	completion.Short = "write the completion for a shell"
+	group(completion, "completion needs bash, fish, powershell or zsh")
+	help := find(root, "help")
+	help.Short = "explain a command"
+	help.Args = func(_ *cobra.Command, args []string) error { // cobra's has no error
+		if _, rest, err := root.Find(args); err != nil || len(rest) > 0 {
+			return notCommand(strings.Join(args, " "))
+		}
+		return nil
+	}
 	return root
 }
 
-// named is the value of a flag. Its Type is the name of the value in help.
-type named struct {
-	pflag.Value
-	name string
-}
-
-func (n named) Type() string { return n.name }
-
-// nameValue removes the backticks that mark the name of f's value from the text of f, because
-// shells show them.
-func nameValue(f *pflag.Flag) {
-	name, usage := pflag.UnquoteUsage(f)
-	if usage != f.Usage {
-		f.Usage = usage
-		f.Value = named{f.Value, name}
-	}
+func find(root *cobra.Command, name string) *cobra.Command {
+	c, _, _ := root.Find([]string{name})
+	return c
 }
 
 func versionCommand(version string) *cobra.Command {
@@ -98,6 +86,9 @@ func versionCommand(version string) *cobra.Command {
 		Short: "show the version of bloom",
 		Args:  need(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
+			if stdoutClosed() {
+				return errNoStdout
+			}
 			_, err := fmt.Println("bloom version", version)
 			return err
 		},
@@ -111,55 +102,45 @@ func group(c *cobra.Command, missing string) {
 	c.Run = func(*cobra.Command, []string) {}
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return usageError{errors.New(missing)}
+			return errors.New(missing)
 		}
 		if near := slices.Compact(c.SuggestionsFor(args[0])); len(near) > 0 {
-			return usageError{fmt.Errorf("%q is not a command; do you mean %s? See bloom help",
-				args[0], strings.Join(near, " or "))}
+			return fmt.Errorf("%w: is it %s", notCommand(args[0]), strings.Join(near, " or "))
 		}
-		return usageError{fmt.Errorf("%q is not a command; see bloom help", args[0])}
+		return notCommand(args[0])
 	}
 }
 
-// strict makes cobra's own commands, help and completion, return usage errors for wrong arguments,
-// which they otherwise ignore.
-func strict(root *cobra.Command) {
-	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd()
-	for _, c := range root.Commands() {
-		switch c.Name() {
-		case "help":
-			c.Short = "explain a command"
-			c.Args = func(_ *cobra.Command, args []string) error {
-				if _, rest, err := root.Find(args); err != nil || len(rest) > 0 {
-					return usageError{fmt.Errorf("%q is not a command; see bloom help",
-						strings.Join(args, " "))}
-				}
-				return nil
-			}
-		case "completion":
-			c.Short = "write the completion for a shell"
-			// Each shell is a subcommand, so any other argument is an error.
-			c.Args = need(1, 0, "one of bash, fish, powershell and zsh")
-			c.Run = func(*cobra.Command, []string) {}
-			for _, shell := range c.Commands() {
-				shell.Short = "write the completion for " + shell.Name()
-				shell.Long = strings.ReplaceAll(shell.Long, "already, you", "already,\nyou")
-				shell.Args = need(0, 0, "no arguments")
-			}
-		}
-	}
-}
+func notCommand(name string) error { return fmt.Errorf("%q is not a command", name) }
 
+// usageError ends the program with status 2.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
+
+// likeGrep returns run with grep's statuses: 1 says that there is no such line, and any other error
+// has 2.
+func likeGrep(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		err := run(c, args)
+		if err == nil || err == errNothing {
+			return err
+		}
+		return usageError{err}
+	}
+}
 
 // errNothing ends check and bank which with status 1, without a message.
 var errNothing = errors.New("nothing was written")
 
 // errShown is the error of a command that has already written its message.
 var errShown = errors.New("an error was shown")
+
+// errServed ends serve with status 0, though a signal ended it.
+var errServed = errors.New("a signal ended the server")
+
+// errNoStdout is the error of a command that only writes to standard output, if that is closed.
+var errNoStdout = errors.New("standard output is closed")
 
 // stdoutWriter is standard output for cobra. Cobra ignores errors of writing, so err keeps the
 // first one.
@@ -194,41 +175,31 @@ func main() {
 	// its temporary files.
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
-	root := newRoot()
-	args := dashed(root, os.Args[1:])
-	if len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		name, _, _ := strings.Cut(args[0], "=")
-		first := []string{"-h", "--help", "-v", "--version"} // flags that may stand before a command
-		if !slices.Contains(first, name) {
-			err := fmt.Errorf("unknown flag %s: the command comes first; see bloom help", os.Args[1])
-			os.Exit(status("", usageError{err}, 0))
-		}
-	}
-	root.SetArgs(args)
-	command, err := root.ExecuteContextC(ctx)
-	if out, ok := root.OutOrStdout().(*stdoutWriter); ok && err == nil {
-		err = out.err
-	}
+	err := run(ctx, newRoot(), os.Args[1:])
 	if errors.Is(err, syscall.EPIPE) {
 		// This write ends the process with SIGPIPE, as a shell expects, if the system has that
 		// signal.
 		signal.Reset(syscall.SIGPIPE)
 		os.Stdout.WriteString("\n")
 	}
-	os.Exit(status(command.Name(), err, int(caught.Load())))
+	os.Exit(status(err, int(caught.Load())))
 }
 
-func status(command string, err error, signal int) int {
-	silent := err == nil || err == errNothing || err == errShown
-	if !silent && !errors.Is(err, context.Canceled) {
+// status returns the status of the program for the error of its command, after it has written the
+// error.
+func status(err error, signal int) int {
+	silent := errors.Is(err, errNothing) || errors.Is(err, errShown) || err == errServed
+	if err != nil && !silent && !errors.Is(err, context.Canceled) {
 		say("%v", err)
 	}
 	switch usage := (usageError{}); {
-	case signal != 0 && command != "serve":
+	case err == errServed:
+		return 0
+	case signal != 0:
 		return 128 + signal
 	case err == nil:
 		return 0
-	case errors.As(err, &usage), (command == "check" || command == "which") && err != errNothing:
+	case errors.As(err, &usage):
 		return 2
 	}
 	return 1
@@ -254,58 +225,4 @@ func escaped(text string) string {
 		}
 	}
 	return b.String()
-}
-
-// requireStdout returns an error if standard output is closed and c would write to it. Commands
-// that are not listed here check this themselves if they write there.
-func requireStdout(c *cobra.Command, _ []string) error {
-	writes := false
-	switch c.Name() {
-	case "check":
-		writes = !c.Flags().Changed("quiet")
-	case "dedupe":
-		writes = !c.Flags().Changed("state")
-	case "info", "plan", "which", "version":
-		writes = true
-	}
-	if writes && stdoutClosed() {
-		return errors.New("standard output is closed")
-	}
-	return nil
-}
-
-// dashed gives the flags of args the dashes that pflag wants: two for long names and one for short
-// ones. Users may write one or two. A value that follows its flag is left alone.
-func dashed(root *cobra.Command, args []string) []string {
-	known := map[string]*pflag.Flag{}
-	for _, c := range root.Commands() {
-		for _, c := range append(c.Commands(), c, root) {
-			c.InitDefaultHelpFlag()
-			c.InitDefaultVersionFlag()
-			c.Flags().VisitAll(func(f *pflag.Flag) {
-				known[f.Name] = f
-				known[f.Shorthand] = f
-			})
-		}
-	}
-	out := make([]string, 0, len(args))
-	for i := 0; i < len(args); i++ {
-		arg := args[i]
-		if arg == "--" {
-			return append(out, args[i:]...)
-		}
-		text, isFlag := strings.CutPrefix(arg, "-")
-		name, _, hasValue := strings.Cut(strings.TrimPrefix(text, "-"), "=")
-		f := known[name]
-		if !isFlag || name == "" || f == nil {
-			out = append(out, arg)
-			continue
-		}
-		out = append(out, strings.Repeat("-", min(len(name), 2))+strings.TrimLeft(arg, "-"))
-		if !hasValue && f.NoOptDefVal == "" && i+1 < len(args) {
-			i++
-			out = append(out, args[i])
-		}
-	}
-	return out
 }

@@ -284,101 +284,183 @@ func TestUsage(t *testing.T) {
 	}{
 		{"", "no command"},
 		{"sort", `"sort" is not a command`},
-		{"dedup", `"dedup" is not a command; do you mean dedupe? See bloom help`},
+		{"dedup", `"dedup" is not a command: is it dedupe; see bloom help`},
 		{"-x", "unknown flag -x: the command comes first"},
+		{"- x", "unknown flag -: the command comes first"},
 		{"-check F list", "unknown flag -check: the command comes first"},
+		{"bank", "bank needs build, info or which; see bloom help bank"},
+		{"bank sort", `"sort" is not a command; see bloom help bank`},
 		{"-V", "unknown flag -V"},
 		{"sort -x", `"sort" is not a command`},
 		{"dedupe -n 1,0000", "is not a number of lines"},
 		{"dedupe -p one", `"one" is not a rate, such as 0.001, 1e-6 or 1%`},
 		{"dedupe -p 100%", "-p 1 is outside"},
-		{"dedupe -f 1 -sep ab", `-sep "ab" is not one byte`},
-		{"dedupe -state -", "- is no file"},
+		{"dedupe -f 1 --sep ab", `--sep "ab" is not one byte`},
+		{"dedupe --state -", "- is no file"},
 		{"add -", "- is no file"},
 		{"dedupe -x", "unknown shorthand flag: 'x' in -x; see bloom help dedupe"},
 		{"bank build --frobnicate", "unknown flag: --frobnicate; see bloom help bank build"},
 		{"check -f abc", `invalid argument "abc" for "-f, --field" flag: must be an integer; see bloom help check`},
-		{"dedupe -span 1x", `must be a duration like "30s" or "5m"; see`},
+		{"dedupe --span 1x", `must be a duration like "30s" or "5m"; see`},
 		{"check -v=x", "must be true or false"},
 		{"dedupe -p 1e-20", "-p 1e-20 is below 1e-09, the lowest rate here; with -n it is 1e-12"},
 		{"dedupe -n 10 -p 1e-20", "-p 1e-20 is below 1e-12"},
-		{"build -type blocked -p 1e-13 -o x", "-p 1e-13 is below 1e-12, the lowest rate here; -type guava has lower ones"},
-		{"serve -addr 99999 x", `-addr "99999" is not an address, such as :8080`},
+		{"build --type blocked -p 1e-13 -o x", "-p 1e-13 is below 1e-12, the lowest rate here; --type guava has lower ones"},
+		{"serve --addr 99999 x", `--addr "99999" is not an address, such as :8080`},
 		{"dedupe -n 0", "is not a number of lines"},
 		{"dedupe -n 1.5", "is not a number of lines"},
 		{"dedupe -n -1", "is not a number of lines"},
 		{"dedupe -n 10X", "is not a number of lines"},
 		{"dedupe -p 1", "-p 1 is outside (0, 1)"},
 		{"dedupe -f -1", "counted from 1"},
-		{"dedupe -sep ,", "-sep needs -f"},
-		{"dedupe -save-every 1s", "-save-every needs -state"},
-		{"dedupe -n 10 -wait 1s", "-wait needs -state"},
-		{"dedupe -force", "-force needs -state"},
+		{"dedupe --sep ,", "--sep needs -f"},
+		{"dedupe --save-every 1s", "--save-every needs --state"},
+		{"dedupe -n 10 --wait 1s", "--wait needs --state"},
+		{"dedupe --force", "--force needs --state"},
 		{"build x", "build needs -o FILE"},
-		{"build -o x -type y", `-type "y" is none of`},
+		{"build -o x --type y", `--type "y" is none of`},
 		{"build -o x -p 0", "-p 0 is outside (0, 1)"},
 		{"check", "check needs the filter's FILE"},
 		{"merge -o x", "at least one FILE"},
 		{"info", "at least one FILE"},
 		{"plan", "plan needs -n N"},
 		{"plan -n 10 -p 2", "-p 2 is outside"},
-		{"dedupe -n 10 -span 0", "-span 0s must be longer than 0"},
-		{"dedupe -n 10 -span -1h", "-span -1h0m0s must be longer than 0"},
+		{"dedupe -n 10 --span 0", "--span 0s must be longer than 0"},
+		{"dedupe -n 10 --span -1h", "--span -1h0m0s must be longer than 0"},
 		{"help sort", `"sort" is not a command`},
 		{"help check fast", `"check fast" is not a command`},
-		{"completion", "one of bash, fish, powershell and zsh"},
-		{"completion csh", "one of bash, fish, powershell and zsh"},
-		{"completion bash now", "completion bash needs no arguments; see bloom help completion bash"},
+		{"completion", "needs bash, fish, powershell or zsh; see bloom help completion"},
+		{"completion csh", `"csh" is not a command: is it bash or zsh or fish; see bloom help completion`},
+		{"completion bash now", `unknown command "now" for "bloom completion bash"; see bloom help completion bash`},
 	} {
 		require.Empty(t, saying(t, 2, test.says, "a\n", test.args), test.args)
 	}
 }
 
-// TestDashes: each flag of each command may have one dash or two, and a value that follows it may
-// have any. After -- there are no flags.
-func TestDashes(t *testing.T) {
-	var commands []*cobra.Command
-	for _, c := range newRoot().Commands() {
-		commands = append(append(commands, c.Commands()...), c)
+// commands returns every command of the program, with the words that name it.
+func commands() map[string]*cobra.Command {
+	all := map[string]*cobra.Command{}
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		c.InitDefaultHelpFlag()
+		c.InitDefaultVersionFlag()
+		all[strings.TrimPrefix(strings.TrimPrefix(c.CommandPath(), "bloom"), " ")] = c
+		for _, sub := range c.Commands() {
+			visit(sub)
+		}
 	}
-	values := map[string]string{"N": "7", "P": "0.25", "int": "3", "string": "--n", "stringArray": "--n", "duration": "7m", "i/n": "1/3", "bool": ""}
-	for _, c := range commands {
-		path := strings.Fields(c.CommandPath())[1:]
+	visit(newRoot())
+	return all
+}
+
+// TestFlagForms: a long name has two dashes and a short one has one, and a value follows its flag
+// or stands in it.
+func TestFlagForms(t *testing.T) {
+	values := map[string]string{
+		"N": "7", "P": "0.25", "int": "3", "string": "-n", "stringArray": "-state", "duration": "7m",
+		"i/n": "1/3", "bool": "",
+	}
+	for name, c := range commands() {
+		words := strings.Fields(name)
 		c.Flags().VisitAll(func(f *pflag.Flag) {
-			of := f.Value
-			if n, ok := of.(named); ok {
-				of = n.Value
+			value, ok := values[f.Value.Type()]
+			require.True(t, ok, "%s --%s: %s", name, f.Name, f.Value.Type())
+			long, short := "--"+f.Name, "-"+f.Shorthand
+			forms := [][]string{{long + "=" + cmp.Or(value, "true")}}
+			if value == "" {
+				forms = append(forms, []string{long})
+			} else {
+				forms = append(forms, []string{long, value})
 			}
-			value, ok := values[of.Type()]
-			require.True(t, ok, "%s -%s: %s", c.Name(), f.Name, f.Value.Type())
-			for _, name := range []string{f.Name, f.Shorthand} {
-				for _, dashes := range []string{"-", "--"} {
-					for _, form := range [][]string{{dashes + name, value}, {dashes + name + "=" + value}} {
-						if name == "" || of.Type() == "bool" && len(form) == 1 {
-							continue
-						}
-						root := newRoot()
-						args := dashed(root, slices.Concat(path, form))
-						again, rest, err := root.Find(args)
-						require.NoError(t, err)
-						require.NoError(t, again.ParseFlags(rest), "%s %q", c.Name(), form)
-						want := newRoot()
-						same, _, _ := want.Find(path)
-						require.NoError(t, same.Flags().Set(f.Name, cmp.Or(value, "true")))
-						require.Equal(t, same.Flags().Lookup(f.Name).Value.String(), again.Flags().Lookup(f.Name).Value.String(), "%s %q", c.Name(), form)
-						require.True(t, again.Flags().Changed(f.Name))
-					}
-				}
+			switch {
+			case f.Shorthand == "":
+			case value == "":
+				forms = append(forms, []string{short}, []string{short + "=true"})
+			default:
+				forms = append(forms, []string{short, value}, []string{short + value},
+					[]string{short + "=" + value})
+			}
+			for _, form := range forms {
+				root := newRoot()
+				args := slices.Concat(words, form)
+				found, err := checkFlags(root, args)
+				require.NoError(t, err, args)
+				_, rest, err := root.Find(args)
+				require.NoError(t, err)
+				require.NoError(t, found.ParseFlags(rest), args)
+				got := found.Flags().Lookup(f.Name)
+				require.True(t, got.Changed, args)
+				want := commands()[name].Flags()
+				require.NoError(t, want.Set(f.Name, cmp.Or(value, "true")))
+				require.Equal(t, want.Lookup(f.Name).Value.String(), got.Value.String(), args)
 			}
 		})
 	}
 	t.Chdir(t.TempDir())
-	good(t, "a\na\n", "build --n 10 --p=0.25 --o list --comment -type --type blocked")
-	require.Regexp(t, `(?s)blocked.Filter\n.*made for  10 keys at a rate of 0.25\n.*comment   -type\n`, good(t, "", "info list"))
-	require.Equal(t, "2\n", good(t, "a\na\n", "check --c list"))
-	require.Equal(t, "2\n", good(t, "", "check -c list --", write(t, "--c", "a\na\n")))
-	require.Equal(t, good(t, "", "help check"), good(t, "", "check --h"))
-	require.Equal(t, good(t, "", "-v"), good(t, "", "--v"))
+	good(t, "a\na\n", "build -n10 -p0.25 -o list --comment --type --type=blocked")
+	info := good(t, "", "info list")
+	require.Contains(t, info, "blocked.Filter\n")
+	require.Contains(t, info, "made for  10 keys at a rate of 0.25\n")
+	require.Contains(t, info, "comment   --type\n")
+	require.Equal(t, "2\n", good(t, "b\na\nc\n", "check -cv list"))
+	require.Equal(t, "x,a\n", good(t, "x,a\n", "check -f2 list"))
+	require.Equal(t, "2\n", good(t, "", "check -c list --", write(t, "-count", "a\na\n")))
+	good(t, "a\n", "build -o -output --comment -state")
+	require.Equal(t, "a\n", good(t, "a\n", "check -- -output"))
+	good(t, "a\n", "dedupe --state -state -n1e6")
+	require.FileExists(t, "-state")
+}
+
+// TestOneDash: a long name with one dash is an error that says two, in every command, also where
+// it could be joined short flags. Another command's long name is an error, too.
+func TestOneDash(t *testing.T) {
+	all := commands()
+	names := map[string]bool{}
+	for _, c := range all {
+		c.Flags().VisitAll(func(f *pflag.Flag) { names[f.Name] = true })
+	}
+	t.Chdir(t.TempDir())
+	write(t, "list", "a\n")
+	for command, c := range all {
+		for name := range names {
+			own := command != "" && c.Flags().Lookup(name) != nil
+			if !own && name == "host" {
+				continue // -h is help, whatever is joined to it
+			}
+			for _, args := range [][]string{
+				{"-" + name}, {"-" + name + "=x"}, {"-" + name, "list"}, {"list", "-" + name},
+			} {
+				line := append(strings.Fields(command), args...)
+				err := run(t.Context(), newRoot(), line)
+				require.ErrorAs(t, err, &usageError{}, "%q", line)
+				if own {
+					require.ErrorContains(t, err, "two: --"+name+"; see bloom help", "%q", line)
+				}
+			}
+		}
+	}
+	for line, says := range map[string]string{
+		"dedupe -n 10 -state s":       "two: --state; see bloom help dedupe",
+		"dedupe --lines 10 -state s":  "two: --state; see bloom help dedupe",
+		"dedupe --state s -n10 -null": "two: --null; see bloom help dedupe",
+		"dedupe -0o -n -output list":  "two: --output; see bloom help dedupe",
+		"build -output f":             "two: --output; see bloom help build",
+		"build -zn 5 -output=f":       "two: --output; see bloom help build",
+		"bank build -output f list":   "two: --output; see bloom help bank build",
+		"check -hex list":             "two: --hex; see bloom help check",
+		"check -count list":           "two: --count; see bloom help check",
+		"info -help":                  "two: --help; see bloom help info",
+		"-help":                       "two: --help; see bloom help",
+		"-version":                    "two: --version; see bloom help",
+		"-state s dedupe":             "unknown flag -state: the command comes first; see bloom help",
+		"serve -hex list":             "two: --hex; see bloom help serve",
+	} {
+		require.Empty(t, saying(t, 2, says, "a\n", line), line)
+	}
+	entries, err := os.ReadDir(".")
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	require.Equal(t, "a\n", read(t, "list"))
 }
 
 // TestNumbers: how numbers of lines, and rates, may be written.
@@ -426,33 +508,28 @@ func TestHelp(t *testing.T) {
 			}
 		})
 	}
-	require.Contains(t, good(t, "", "completion", "bash", "-no-descriptions"), "__completeNoDesc")
+	require.Contains(t, good(t, "", "completion", "bash", "--no-descriptions"), "__completeNoDesc")
 	require.Contains(t, good(t, "", "help", "completion", "zsh"), "zsh")
-	require.Regexp(t, `^bloom version \S+\n$`, good(t, "", "-version"))
-	require.Equal(t, good(t, "", "-version"), good(t, "", "version"))
-	require.Equal(t, good(t, "", "-version"), good(t, "", "--version=true"))
-	require.Equal(t, good(t, "", "-help"), good(t, "", "-h=true"))
-	for typed, suggests := range map[string]string{"bank build -": "for the file to hold", "dedupe -": "that remembers lines", "che": "check\t", "build -type ": "blocked\ncounting\ncuckoo\ngrowing\nguava\n:4\n"} {
+	require.Regexp(t, `^bloom version \S+\n$`, good(t, "", "--version"))
+	require.Equal(t, good(t, "", "--version"), good(t, "", "version"))
+	require.Equal(t, good(t, "", "--version"), good(t, "", "--version=true"))
+	require.Equal(t, good(t, "", "--help"), good(t, "", "-h=true"))
+	for typed, suggests := range map[string]string{"bank build -": "for the file to hold", "dedupe -": "that remembers lines", "che": "check\t", "build --type ": "blocked\ncounting\ncuckoo\ngrowing\nguava\n:4\n"} {
 		suggested, _, _ := bloomRun(t, "", "__complete", strings.Split(typed, " ")...)
 		require.Contains(t, suggested, suggests)
 	}
 }
 
-// TestHelpFitsATerminal: help has 80 columns, and texts in completions have no backticks.
+// TestHelpFitsATerminal: help has 80 columns.
 func TestHelpFitsATerminal(t *testing.T) {
-	all := [][]string{{}}
-	for _, c := range newRoot().Commands() {
-		all = append(all, []string{c.Name()})
-		for _, sub := range c.Commands() {
-			all = append(all, []string{c.Name(), sub.Name()})
+	for name := range commands() {
+		if strings.HasPrefix(name, "completion ") {
+			continue // these are cobra's texts
 		}
-	}
-	for _, words := range all {
-		for line := range strings.Lines(good(t, "", "help", words...)) {
-			require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), 80, "%s: %s", words, line)
+		for line := range strings.Lines(good(t, "", "help "+name)) {
+			columns := utf8.RuneCountInString(strings.TrimSuffix(line, "\n"))
+			require.LessOrEqual(t, columns, 80, "%s: %s", name, line)
 		}
-		suggested, _, _ := bloomRun(t, "", "__complete", append(words, "-")...)
-		require.NotContains(t, suggested, "`", words)
 	}
 	require.Contains(t, good(t, "", "help build"), "--field N")
 	require.Contains(t, good(t, "", "help build"), "--comment text")
@@ -484,7 +561,7 @@ func TestReadme(t *testing.T) {
 			line = "bloom build -n 200 -o old.bloom log && bloom build -n 200 -o new.bloom log && " + line
 		case strings.HasPrefix(line, "bloom patch"):
 			line = "bloom diff -o day.patch old.bloom new.bloom && " + line
-		case strings.Contains(line, "dedupe -span"):
+		case strings.Contains(line, "dedupe --span"):
 			line += " < log"
 		case strings.Contains(line, "which"):
 			line = strings.Replace(line, "LINE", "'line 7'", 1)

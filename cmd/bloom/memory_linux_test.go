@@ -37,7 +37,7 @@ func TestControlGroup(t *testing.T) {
 	}
 	for lines, status := range map[string]string{"1e8": "0", "1.32e8": "1", "1e9": "1"} {
 		script := "echo $$ > " + inner + "/cgroup.procs; cd " + t.TempDir() + "; " +
-			"bloom build -force -n " + lines + " -o list </dev/null; echo status $?"
+			"bloom build --force -n " + lines + " -o list </dev/null; echo status $?"
 		out, err := child(t, "sh", "-c", script).CombinedOutput()
 		require.NoError(t, err)
 		require.Contains(t, string(out), "status "+status, "%s: %s", lines, out)

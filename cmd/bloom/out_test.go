@@ -16,7 +16,7 @@ import (
 // TestHalfLineOfOthersStays: what another program appended to OUT without a line's end is no
 // beginning of a line that the run writes. It is refused, and nothing is lost.
 func TestHalfLineOfOthersStays(t *testing.T) {
-	const line = "dedupe -p 1e-9 -state state -o out"
+	const line = "dedupe -p 1e-9 --state state -o out"
 	for name, left := range map[string]string{
 		"short":                         "x",
 		"long":                          strings.Repeat("base64", 60_000),
@@ -49,7 +49,7 @@ func TestHalfLineOfOthersStays(t *testing.T) {
 // TestRunGoesOnInItsLine: a run that reads again what a killed one read writes only what the killed
 // one did not, from within a line on.
 func TestRunGoesOnInItsLine(t *testing.T) {
-	const line = "dedupe -p 1e-9 -state state -o out"
+	const line = "dedupe -p 1e-9 --state state -o out"
 	in := numbers(0, 40_000) + strings.Repeat("long", pieceOfOut) + "\n" + numbers(40_000, 50_000)
 	saved := len(numbers(0, 1000))
 	for _, size := range []int{saved, saved + 1, saved + 8, saved + 9, saved + 10, len(numbers(0, 40_000)), len(numbers(0, 40_000)) + 5, len(numbers(0, 40_000)) + 3*pieceOfOut, len(in) - 1, len(in)} {

@@ -163,7 +163,7 @@ func (o *output) checkName() error {
 	}
 	o.failed = true
 	return fmt.Errorf("%s was removed while lines were written to it, and they are lost: "+
-		"another run writes those that came since the last save of -state",
+		"another run writes those that came since the last save of --state",
 		cmp.Or(o.name, "the file of standard output"))
 }
 
@@ -224,7 +224,7 @@ func (o *output) open(path, state string, seen infoHolder, delim byte) (known bo
 			"and -0 (-z) makes them end otherwise: "+
 			"go on as before, or name another OUT", path, record.delim)
 	case !known && size > 0:
-		return false, fmt.Errorf("%s is not as a run with -state %s left it, and stays as it is: "+
+		return false, fmt.Errorf("%s is not as a run with --state %s left it, and stays as it is: "+
 			"append to it with >> in place of -o, name another OUT, or remove it", path, state)
 	}
 	o.head = record.size

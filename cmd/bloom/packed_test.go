@@ -104,7 +104,7 @@ func TestMemoryByWhatArrived(t *testing.T) {
 	for line, want := range map[string]int{
 		"info large": 1, "info -": 1, "check large list": 2, "merge -o x large": 1, "merge -o x -": 1,
 		"dedupe line.gz": 1, "build -n 10 -o x line.gz": 1, "check list line.gz": 2, "bank build -o x line.gz": 1,
-		"build -o x lines.gz": 1, "serve -addr localhost:0 large": 1,
+		"build -o x lines.gz": 1, "serve --addr localhost:0 large": 1,
 	} {
 		var out bytes.Buffer
 		cmd := command(t, line)

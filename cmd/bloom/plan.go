@@ -50,9 +50,12 @@ func planCommand() *cobra.Command {
 	var size filterFlags
 	var asJSON *bool
 	c := &cobra.Command{
-		Use:  "plan -n N [-p P] [-json]",
+		Use:  "plan -n N [-p P] [--json]",
 		Args: need(0, 0, "no arguments"),
 		RunE: func(_ *cobra.Command, _ []string) error {
+			if stdoutClosed() {
+				return errNoStdout
+			}
 			if size.n == 0 {
 				return usageError{errors.New("plan needs -n N; see bloom help plan")}
 			}
@@ -94,7 +97,7 @@ func planCommand() *cobra.Command {
 			return w.Flush()
 		},
 	}
-	size.add(c.Flags(), "keys", "rate of other keys that are reported", 0.001)
+	size.add(c.Flags(), "keys", "other keys reported by mistake", 0.001)
 	asJSON = addJSON(c.Flags())
 	return c
 }
@@ -191,9 +194,9 @@ func usage(err error) error {
 }
 
 var inShell = strings.NewReplacer(
-	"bloom.New", "-type guava",
-	"blocked.New", "-type blocked",
-	"package ", "-type ",
+	"bloom.New", "--type guava",
+	"blocked.New", "--type blocked",
+	"package ", "--type ",
 )
 
 // fitting calls create for n lines. It returns an error if the filter needs more memory than the

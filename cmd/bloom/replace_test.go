@@ -17,25 +17,25 @@ func TestNoLineReplacesNoFile(t *testing.T) {
 	}{
 		{"build -o list", []string{"", "\n\r\n", gzipped("")}},
 		{"build -n 10 -o list", []string{"", "\n"}},
-		{"build -type cuckoo -n 10 -o list", []string{""}},
-		{"build -shard 0/1 -o list", []string{""}},
-		{"build -hex -skip-bad -o list", []string{"no hash\n"}},
+		{"build --type cuckoo -n 10 -o list", []string{""}},
+		{"build --shard 0/1 -o list", []string{""}},
+		{"build --hex --skip-bad -o list", []string{"no hash\n"}},
 		{"bank build -n 10 -o list none -", []string{"", "\n"}},
 		{"bank build -o list none none", []string{""}},
 	} {
 		for _, in := range test.inputs {
 			for _, made := range []string{"build -o list", "bank build -n 1 -o list -"} {
-				good(t, "a\n", made+" -force")
+				good(t, "a\n", made+" --force")
 				before := read(t, "list")
-				const says = "has no line, and list stays as it is; with -force the new one replaces it"
+				const says = "has no line, and list stays as it is; with --force the new one replaces it"
 				_, stderr, status := bloomRun(t, in, test.command)
 				require.Equal(t, 1, status, "%s of %q", test.command, in)
 				require.Contains(t, stderr, says, "%s of %q", test.command, in)
 				require.Equal(t, before, read(t, "list"), "%s of %q", test.command, in)
 				requireBeside(t, "list", "none")
 			}
-			bloomRun(t, in, test.command+" -force")
-			require.NotContains(t, read(t, "list"), "a.txt", "%s -force", test.command)
+			bloomRun(t, in, test.command+" --force")
+			require.NotContains(t, read(t, "list"), "a.txt", "%s --force", test.command)
 			require.NoError(t, os.Remove("list"))
 			_, _, status := bloomRun(t, in, test.command)
 			require.Zero(t, status, "%s of %q makes a new file", test.command, in)
@@ -43,19 +43,19 @@ func TestNoLineReplacesNoFile(t *testing.T) {
 	}
 	// A shard of a few lines may have none of them.
 	for _, shard := range []string{"0/2", "1/2"} {
-		good(t, "a\n", "build -force -o list")
-		good(t, "one line\n", "build -o list -shard", shard)
+		good(t, "a\n", "build --force -o list")
+		good(t, "one line\n", "build -o list --shard", shard)
 	}
 	// The union of filters without a key is empty, too.
 	good(t, "", "build -n 10 -o empty")
-	good(t, "a\n", "build -force -n 10 -o list")
+	good(t, "a\n", "build --force -n 10 -o list")
 	saying(t, 1, "have no line, and list stays as it is", "", "merge -o list empty empty")
-	good(t, "", "merge -force -o list empty empty")
+	good(t, "", "merge --force -o list empty empty")
 	good(t, "", "merge -o new empty")
 	// A state loses nothing by an input without a line.
-	good(t, "a\n", "dedupe -state state")
-	good(t, "", "dedupe -state state")
-	require.Empty(t, good(t, "a\n", "dedupe -state state"))
+	good(t, "a\n", "dedupe --state state")
+	good(t, "", "dedupe --state state")
+	require.Empty(t, good(t, "a\n", "dedupe --state state"))
 }
 
 // requireBeside requires that the folder has these files and no other.
@@ -76,11 +76,11 @@ func TestMissingFilesAreNamedAtOnce(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "a", "a\n")
 	require.NoError(t, os.Mkdir("folder", 0o777))
-	good(t, "a\n", "build -type counting -o list")
+	good(t, "a\n", "build --type counting -o list")
 	before := read(t, "list")
 	for line, status := range map[string]int{
-		"dedupe": 1, "dedupe -state s": 1, "dedupe -state s -o out": 1, "build -o list": 1, "build -n 10 -o list": 1,
-		"bank build -n 10 -force -o list": 1, "add list": 1, "remove list": 1,
+		"dedupe": 1, "dedupe --state s": 1, "dedupe --state s -o out": 1, "build -o list": 1, "build -n 10 -o list": 1,
+		"bank build -n 10 --force -o list": 1, "add list": 1, "remove list": 1,
 	} {
 		const says = "nothing was read: none: no such file or directory; folder: is a directory"
 		require.Empty(t, saying(t, status, says, "a\n", line+" a none - folder"), line)

@@ -16,10 +16,10 @@ var writers = []struct{ makes, command string }{
 	{"", "bank build -n 10 -o list -"},
 	{"", "merge -o list one"},
 	{"", "diff -o list one two"},
-	{"", "dedupe -state list"},
+	{"", "dedupe --state list"},
 	{"build -n 10 -o list", "patch list patch"},
 	{"build -n 10 -o list", "add list"},
-	{"build -n 10 -type counting -o list", "remove list"},
+	{"build -n 10 --type counting -o list", "remove list"},
 	{"foreign", "add list"},
 }
 

@@ -49,12 +49,12 @@ func serveCommand() *cobra.Command {
 	var key lines.Key
 	var blank bool
 	c := &cobra.Command{
-		Use:  "serve [-addr A] [-host NAME] FILE",
+		Use:  "serve [--addr A] [--host NAME] FILE",
 		Args: need(1, 1, "the filter's FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if _, _, err := net.SplitHostPort(addr); err != nil {
 				return usageError{fmt.Errorf(
-					"-addr %q is not an address, such as :8080 or localhost:8080", addr)}
+					"--addr %q is not an address, such as :8080 or localhost:8080", addr)}
 			}
 			s := newServer(args[0], key, c.Flags())
 			s.hosts = hosts
@@ -62,13 +62,16 @@ func serveCommand() *cobra.Command {
 			if err := s.load(); err != nil {
 				return err
 			}
-			return s.run(c.Context(), addr)
+			if err := s.run(c.Context(), addr); err != nil {
+				return err
+			}
+			return errServed
 		},
 	}
 	flags := c.Flags()
 	flags.StringVar(&addr, "addr", "localhost:8080", "`address` to listen on")
 	flags.StringArrayVar(&hosts, "host", nil,
-		"on a loopback address, also answer requests for this `NAME`; may be repeated")
+		"`NAME` to answer for on a loopback address")
 	addKey(flags, &key)
 	flags.BoolVar(&blank, "blank", false, "look up blank lines, too")
 	return c

@@ -32,7 +32,7 @@ func (s *server) handler() http.Handler {
 		switch {
 		case s.local && !s.answersFor(r.Host):
 			text := fmt.Sprintf(
-				"%q is not a name of this server; bloom serve -host NAME adds one", r.Host)
+				"%q is not a name of this server; bloom serve --host NAME adds one", r.Host)
 			http.Error(w, text, http.StatusForbidden)
 		case len(codings) > 0:
 			refuse(w, errPacked)
@@ -64,7 +64,7 @@ func (s *server) answersFor(host string) bool {
 }
 
 var (
-	errBlank    = errors.New("the key is empty, and lists have no blank lines (see -blank)")
+	errBlank    = errors.New("the key is empty, and lists have no blank lines (see --blank)")
 	errPacked   = errors.New("the body is compressed: send it unpacked")
 	errStripped = errors.New("the body has no newline: " +
 		"curl -d strips them, curl --data-binary @FILE keeps them")
@@ -87,7 +87,7 @@ func refuse(w http.ResponseWriter, err error) {
 	http.Error(w, err.Error(), status)
 }
 
-// getInfo answers with the output of bloom info -json.
+// getInfo answers with the output of bloom info --json.
 func (s *server) getInfo(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	json.NewEncoder(w).Encode(s.now.Load().report)

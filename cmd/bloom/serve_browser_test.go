@@ -195,7 +195,7 @@ func TestPageInBrowser(t *testing.T) {
 	b := openBrowser(t)
 	const comment = "Fruit that is in season, from the market's own list"
 	s, web := serving(t, "x\n", "")
-	good(t, "apple\nbanana\n", "build -force -p 1e-6 -o", s.path, "-comment", comment)
+	good(t, "apple\nbanana\n", "build --force -p 1e-6 -o", s.path, "--comment", comment)
 	require.True(t, bloom.Must(s.reload()))
 	for _, width := range []int{320, 390, 1280} {
 		for _, scheme := range []string{"light", "dark"} {

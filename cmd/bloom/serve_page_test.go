@@ -13,7 +13,7 @@ import (
 
 // TestPageForms: what the page answers to what no browser sends.
 func TestPageForms(t *testing.T) {
-	_, web := serving(t, "6869\n", "-hex -comment <sold>")
+	_, web := serving(t, "6869\n", "--hex --comment <sold>")
 	for body, want := range map[string]string{
 		"lines=6869%0d%0a6":                   "1 of 2 lines are probably in the list.",
 		"lines=6869":                          "1 of 1 line is probably in the list.",
@@ -37,9 +37,9 @@ func TestPageCurl(t *testing.T) {
 		t.Skip(err)
 	}
 	for flags, test := range map[string]struct{ list, lines, want string }{
-		"-p 1e-9":            {"apple\nbanana\n", "plum\nbanana\n", "true\nbanana\nplum\n"},
-		"-p 1e-9 -fold-case": {"APPLE\nbanana\n", "plum\nBanana\n", "true\nBanana\nplum\n"},
-		"-p 1e-9 -hex":       {"6170706c65\n00FF\n", "abcd\n00ff\n", "true\n00ff\nabcd\n"},
+		"-p 1e-9":             {"apple\nbanana\n", "plum\nbanana\n", "true\nbanana\nplum\n"},
+		"-p 1e-9 --fold-case": {"APPLE\nbanana\n", "plum\nBanana\n", "true\nBanana\nplum\n"},
+		"-p 1e-9 --hex":       {"6170706c65\n00FF\n", "abcd\n00ff\n", "true\n00ff\nabcd\n"},
 	} {
 		t.Run(flags, func(t *testing.T) {
 			_, web := serving(t, test.list, flags)

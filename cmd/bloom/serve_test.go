@@ -80,7 +80,7 @@ func TestServeProgram(t *testing.T) {
 	}
 	require.NoError(t, os.Remove("list"))
 	says("going on with the old filter")
-	good(t, "plum\n", "build -force -n 1000 -p 1e-9 -o list")
+	good(t, "plum\n", "build --force -n 1000 -p 1e-9 -o list")
 	becomes(t, func() bool {
 		answer, _ := ask(t, "GET", url+"/contains?key=plum", "")
 		return answer == "true\n"
@@ -113,7 +113,7 @@ func ask(t testing.TB, method, url, body string, header ...string) (answer strin
 // startServe starts the command, and returns its address and what it says.
 func startServe(t *testing.T, path string, flags ...string) (cmd *exec.Cmd, url string, log *bufio.Reader) {
 	t.Helper()
-	cmd = command(t, "serve -addr 127.0.0.1:0 "+path, flags...)
+	cmd = command(t, "serve --addr 127.0.0.1:0 "+path, flags...)
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
@@ -154,7 +154,7 @@ func has(t *testing.T, s *server, key string) bool {
 // TestServeHeaders compares the whole header of each answer with a literal one.
 func TestServeHeaders(t *testing.T) {
 	_, web := serving(t, "apple\n", "-n 10 -p 0.01")
-	_, blocked := serving(t, "apple\n", "-type blocked")
+	_, blocked := serving(t, "apple\n", "--type blocked")
 	const (
 		text  = "Content-Type: text/plain; charset=utf-8\n"
 		sniff = "X-Content-Type-Options: nosniff\n"
@@ -229,9 +229,9 @@ func styleDigest(t *testing.T) string {
 func TestServeBodies(t *testing.T) {
 	_, plain := serving(t, "apple\npear\n\n", "")
 	_, windows := serving(t, "apple\r\npear\r\n", "")
-	_, kept := serving(t, "apple\r\npear\r\n", "-keep-cr")
-	_, hex := serving(t, "6869\n", "-hex -type blocked")
-	_, folded := serving(t, "apple\n", "-fold-case")
+	_, kept := serving(t, "apple\r\npear\r\n", "--keep-cr")
+	_, hex := serving(t, "6869\n", "--hex --type blocked")
+	_, folded := serving(t, "apple\n", "--fold-case")
 	const form = "application/x-www-form-urlencoded"
 	long := strings.Repeat("x", maxBody-1) + "\n"
 	for _, test := range []struct {
@@ -526,12 +526,12 @@ func TestServeFlags(t *testing.T) {
 	}
 	require.NoError(t, f.SaveFile("list")) // without a Hash, so that the flags decide
 	for _, test := range []struct{ flags, host, path, without, with string }{
-		{"-fold-case", "", "/contains?key=A", "false\n 200", "true\n 200"},
-		{"-hex", "", "/contains?key=ff", "false\n 200", "true\n 200"},
-		{"-keep-cr", "", "/contains?key=b%0d", "false\n 200", "true\n 200"},
-		{"-blank", "", "/contains?key=", "the key is empty, and lists have no blank lines (see -blank)\n 400", "true\n 200"},
-		{"-host fruit", "fruit", "/contains?key=a", "\"fruit\" is not a name of this server; bloom serve -host NAME adds one\n 403", "true\n 200"},
-		{"-host fruit -host x", "x", "/contains?key=a", "\"x\" is not a name of this server; bloom serve -host NAME adds one\n 403", "true\n 200"},
+		{"--fold-case", "", "/contains?key=A", "false\n 200", "true\n 200"},
+		{"--hex", "", "/contains?key=ff", "false\n 200", "true\n 200"},
+		{"--keep-cr", "", "/contains?key=b%0d", "false\n 200", "true\n 200"},
+		{"--blank", "", "/contains?key=", "the key is empty, and lists have no blank lines (see --blank)\n 400", "true\n 200"},
+		{"--host fruit", "fruit", "/contains?key=a", "\"fruit\" is not a name of this server; bloom serve --host NAME adds one\n 403", "true\n 200"},
+		{"--host fruit --host x", "x", "/contains?key=a", "\"x\" is not a name of this server; bloom serve --host NAME adds one\n 403", "true\n 200"},
 	} {
 		for flags, want := range map[string]string{"": test.without, test.flags: test.with} {
 			cmd, url, _ := startServe(t, "list", strings.Fields(flags)...)
@@ -541,8 +541,8 @@ func TestServeFlags(t *testing.T) {
 			cmd.Wait()
 		}
 	}
-	cmd, url, _ := startServe(t, "list", "-addr", ":0")
-	require.NotContains(t, url, "127.0.0.1", "-addr :0 listens on all addresses")
+	cmd, url, _ := startServe(t, "list", "--addr", ":0")
+	require.NotContains(t, url, "127.0.0.1", "--addr :0 listens on all addresses")
 	require.NoError(t, cmd.Process.Kill())
 	cmd.Wait()
 }
@@ -579,7 +579,7 @@ func TestServeRefuses(t *testing.T) {
 		answer, resp := ask(t, test.method, web.URL+test.path, test.body, "Host", test.host, "Content-Encoding", test.coding)
 		require.Equal(t, test.status, resp.StatusCode, "%+v: %s", test, answer)
 		if test.status == 403 {
-			require.Contains(t, answer, "serve -host")
+			require.Contains(t, answer, "serve --host")
 		}
 	}
 	s.local = false
@@ -620,7 +620,7 @@ func TestServeSlowDownload(t *testing.T) {
 	require.True(t, before == slow.Body.String(), "another version than the one that was asked for")
 
 	slow, ended = start()
-	good(t, numbers(100_000, 200_000), "build -force -n 200k -o", s.path)
+	good(t, numbers(100_000, 200_000), "build --force -n 200k -o", s.path)
 	replaced("line 100000")
 	close(slow.again)
 	ends(t, func() { require.Equal(t, http.ErrAbortHandler, <-ended) })
@@ -646,7 +646,7 @@ func (w *stuckWriter) Write(p []byte) (int, error) {
 // meanwhile, if that one has served its version.
 func TestServePatches(t *testing.T) {
 	for _, kind := range []string{"guava", "counting"} {
-		s, web := serving(t, numbers(0, 10_000), "-n 20k -type "+kind)
+		s, web := serving(t, numbers(0, 10_000), "-n 20k --type "+kind)
 		var statuses []int
 		client := &http.Client{Transport: transport(func(req *http.Request) (*http.Response, error) {
 			resp, err := http.DefaultTransport.RoundTrip(req)
@@ -792,7 +792,7 @@ func TestServeMemory(t *testing.T) {
 func TestServeFilter(t *testing.T) {
 	for _, kind := range []string{"guava", "counting"} {
 		for _, n := range []string{"10", "10000"} { // a full one and a sparse one
-			s, web := serving(t, numbers(0, 10), "-n "+n+" -type "+kind)
+			s, web := serving(t, numbers(0, 10), "-n "+n+" --type "+kind)
 			near := replica.New(&replica.HTTPSource{URL: web.URL + "/filter", Client: http.DefaultClient}, replica.Config{})
 			require.NoError(t, near.Refresh(t.Context()))
 			require.True(t, near.ContainsString("line 9"))
@@ -818,7 +818,7 @@ func TestServeFilter(t *testing.T) {
 			becomes(t, func() bool { return len(s.downloads) == 0 }) // the places are given back
 		}
 	}
-	_, web := serving(t, "hi\n", "-type blocked")
+	_, web := serving(t, "hi\n", "--type blocked")
 	_, resp := ask(t, "GET", web.URL+"/filter", "")
 	require.Equal(t, http.StatusNotFound, resp.StatusCode)
 }

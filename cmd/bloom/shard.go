@@ -17,7 +17,7 @@ import (
 type shard struct{ i, n uint64 }
 
 func (s *shard) add(flags *pflag.FlagSet) {
-	flags.Var(s, "shard", "the lines of one shard only, `i/n`, with i from 0 to n-1")
+	flags.Var(s, "shard", "lines of shard `i/n` only, with i from 0 to n-1")
 }
 
 func (s *shard) Type() string { return "i/n" }

@@ -34,12 +34,12 @@ func TestShardOf(t *testing.T) {
 // one of them.
 func TestShards(t *testing.T) {
 	in := numbers(0, 30_000) + numbers(10_000, 40_000) + strings.Repeat("same\n", 1000)
-	for _, flags := range []string{"-p 1e-9", "-n 50k -p 1e-9", "-n 1M -span 1h -p 1e-9", "-p 1e-9 -state S", "-n 50k -p 1e-9 -state S"} {
+	for _, flags := range []string{"-p 1e-9", "-n 50k -p 1e-9", "-n 1M --span 1h -p 1e-9", "-p 1e-9 --state S", "-n 50k -p 1e-9 --state S"} {
 		for _, n := range []int{1, 2, 7} {
 			var outs []string
 			for i := range n {
 				t.Chdir(t.TempDir())
-				out := good(t, in, fmt.Sprintf("dedupe -shard %d/%d %s", i, n, flags))
+				out := good(t, in, fmt.Sprintf("dedupe --shard %d/%d %s", i, n, flags))
 				mean := 40_001 / float64(n)
 				require.InDelta(t, mean, strings.Count(out, "\n"), 5*math.Sqrt(mean))
 				outs = append(outs, out)
@@ -55,7 +55,7 @@ func TestShardIsKept(t *testing.T) {
 	t.Chdir(t.TempDir())
 	in := write(t, "in", numbers(0, 2000))
 	none := write(t, "none", "")
-	const build = "build -type counting -n 2000 -p 1e-9 -shard 0/2 -o "
+	const build = "build --type counting -n 2000 -p 1e-9 --shard 0/2 -o "
 	good(t, "", build+"whole", in)
 	good(t, "", build+"list", none)
 	empty := read(t, "list")
@@ -64,9 +64,9 @@ func TestShardIsKept(t *testing.T) {
 	good(t, "", "remove list", in) // lines of the other shard are not missed
 	require.True(t, empty == read(t, "list"), "remove")
 
-	out := good(t, "", "dedupe -shard 0/2 -state list", in)
+	out := good(t, "", "dedupe --shard 0/2 --state list", in)
 	require.InDelta(t, 1000, strings.Count(out, "\n"), 150)
-	good(t, "", build+"out -force", write(t, "lines", out))
+	good(t, "", build+"out --force", write(t, "lines", out))
 	require.True(t, read(t, "whole") == read(t, "out"), "dedupe")
 	saying(t, 2, "shard 1/2 is missing", "", "check list")
 }
@@ -75,11 +75,11 @@ func TestShardIsKept(t *testing.T) {
 func TestShardMemory(t *testing.T) {
 	whole := bloom.Must(blocked.New(1e6, 1e-6)).SizeBytes()
 	t.Chdir(t.TempDir())
-	good(t, "a\n", "dedupe -n 1M -shard 0/8 -state state")
+	good(t, "a\n", "dedupe -n 1M --shard 0/8 --state state")
 	require.InEpsilon(t, whole/8, bloom.Must(blocked.LoadFile("state")).SizeBytes(), 0.02)
-	good(t, numbers(0, 1_000_000), "dedupe -n 1M -shard 1/8") // with no warning that they are too many
+	good(t, numbers(0, 1_000_000), "dedupe -n 1M --shard 1/8") // with no warning that they are too many
 
-	good(t, numbers(0, 100_000), "build -shard 3/4 -o list")
+	good(t, numbers(0, 100_000), "build --shard 3/4 -o list")
 	f := bloom.Must(bloom.LoadFile("list"))
 	require.InEpsilon(t, 25_000, f.Info().N, 0.05)
 	require.InEpsilon(t, 25_000, f.ApproxCount(), 0.05)
@@ -93,7 +93,7 @@ func TestShardFiles(t *testing.T) {
 	write(t, "words", asked+"one more\n")
 	for _, kind := range []string{"guava", "blocked", "growing", "counting"} {
 		for i := range 3 {
-			good(t, in, fmt.Sprintf("build -type %s -p 1e-9 -n 20k -shard %d/3 -o list%d", kind, i, i))
+			good(t, in, fmt.Sprintf("build --type %s -p 1e-9 -n 20k --shard %d/3 -o list%d", kind, i, i))
 			good(t, "one more\n", fmt.Sprint("add list", i))
 		}
 		const files = "list2 list0 list1" // in any order
@@ -108,10 +108,10 @@ func TestShardFiles(t *testing.T) {
 		}
 	}
 	saying(t, 1, "is one of 3 shards", "", "serve list0")
-	good(t, in, "build -n 20k -shard 0/3 -o list0")
-	good(t, in, "build -n 20k -shard 2/3 -o list2")
-	for _, flags := range []string{"-shard 1/4", "-hex -shard 1/3", "-f 2 -shard 1/3", "-type blocked -shard 1/3", ""} {
-		good(t, "", "build -force -type guava -o other "+flags)
+	good(t, in, "build -n 20k --shard 0/3 -o list0")
+	good(t, in, "build -n 20k --shard 2/3 -o list2")
+	for _, flags := range []string{"--shard 1/4", "--hex --shard 1/3", "-f 2 --shard 1/3", "--type blocked --shard 1/3", ""} {
+		good(t, "", "build --force --type guava -o other "+flags)
 		saying(t, 2, "other belongs to another list than list0", asked, "check list0 other list2")
 	}
 }
@@ -121,22 +121,22 @@ func TestShardState(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, size := range []string{"", "-n 1000"} {
 		for _, test := range []struct{ made, runs, says string }{
-			{"-shard 1/4", "-shard 1/4", ""},
-			{"-shard 0/1", "", ""},
-			{"-shard 1/4", "-shard 2/4", "was made with -shard \"1/4\", and -shard is \"2/4\" now"},
-			{"-shard 1/4", "-shard 1/8", "was made with -shard \"1/4\", and -shard is \"1/8\" now"},
-			{"-shard 1/4", "", "was made with -shard \"1/4\", and -shard is \"\" now"},
-			{"", "-shard 1/4", "was made with -shard \"\", and -shard is \"1/4\" now"},
+			{"--shard 1/4", "--shard 1/4", ""},
+			{"--shard 0/1", "", ""},
+			{"--shard 1/4", "--shard 2/4", "was made with --shard \"1/4\", and --shard is \"2/4\" now"},
+			{"--shard 1/4", "--shard 1/8", "was made with --shard \"1/4\", and --shard is \"1/8\" now"},
+			{"--shard 1/4", "", "was made with --shard \"1/4\", and --shard is \"\" now"},
+			{"", "--shard 1/4", "was made with --shard \"\", and --shard is \"1/4\" now"},
 		} {
 			os.Remove("state")
-			good(t, "a\nb\nc\n", "dedupe -state state "+test.made+" "+size)
+			good(t, "a\nb\nc\n", "dedupe --state state "+test.made+" "+size)
 			before := read(t, "state")
-			saying(t, min(1, len(test.says)), test.says, "a\nb\nc\n", "dedupe -state state "+test.runs)
+			saying(t, min(1, len(test.says)), test.says, "a\nb\nc\n", "dedupe --state state "+test.runs)
 			require.True(t, test.says == "" || before == read(t, "state"))
 		}
 	}
 	for _, bad := range []string{"8/8", "-1/8", "1", "1/0", "a/b", "1/8/2", "1/2000000"} {
-		saying(t, 2, "is not a shard, such as", "", "dedupe -shard", bad)
+		saying(t, 2, "is not a shard, such as", "", "dedupe --shard", bad)
 	}
 }
 
@@ -145,40 +145,40 @@ func TestShardState(t *testing.T) {
 func TestStateIsOfOneKindOfKeys(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, test := range []struct{ made, runs, says string }{
-		{"-hex -f 1", "-f 1", ""},
-		{"-hex -f 1", "-skip-bad", "was made with -f 1, and there is no -f now: its keys would mix"},
+		{"--hex -f 1", "-f 1", ""},
+		{"--hex -f 1", "--skip-bad", "was made with -f 1, and there is no -f now: its keys would mix"},
 		{"-f 2", "", "was made with -f 2, and there is no -f now: its keys would mix"},
 		{"-f 2", "-f 1", "was made with -f 2, and there is -f 1 now: its keys would mix"},
 		{"", "-f 1", "was made with no -f, and there is -f 1 now: its keys would mix"},
-		{"-f 1 -hex", "-f 1 -hex", ""},
+		{"-f 1 --hex", "-f 1 --hex", ""},
 		{"", "", ""},
 	} {
-		for _, size := range []string{"", "-n 1000", "-n 1000 -span 1h"} {
+		for _, size := range []string{"", "-n 1000", "-n 1000 --span 1h"} {
 			for _, kept := range []string{"ff,aa\n", "\nff,aa\n"} {
 				os.Remove("state")
-				bloomRun(t, kept, "dedupe -skip-bad -state state "+test.made+" "+size)
+				bloomRun(t, kept, "dedupe --skip-bad --state state "+test.made+" "+size)
 				before := read(t, "state")
 				if test.says == "" {
-					require.Empty(t, good(t, "ff,aa\n", "dedupe -state state "+test.runs))
+					require.Empty(t, good(t, "ff,aa\n", "dedupe --state state "+test.runs))
 					continue
 				}
-				saying(t, 2, test.says, "ff,bb\n", "dedupe -state state "+test.runs)
+				saying(t, 2, test.says, "ff,bb\n", "dedupe --state state "+test.runs)
 				require.Equal(t, before, read(t, "state"), "%+v", test)
 			}
 		}
 	}
-	// Which field of a list was the key does not matter if its values are the lines: -force says
+	// Which field of a list was the key does not matter if its values are the lines: --force says
 	// so.
 	good(t, "1,a\n2,b\n", "build -n 10 -f 2 -o list")
-	saying(t, 2, "list was made with -f 2", "a\nc\n", "dedupe -state list")
-	require.Equal(t, "c\n", good(t, "a\nc\n", "dedupe -force -state list"))
+	saying(t, 2, "list was made with -f 2", "a\nc\n", "dedupe --state list")
+	require.Equal(t, "c\n", good(t, "a\nc\n", "dedupe --force --state list"))
 	require.Equal(t, "field=several", metaOf(t, "list"))
 	good(t, "a\nb\n", "build -n 10 -o values")
-	saying(t, 2, "values was made with no -f", "1,a\n3,c\n", "dedupe -f 2 -state values")
-	require.Equal(t, "3,c\n", good(t, "1,a\n3,c\n", "dedupe -force -f 2 -state values"))
+	saying(t, 2, "values was made with no -f", "1,a\n3,c\n", "dedupe -f 2 --state values")
+	require.Equal(t, "3,c\n", good(t, "1,a\n3,c\n", "dedupe --force -f 2 --state values"))
 	for _, kind := range []string{"guava", "blocked", "counting"} {
-		good(t, "ff\n", "build -n 10 -o a -type", kind)
-		good(t, "ff\n", "build -n 10 -hex -o b -type", kind)
+		good(t, "ff\n", "build -n 10 -o a --type", kind)
+		good(t, "ff\n", "build -n 10 --hex -o b --type", kind)
 		saying(t, 1, "do not mix", "", "merge -o a a b")
 	}
 }
@@ -187,7 +187,7 @@ func TestStateIsOfOneKindOfKeys(t *testing.T) {
 func TestRemove(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, kind := range []string{"counting", "cuckoo", "counting -n 1000", "cuckoo -n 1000"} {
-		good(t, "a\na\nb\r\n", "build -p 1e-6 -o list -type "+kind)
+		good(t, "a\na\nb\r\n", "build -p 1e-6 -o list --type "+kind)
 		good(t, "a\nb\n", "remove list")
 		require.Equal(t, "a\n", good(t, "a\nb\n", "check list"))
 		saying(t, 0, "2 lines did not occur in list", "a\nx\ny\n", "remove list")
@@ -199,10 +199,10 @@ func TestRemove(t *testing.T) {
 	}
 	good(t, "a\n", "build -o guava")
 	for line, says := range map[string]string{
-		"add list":                          "the filter is full with",
-		"build -type cuckoo -n 100 -o list": "the filter is full with",
-		"dedupe -state list":                "to which dedupe cannot add",
-		"remove guava":                      "is a bloom.Filter: lines can be removed from a counting.Filter or a cuckoo.Filter only",
+		"add list":                           "the filter is full with",
+		"build --type cuckoo -n 100 -o list": "the filter is full with",
+		"dedupe --state list":                "to which dedupe cannot add",
+		"remove guava":                       "is a bloom.Filter: lines can be removed from a counting.Filter or a cuckoo.Filter only",
 	} {
 		before := read(t, "list") + read(t, "guava")
 		saying(t, 1, says, numbers(0, 2000), line)
@@ -213,12 +213,12 @@ func TestRemove(t *testing.T) {
 // TestChangesOfAShard: add and remove take the lines of a file's shard only.
 func TestChangesOfAShard(t *testing.T) {
 	t.Chdir(t.TempDir())
-	const build = "build -type counting -p 1e-9 -n 2000 -shard 0/2 -o "
+	const build = "build --type counting -p 1e-9 -n 2000 --shard 0/2 -o "
 	good(t, numbers(0, 800), build+"built")
-	good(t, "", build+"added -force")
+	good(t, "", build+"added --force")
 	good(t, numbers(0, 800), "add added")
 	require.Equal(t, read(t, "built"), read(t, "added"))
-	good(t, "", build+"empty -force")
+	good(t, "", build+"empty --force")
 	good(t, numbers(0, 800), "remove added")
 	require.Equal(t, read(t, "empty"), read(t, "added"))
 }

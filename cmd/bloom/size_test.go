@@ -53,5 +53,5 @@ func TestHelpOfSizes(t *testing.T) {
 	guava, exact, fast := bloom.Must(bloom.New(1000, 1e-6)), bloom.Must(bloom.New(roomFor(1000, 1e-6), 1e-6)), bloom.Must(blocked.New(1000, 1e-6))
 	help := strings.Join(strings.Fields(read(t, "help/build.txt")), " ")
 	require.Contains(t, help, fmt.Sprintf("take %v bits a line, where Guava takes %v and reports", bits(exact.M()), bits(guava.M())))
-	require.Contains(t, help, fmt.Sprintf("-type blocked takes %v.", bits(fast.M())))
+	require.Contains(t, help, fmt.Sprintf("--type blocked takes %v.", bits(fast.M())))
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// state is the file of -state, which remembers from run to run which lines were written. A state
+// state is the file of --state, which remembers from run to run which lines were written. A state
 // without a path is not saved.
 type state struct {
 	path    string

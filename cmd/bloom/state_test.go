@@ -57,7 +57,7 @@ func TestSyncBeforeState(t *testing.T) {
 func TestForce(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, text := range []string{"apple\nbanana\n", "\x00\x01\x00\x00\x00 a font", "BZ"} {
-		for _, line := range []string{"build -o list list", "build -o list", "merge -o list filter", "dedupe -state list", "add list"} {
+		for _, line := range []string{"build -o list list", "build -o list", "merge -o list filter", "dedupe --state list", "add list"} {
 			good(t, "x\n", "build -o filter")
 			write(t, "list", text)
 			saying(t, 1, "list", "x\n", line)
@@ -65,7 +65,7 @@ func TestForce(t *testing.T) {
 			if line == "add list" {
 				continue
 			}
-			bloomRun(t, "x\n", line, "-force")
+			bloomRun(t, "x\n", line, "--force")
 			require.Contains(t, good(t, "", "info list"), ".Filter", line)
 			if line != "build -o list list" {
 				good(t, "x\n", line) // a filter is replaced
@@ -76,8 +76,8 @@ func TestForce(t *testing.T) {
 	write(t, "list", "")
 	good(t, "a\n", "build -o list")
 	write(t, "list", "")
-	saying(t, 1, "is empty", "a\n", "dedupe -state list")
-	good(t, "a\n", "dedupe -force -state list")
+	saying(t, 1, "is empty", "a\n", "dedupe --state list")
+	good(t, "a\n", "dedupe --force --state list")
 }
 
 // TestSymlink: all who name one file, by whatever links, save and lock the same one.
@@ -93,7 +93,7 @@ func TestSymlink(t *testing.T) {
 		{"far/state", "a\nb\n", "b\n"},
 		{"link", "a\nb\nc\n", "c\n"},
 	} {
-		require.Equal(t, step.out, good(t, step.in, "dedupe -state", step.path))
+		require.Equal(t, step.out, good(t, step.in, "dedupe --state", step.path))
 	}
 	good(t, "d\n", "add link")
 	require.Equal(t, "d\n", good(t, "d\n", "check far/state"))
@@ -104,8 +104,8 @@ func TestSymlink(t *testing.T) {
 	}
 	requireAlone(t, "far/state")
 
-	holding(t, "far/state", "dedupe -state link")
-	saying(t, 1, "is in use", "", "add -wait 0s far/state")
+	holding(t, "far/state", "dedupe --state link")
+	saying(t, 1, "is in use", "", "add --wait 0s far/state")
 
 	require.NoError(t, os.Symlink("round", "round"))
 	saying(t, 1, "too many symbolic links", "", "build -o round")
@@ -114,8 +114,8 @@ func TestSymlink(t *testing.T) {
 // TestCountingState: what was written once is removed once.
 func TestCountingState(t *testing.T) {
 	t.Chdir(t.TempDir())
-	good(t, "x\n", "build -type counting -n 1000 -o state")
-	require.Equal(t, "b\n", good(t, "b\nb\nx\nb\n", "dedupe -state state"))
+	good(t, "x\n", "build --type counting -n 1000 -o state")
+	require.Equal(t, "b\n", good(t, "b\nb\nx\nb\n", "dedupe --state state"))
 	f := bloom.Must(counting.LoadFile("state"))
 	for _, key := range []string{"b", "x"} {
 		require.True(t, f.RemoveString(key))
@@ -126,7 +126,7 @@ func TestCountingState(t *testing.T) {
 // TestOutputAppends: -o appends lines to OUT, and the state records how long OUT is.
 func TestOutputAppends(t *testing.T) {
 	t.Chdir(t.TempDir())
-	const line = "dedupe -state state -o out"
+	const line = "dedupe --state state -o out"
 	good(t, "a\nb\n", line)
 	good(t, "b\nc\n", line)
 	require.Equal(t, "a\nb\nc\n", read(t, "out"))
@@ -144,7 +144,7 @@ func TestOutputAppends(t *testing.T) {
 // its OUT.
 func TestKilledBeforeFirstSave(t *testing.T) {
 	t.Chdir(t.TempDir())
-	const line = "dedupe -state state -o out -save-every 1h"
+	const line = "dedupe --state state -o out --save-every 1h"
 	cmd := command(t, line)
 	in, _ := start(t, cmd)
 	defer in.Close()
@@ -176,10 +176,10 @@ func TestOutOfOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
 			if test.made != "" {
-				good(t, test.made, "dedupe -state state -o out")
+				good(t, test.made, "dedupe --state state -o out")
 			}
 			write(t, "out", test.now)
-			saying(t, 1, test.says, "new\nnew\x00", "dedupe -state state -o out "+test.flags)
+			saying(t, 1, test.says, "new\nnew\x00", "dedupe --state state -o out "+test.flags)
 			require.Equal(t, test.now, read(t, "out"))
 			require.Equal(t, test.made != "", exists("state"))
 		})
@@ -191,15 +191,15 @@ func TestSecondRole(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.Symlink("filter", "link"))
 	for line, says := range map[string]string{
-		"dedupe -state filter -o ./filter":      "./filter: it is the same file as filter, and is to be written",
-		"dedupe -state filter -o link":          "link: it is the same file as filter, and is to be written",
-		"dedupe -state new -o ./new":            "./new: it is the same file as new, and is to be written",
-		"dedupe -state filter -o filter":        "filter: it is named twice, and is to be written",
-		"dedupe -state filter >> filter":        "standard output goes to filter, which is read, too",
-		"dedupe -state filter -o list list":     "list: it is named twice, and is to be written",
-		"dedupe -state filter -o list < list":   "list: it is standard input, too, and is to be written",
-		"dedupe -state filter list >> list":     "standard output goes to list, which is read, too",
-		"dedupe -state filter link":             "filter: it is the same file as link, and is to be written",
+		"dedupe --state filter -o ./filter":     "./filter: it is the same file as filter, and is to be written",
+		"dedupe --state filter -o link":         "link: it is the same file as filter, and is to be written",
+		"dedupe --state new -o ./new":           "./new: it is the same file as new, and is to be written",
+		"dedupe --state filter -o filter":       "filter: it is named twice, and is to be written",
+		"dedupe --state filter >> filter":       "standard output goes to filter, which is read, too",
+		"dedupe --state filter -o list list":    "list: it is named twice, and is to be written",
+		"dedupe --state filter -o list < list":  "list: it is standard input, too, and is to be written",
+		"dedupe --state filter list >> list":    "standard output goes to list, which is read, too",
+		"dedupe --state filter link":            "filter: it is the same file as link, and is to be written",
 		"dedupe < list >> list":                 "standard output goes to standard input, which is read, too",
 		"check filter list >> list":             "standard output goes to list, which is read, too",
 		"merge -o - filter >> filter":           "standard output goes to filter, which is read, too",
@@ -209,10 +209,10 @@ func TestSecondRole(t *testing.T) {
 		"bank build -n 9 -o filter list filter": "filter: it is named twice, and is to be written",
 		"add filter filter":                     "filter: it is named twice, and is to be written",
 		"remove filter < filter":                "filter: it is standard input, too, and is to be written",
-		"dedupe -o list":                        "-o needs -state",
-		"dedupe -state filter -o /dev/null":     "no regular file",
+		"dedupe -o list":                        "-o needs --state",
+		"dedupe --state filter -o /dev/null":    "no regular file",
 	} {
-		good(t, "a\n", "build -type counting -n 100 -o filter")
+		good(t, "a\n", "build --type counting -n 100 -o filter")
 		write(t, "list", "b\na\n")
 		before := read(t, "filter")
 		var stderr strings.Builder
@@ -229,33 +229,33 @@ func TestSecondRole(t *testing.T) {
 func TestSpan(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, run := range []struct{ flags, in, out string }{
-		{"-state state -span 24h -n 1000", "a\nb\na\n", "a\nb\n"},
-		{"-state state -span 24h -n 1000", "b\nc\n", "c\n"},
-		{"-state state", "c\nd\n", "d\n"},
-		{"-span 1h -n 100", "a\nb\na\n", "a\nb\n"},
+		{"--state state --span 24h -n 1000", "a\nb\na\n", "a\nb\n"},
+		{"--state state --span 24h -n 1000", "b\nc\n", "c\n"},
+		{"--state state", "c\nd\n", "d\n"},
+		{"--span 1h -n 100", "a\nb\na\n", "a\nb\n"},
 	} {
 		require.Equal(t, run.out, good(t, run.in, "dedupe "+run.flags))
 	}
 	require.Contains(t, good(t, "", "info state"), "window.Filter")
-	for flags, says := range map[string]string{"-span 1h -n 1000": "another size or rate", "-span 24h -n 10k": "another size or rate", "-n 1000": "another size or rate", "-span 1h": "-span needs -n", "-span 1ns -n 5": "window"} {
-		_, stderr, status := bloomRun(t, "x\n", "dedupe -state state "+flags)
+	for flags, says := range map[string]string{"--span 1h -n 1000": "another size or rate", "--span 24h -n 10k": "another size or rate", "-n 1000": "another size or rate", "--span 1h": "--span needs -n", "--span 1ns -n 5": "window"} {
+		_, stderr, status := bloomRun(t, "x\n", "dedupe --state state "+flags)
 		require.NotZero(t, status, flags)
 		requireError(t, stderr, says)
 	}
 	require.True(t, bloom.Must(window.LoadFile("state")).Config().Renew, "a line that is left out stays")
 	require.Contains(t, good(t, "", "info state"), "reach     every key of the last 24h0m0s is remembered")
-	require.Contains(t, good(t, "", "info -json state"), `"span":86400,"reach":86400,`)
+	require.Contains(t, good(t, "", "info --json state"), `"span":86400,"reach":86400,`)
 	// A burst of all lines together is no reason to leave one out. More than -n are, for a shorter
 	// time.
-	require.True(t, numbers(0, 10_000) == good(t, numbers(0, 10_000), "dedupe -span 1h -n 10k -p 1e-9"))
-	burst := saying(t, 0, "more than 1000 lines came within 1h0m0s (-n, -span): lines are remembered for", numbers(0, 50_000), "dedupe -span 1h -n 1000 -p 1e-9 -state burst")
+	require.True(t, numbers(0, 10_000) == good(t, numbers(0, 10_000), "dedupe --span 1h -n 10k -p 1e-9"))
+	burst := saying(t, 0, "more than 1000 lines came within 1h0m0s (-n, --span): lines are remembered for", numbers(0, 50_000), "dedupe --span 1h -n 1000 -p 1e-9 --state burst")
 	require.True(t, numbers(0, 50_000) == burst)
 }
 
 // TestMemory: what cannot fit is refused in a sentence, before anything is read.
 func TestMemory(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
-	for _, args := range []string{"dedupe -n 1e13", "dedupe -n 1e13 -state " + state, "build -type counting -n 1e13 -o " + state, "build -type blocked -n 1e13 -o " + state} {
+	for _, args := range []string{"dedupe -n 1e13", "dedupe -n 1e13 --state " + state, "build --type counting -n 1e13 -o " + state, "build --type blocked -n 1e13 -o " + state} {
 		saying(t, 1, "of memory, and there are", "a\n", args)
 	}
 	require.False(t, exists(state))

@@ -121,7 +121,7 @@ func onTerminal(t *testing.T, stdin io.Reader, line string) (*screen, func() err
 func TestSummaryComesLast(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "in", numbers(0, 1_000_000))
-	good(t, "", "build -force -n 1M -o base")
+	good(t, "", "build --force -n 1M -o base")
 	for line, path := range map[string]string{"build -p 1e-9 -o a in": "a", "build -n 1M -p 1e-9 -o b in": "b", "bank build -o c in": "c"} {
 		s, wait := onTerminal(t, nil, line)
 		becomes(t, func() bool { return strings.Contains(s.String(), "1,000,000 lines, ") })

@@ -33,7 +33,7 @@ type kind struct {
 	load func(path string) (filter, error)
 	has  func(f filter) bool // reports whether f has the type; nil for other libraries' types
 
-	flag    string                                    // what build -type calls it, or ""
+	flag    string                                    // what build --type calls it, or ""
 	create  func(n uint64, p float64) (filter, error) // makes a filter for n lines, for build
 	least   float64                                   // the lowest rate of create
 	plan    func(p float64) (bits float64, k int)     // see made; nil leaves the type out of plan
@@ -237,7 +237,7 @@ func namesOf(name func(kind) string, or string) string {
 	return strings.Join(names[:last], ", ") + " " + or + " " + names[last]
 }
 
-// kindFor returns the kind for a name given to build -type, which is the kind's flag, or the name
+// kindFor returns the kind for a name given to build --type, which is the kind's flag, or the name
 // of the Go type, as info shows it.
 func kindFor(name string) (k kind, ok bool) {
 	i := slices.IndexFunc(kinds, func(k kind) bool {

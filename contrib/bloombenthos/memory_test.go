@@ -219,7 +219,7 @@ func TestCommandWaits(t *testing.T) {
 		require.NoError(t, bloom.Must(growing.New(0, 1e-9)).SaveFile(path))
 		for _, name := range []string{path, link} {
 			c := testCache(t, "path: "+name, nil)
-			cmd := exec.Command(command, "add", "-wait", "0s", path)
+			cmd := exec.Command(command, "add", "--wait", "0s", path)
 			cmd.Stdin = strings.NewReader("a\n")
 			out, err := cmd.CombinedOutput()
 			require.Error(t, err)

@@ -13,7 +13,7 @@
 //	node bloom.mjs FILE < lines        # writes true or false for each line; LF ends a line
 //
 // False is certain only for a key that is hashed in the same way as the filter's keys: info.hash says
-// how. A list that `bloom build -hex` made has bytes, not their digits: call f.contains(f.key(line)),
+// how. A list that `bloom build --hex` made has bytes, not their digits: call f.contains(f.key(line)),
 // as the program does. True is wrong at the filter's rate. Damaged bytes throw a FormatError. key also
 // throws it if it does not know how keys were hashed.
 //

@@ -8,7 +8,7 @@
     python3 bloom.py FILE < lines   # true or false for each line; the list of members if FILE is a bank
     python3 bloom.py FILE PATCH < lines
 
-False is certain only for a key that is hashed in the same way as the filter's keys. A list that `bloom build -hex`
+False is certain only for a key that is hashed in the same way as the filter's keys. A list that `bloom build --hex`
 made has the bytes, not their digits: call f.contains(bytes.fromhex(line)). f.key(line) makes the key of a line for
 every list of the command bloom, and raises ValueError for other lists. The program above uses f.key.
 

@@ -18,7 +18,7 @@ import (
 )
 
 // TestReadersFoldCase: the programs make the same key of each character as the command with
-// -fold-case.
+// --fold-case.
 func TestReadersFoldCase(t *testing.T) {
 	var in bytes.Buffer
 	var want strings.Builder

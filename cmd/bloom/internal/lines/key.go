@@ -96,7 +96,7 @@ func (k *Key) errHex(key []byte) error {
 	}
 	hint := ""
 	if k.Field == 0 && digits > 0 && digits%2 == 0 && digits < len(key) {
-		hint = fmt.Sprintf("; if the digits end at %q, add -f 1 -sep %q", key[digits:digits+1],
+		hint = fmt.Sprintf("; if the digits end at %q, add -f 1 --sep %q", key[digits:digits+1],
 			key[digits:digits+1])
 	}
 	return fmt.Errorf("%.80q is not an even number of hexadecimal digits%s", key, hint)
@@ -146,7 +146,7 @@ func field(line []byte, n int, sep byte) (_ []byte, doubled bool, _ error) {
 		}
 		if !more {
 			return nil, false, fmt.Errorf(
-				"it has only %d of %d fields, with %q between them (-sep)", i, n, sep)
+				"it has only %d of %d fields, with %q between them (--sep)", i, n, sep)
 		}
 		line = rest
 	}

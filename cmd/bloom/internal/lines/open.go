@@ -158,7 +158,7 @@ type zstdReader struct {
 func (z *zstdReader) Read(p []byte) (int, error) {
 	n, err := z.ReadCloser.Read(p)
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
-		err = fmt.Errorf("unpacking it takes more than %d MiB at a time: see -long, "+
+		err = fmt.Errorf("unpacking it takes more than %d MiB at a time: see --long, "+
 			"or unpack it first: zstd -dc --long=31", z.window>>20)
 	}
 	if errors.Is(err, zstd.ErrMagicMismatch) {
