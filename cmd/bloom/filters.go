@@ -152,7 +152,7 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 		return nil, err
 	}
 	arrived := lines.NewArrived(io.MultiReader(bytes.NewReader(head), r))
-	in, err := lines.Decompress(arrived, lines.DefaultWindow)
+	in, err := lines.Decompress(arrived, lines.DefaultWindow, '\n')
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

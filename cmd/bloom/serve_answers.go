@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,6 +71,7 @@ var (
 	errStripped = errors.New("the body has no newline: " +
 		"curl -d strips them, curl --data-binary @FILE keeps them")
 	errBusy     = errors.New("too many requests at once")
+	errKind     = errors.New("a body is lines of text, in UTF-8")
 	errTooLarge = fmt.Errorf("the body has more than %d MiB: send it in parts", maxBody>>20)
 )
 
@@ -78,7 +81,7 @@ func refuse(w http.ResponseWriter, err error) {
 	case errors.As(err, &tooLarge):
 		status = http.StatusRequestEntityTooLarge
 		err = errTooLarge
-	case errors.Is(err, errPacked):
+	case errors.Is(err, errPacked), errors.Is(err, errKind), errors.As(err, new(lines.KindError)):
 		status = http.StatusUnsupportedMediaType
 	case errors.Is(err, errBusy):
 		status = http.StatusServiceUnavailable
@@ -93,10 +96,58 @@ func (s *server) getInfo(w http.ResponseWriter, _ *http.Request) {
 	json.NewEncoder(w).Encode(s.now.Load().report)
 }
 
+// parameters returns the parameters in a request's address. Their names must be among known, and
+// each may be given once: an answer to another question would be wrong.
+func parameters(r *http.Request, known ...string) (url.Values, error) {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, fmt.Errorf("the address is not understood: %w", err)
+	}
+	for name, given := range values {
+		switch {
+		case !slices.Contains(known, name):
+			return nil, fmt.Errorf("%q is no parameter of %s %s", name, r.Method, r.URL.Path)
+		case len(given) > 1:
+			return nil, fmt.Errorf("%q is given more than once", name)
+		}
+	}
+	return values, nil
+}
+
+const formKind = "application/x-www-form-urlencoded"
+
+// checkKind returns an error that wraps errKind unless the type of a request's body is one of
+// kinds, or none is given. "text/" stands for all kinds of text.
+func checkKind(r *http.Request, kinds ...string) error {
+	given := strings.Join(r.Header.Values("Content-Type"), ", ")
+	if given == "" {
+		return nil
+	}
+	kind, parameters, err := mime.ParseMediaType(given)
+	if strings.HasPrefix(kind, "text/") {
+		kind = "text/"
+	}
+	charset := strings.ToLower(parameters["charset"])
+	if err != nil || !slices.Contains(kinds, kind) || !slices.Contains(charsets, charset) {
+		return fmt.Errorf("%w, and this one is %q", errKind, given)
+	}
+	return nil
+}
+
+// charsets lists the charsets of bodies that are looked up. In others, a key has other bytes.
+var charsets = []string{"", "utf-8", "utf8", "us-ascii"}
+
 func (s *server) getContains(w http.ResponseWriter, r *http.Request) {
-	query := r.URL.Query()
-	if !query.Has("key") {
-		refuse(w, errors.New("a key is missing: /contains?key=K"))
+	query, err := parameters(r, "key")
+	switch {
+	case err != nil:
+	case r.ContentLength != 0:
+		err = errors.New("GET /contains has no body: POST lines")
+	case !query.Has("key"):
+		err = errors.New("a key is missing: /contains?key=K")
+	}
+	if err != nil {
+		refuse(w, err)
 		return
 	}
 	found, err := s.has(s.now.Load(), []byte(query.Get("key")), new([]byte))
@@ -127,18 +178,29 @@ func (s *server) has(v *version, line []byte, scratch *[]byte) (bool, error) {
 // postContains answers for the lines of a body. It reads the body first, so that a slow client
 // keeps no version of the filter in memory.
 func (s *server) postContains(w http.ResponseWriter, r *http.Request) {
+	query, err := parameters(r, "v")
+	if v := query.Get("v"); err == nil && query.Has("v") && v != "0" && v != "1" {
+		err = fmt.Errorf("v is 1 or 0, not %q", v)
+	}
+	if err == nil {
+		err = checkKind(r, "text/", formKind, "application/octet-stream")
+	}
+	if err != nil {
+		refuse(w, err)
+		return
+	}
 	body, release, err := s.readBody(w, r, maxBody)
 	defer release()
 	if err != nil {
 		refuse(w, err)
 		return
 	}
-	form := strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded")
+	form := strings.HasPrefix(r.Header.Get("Content-Type"), formKind)
 	if form && len(body) > 0 && !bytes.Contains(body, []byte("\n")) {
 		refuse(w, errStripped)
 		return
 	}
-	absent := r.URL.Query().Get("v") == "1"
+	absent := query.Get("v") == "1"
 	answer, err := s.selectLines(s.now.Load(), body, !absent)
 	if err != nil {
 		refuse(w, err)
@@ -168,13 +230,11 @@ func (s *server) readBody(w http.ResponseWriter, r *http.Request, most int64) (
 			piece()
 		}
 	}
-	in, packed, err := lines.Begin(http.MaxBytesReader(w, r.Body, most))
-	switch {
-	case packed == "gzip", packed == "zstd":
-		return nil, release, errPacked
-	case err != nil && packed != "":
-		return nil, release, fmt.Errorf("%w: %w", errPacked, err)
-	case err != nil:
+	in, packed, err := lines.Begin(http.MaxBytesReader(w, r.Body, most), '\n')
+	if packed != "" {
+		err = errPacked
+	}
+	if err != nil {
 		return nil, release, err
 	}
 	var data bytes.Buffer

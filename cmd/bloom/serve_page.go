@@ -56,9 +56,17 @@ type verdict struct {
 
 // getPage answers with the page for people, and with an answer for the key in the address.
 func (s *server) getPage(w http.ResponseWriter, r *http.Request) {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err == nil && len(query["key"]) > 1 {
+		err = errors.New(`"key" is given more than once`)
+	}
+	if err != nil {
+		refuse(w, err)
+		return
+	}
 	v := s.now.Load()
 	p := newPage(v, r)
-	if query := r.URL.Query(); query.Has("key") {
+	if query.Has("key") { // links to the page may have other parameters
 		p.Key = query.Get("key")
 		answer := s.verdict(v, p.Key)
 		p.Answer = &answer
@@ -69,6 +77,10 @@ func (s *server) getPage(w http.ResponseWriter, r *http.Request) {
 
 // postPage answers with the page for people, and with an answer for each pasted line.
 func (s *server) postPage(w http.ResponseWriter, r *http.Request) {
+	if err := checkKind(r, formKind); err != nil {
+		refuse(w, err)
+		return
+	}
 	body, release, err := s.readBody(w, r, maxPasted)
 	defer release()
 	v := s.now.Load()
@@ -83,6 +95,9 @@ func (s *server) postPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	form, err := url.ParseQuery(string(body))
+	if err == nil && len(form["lines"]) != 1 && len(body) > 0 {
+		err = errors.New("it has no lines, or several times")
+	}
 	if err != nil {
 		refuse(w, fmt.Errorf("the form is damaged: %w", err))
 		return

@@ -461,22 +461,73 @@ export function make(m, k) {
 	return new Guava(bytes)
 }
 
-const begins = new Map([
-	["\x1f\x8b", "it is compressed by gzip: unpack it first: gzip -dc"],
-	["\x28\xb5\x2f\xfd", "it is compressed by zstd: unpack it first: zstd -dc"],
-	["\xfd7zXZ\0", "it is compressed by xz: unpack it first: xz -dc"],
-	["BZh91AY&SY", "it is compressed by bzip2: unpack it first: bzip2 -dc"],
-	["PK\x03\x04", "it is compressed by zip: unpack it first: unzip -p"],
-	["7z\xbc\xaf\x27\x1c", "it is compressed by 7z: unpack it first: 7z x -so"],
-	["\xff\xfe", "it is UTF-16: make it UTF-8 first: iconv -f UTF-16 -t UTF-8"],
-	["\xfe\xff", "it is UTF-16: make it UTF-8 first: iconv -f UTF-16 -t UTF-8"],
-])
+// Files that are no lines: a name, what they begin with, and what is said of them. A piece is an offset and hexadecimal
+// digits, of which ? stands for any.
+const kindsOfFiles = `
+gzip | 0:1f8b | it is compressed by gzip: unpack it first: gzip -dc
+zstd | 0:28b52ffd | it is compressed by zstd: unpack it first: zstd -dc
+zstd | 0:5?2a4d18 | it is compressed by zstd: unpack it first: zstd -dc
+old zstd | 0:1?b52ffd | it is compressed by an old zstd: unpack it first: zstd -dc
+old zstd | 0:2?b52ffd | it is compressed by an old zstd: unpack it first: zstd -dc
+xz | 0:fd377a585a00 | it is compressed by xz: unpack it first: xz -dc
+lzma | 0:5d0000 5:ffffffffffffffff | it is compressed by lzma: unpack it first: xz -dc
+lzma | 0:5d0000 10:000000 | it is compressed by lzma: unpack it first: xz -dc
+lzip | 0:4c5a495001 | it is compressed by lzip: unpack it first: lzip -dc
+bzip2 | 0:425a683?314159265359 | it is compressed by bzip2: unpack it first: bzip2 -dc
+bzip2 | 0:425a683?177245385090 | it is compressed by bzip2: unpack it first: bzip2 -dc
+lz4 | 0:04224d18 | it is compressed by lz4: unpack it first: lz4 -dc
+lz4 | 0:02214c18 | it is compressed by lz4: unpack it first: lz4 -dc
+snappy | 0:ff060000734e61507059 | it is compressed by snappy: unpack it first: snzip -dc
+s2 | 0:ff06000053327354774f | it is compressed by s2: unpack it first: s2d -c
+lzop | 0:894c5a4f000d0a1a0a | it is compressed by lzop: unpack it first: lzop -dc
+lrzip | 0:4c525a4900 | it is compressed by lrzip: unpack it first: lrzcat
+compress | 0:1f9d | it is compressed by compress: unpack it first: gzip -dc
+pack | 0:1f1e | it is compressed by pack: unpack it first: gzip -dc
+lzh | 0:1fa0 | it is compressed by lzh: unpack it first: gzip -dc
+zlib | 0:7801 | it is compressed by zlib: unpack it first: pigz -dc
+zlib | 0:789c | it is compressed by zlib: unpack it first: pigz -dc
+zlib | 0:78da | it is compressed by zlib: unpack it first: pigz -dc
+zip | 0:504b0304 | it is compressed by zip: unpack it first: unzip -p
+zip | 0:504b0506 | it is compressed by zip: unpack it first: unzip -p
+zip | 0:504b0708 | it is compressed by zip: unpack it first: unzip -p
+zip | 0:504b3030504b | it is compressed by zip: unpack it first: unzip -p
+7z | 0:377abcaf271c | it is compressed by 7z: unpack it first: 7z x -so
+rar | 0:526172211a07 | it is compressed by rar: unpack it first: unrar p -inul
+cab | 0:4d53434600000000 | it is compressed by cab: unpack it first: cabextract -p
+arj | 0:60ea??001e | it is compressed by arj: unpack it first: 7z x -so
+arj | 0:60ea??0022 | it is compressed by arj: unpack it first: 7z x -so
+lha | 2:2d6c683?2d | it is compressed by lha: unpack it first: lha pq
+lha | 2:2d6c68642d | it is compressed by lha: unpack it first: lha pq
+xar | 0:7861722100 | it is compressed by xar: unpack it first: 7z x -so
+rpm | 0:edabeedb | it is compressed by rpm: unpack it first: rpm2cpio
+ar | 0:213c617263683e0a | it is an archive of ar: unpack it first: ar p
+ar | 0:213c7468696e3e0a | it is an archive of ar: unpack it first: ar p
+cpio | 0:c771 | it is an archive of cpio: unpack it first: cpio -i --to-stdout
+cpio | 0:71c7 12:00 20:00 | it is an archive of cpio: unpack it first: cpio -i --to-stdout
+cpio | 0:303730373037 36:303030 59:303030 65:3030 | it is an archive of cpio: unpack it first: cpio -i --to-stdout
+cpio | 0:30373037303? 38:30303030 62:30303030 94:30303030 | it is an archive of cpio: unpack it first: cpio -i --to-stdout
+tar | 257:7573746172 | it is an archive of tar: unpack it first: tar -xOf
+tar | 100:303?3?3?3?3?3?00 108:303?3?3?3?3?3?00 124:3?3?3?3?3?3?3?3?3?3?3? 136:3?3?3?3?3?3?3?3?3?3?3? 148:3?3?3?3?3?3?0020 | it is an archive of tar: unpack it first: tar -xOf
+UTF-32 | 0:fffe0000 | it is UTF-32: make it UTF-8 first: iconv -f UTF-32 -t UTF-8
+UTF-32 | 0:0000feff | it is UTF-32: make it UTF-8 first: iconv -f UTF-32 -t UTF-8
+UTF-16 | 0:fffe | it is UTF-16: make it UTF-8 first: iconv -f UTF-16 -t UTF-8
+UTF-16 | 0:feff | it is UTF-16: make it UTF-8 first: iconv -f UTF-16 -t UTF-8
+UTF-7 | 0:2b2f76382d | it is UTF-7: make it UTF-8 first: iconv -f UTF-7 -t UTF-8
+GB18030 | 0:84319533 | it is GB18030: make it UTF-8 first: iconv -f GB18030 -t UTF-8
+`
 
-/** The bytes of lines without a byte order mark. Compressed bytes and UTF-16 throw a FormatError. */
+/** The bytes of lines without a byte order mark. Files that are no lines throw a FormatError. */
 function plain(input) {
-	const head = String.fromCharCode(...input.subarray(0, 10))
-	for (const [magic, refused] of begins) need(!head.startsWith(magic), "standard input: " + refused)
-	return head.startsWith("\xef\xbb\xbf") ? input.subarray(3) : input
+	const digits = Array.from(input.subarray(0, 512), byte => byte.toString(16).padStart(2, "0")).join("")
+	for (const row of kindsOfFiles.trim().split("\n")) {
+		const [, pieces, refusal] = row.split(" | ")
+		const whole = pieces.split(" ").every(piece => {
+			const [offset, bytes] = piece.split(":")
+			return new RegExp("^" + bytes.replaceAll("?", ".")).test(digits.slice(2 * offset))
+		})
+		need(!whole, "standard input: " + refusal)
+	}
+	return digits.startsWith("efbbbf") ? input.subarray(3) : input
 }
 
 // The number of the field of lines that keys are, and the bytes that may stand between fields.

@@ -4,7 +4,6 @@ package readers
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/hex"
 	"encoding/json"
 	"flag"
@@ -257,14 +256,6 @@ func TestReadersHashAsTheFileSays(t *testing.T) {
 		{"SumString", "é", "\ufeffé", "true\n", ""},
 		{"SumString", "", "\ufeff\n", "true\n", ""},
 		{"Sum of the bytes given in hexadecimal", string(raw), "\ufeff" + digits + "\r\n", "true\n", ""},
-		{"SumString", "é", gzipped("é\n"), "", "it is compressed by gzip: unpack it first: gzip -dc"},
-		{"SumString", "é", "\x28\xb5\x2f\xfd\x04", "", "it is compressed by zstd: unpack it first: zstd -dc"},
-		{"SumString", "é", "\xfd7zXZ\x00", "", "it is compressed by xz: unpack it first: xz -dc"},
-		{"SumString", "é", "BZh91AY&SY", "", "it is compressed by bzip2: unpack it first: bzip2 -dc"},
-		{"SumString", "é", "PK\x03\x04", "", "it is compressed by zip: unpack it first: unzip -p"},
-		{"SumString", "é", "7z\xbc\xaf\x27\x1c", "", "it is compressed by 7z: unpack it first: 7z x -so"},
-		{"SumString", "é", "\xff\xfea\x00\n\x00", "", "it is UTF-16: make it UTF-8 first: iconv -f UTF-16 -t UTF-8"},
-		{"SumString", "é", "\xfe\xff\x00\n", "", "it is UTF-16: make it UTF-8 first: iconv -f UTF-16 -t UTF-8"},
 		{"", "\xff\xfe", "\xff\n\xff\xfe", "false\ntrue\n", ""},
 		{"SumString|shard=0%2F2", "é", "é\n", "", "the filter is shard 0/2 of a list: bloom check asks the files of all shards"},
 		{"several ways", "é", "é\n", "", `keys were not made of lines as the command does it, but by "several ways"`},
@@ -323,7 +314,7 @@ with open("bloom.py", encoding="utf-8") as file:
 answers = []
 for question in json.load(sys.stdin):
     sys.argv = ["bloom.py", question["File"]]
-    sys.stdin = io.TextIOWrapper(io.BytesIO(base64.b64decode(question["Input"])))
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(base64.b64decode(question["Input"]))))
     out, end = io.StringIO(), None
     try:
         with contextlib.redirect_stdout(out):
@@ -396,14 +387,6 @@ func TestReadersTellFieldsFromLines(t *testing.T) {
 			}
 		}
 	}
-}
-
-func gzipped(text string) string {
-	var out bytes.Buffer
-	w := gzip.NewWriter(&out)
-	bloom.Must(w.Write([]byte(text)))
-	bloom.Must(0, w.Close())
-	return out.String()
 }
 
 // TestReadersRefuseKeys: a value that is no key is an error and not a key that is absent. The files

@@ -14,32 +14,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/seed79a3ff49/bloom/internal/gunzip"
+	"github.com/seed79a3ff49/bloom/internal/magic"
 )
 
 // Stdin is the name of standard input among the names of files.
 const Stdin = "-"
-
-// begins lists the first bytes of the kinds of files that bloom recognizes. refused is the error
-// for kinds that it does not read.
-var begins = []struct{ magic, name, refused string }{
-	{"\x1f\x8b", "gzip", ""},
-	{"\x28\xb5\x2f\xfd", "zstd", ""},
-	{"\xef\xbb\xbf", "UTF-8", ""},
-	{"\xfd7zXZ\x00", "xz", compressedBy("xz", "xz -dc")},
-	{"BZh91AY&SY", "bzip2", compressedBy("bzip2", "bzip2 -dc")},
-	{"PK\x03\x04", "zip", compressedBy("zip", "unzip -p")},
-	{"7z\xbc\xaf\x27\x1c", "7z", compressedBy("7z", "7z x -so")},
-	{"\xff\xfe", "UTF-16", errUTF16},
-	{"\xfe\xff", "UTF-16", errUTF16},
-}
-
-const errUTF16 = "it is UTF-16, which bloom does not read: " +
-	"make it UTF-8 first: iconv -f UTF-16 -t UTF-8"
-
-func compressedBy(name, unpack string) string {
-	return fmt.Sprintf(
-		"it is compressed by %s, which bloom does not read: unpack it first: %s", name, unpack)
-}
 
 // DefaultWindow is the largest window, in bytes, that the zstd command unpacks by default.
 const DefaultWindow = 128 << 20
@@ -52,7 +31,7 @@ type opened struct {
 
 // open opens a file, or standard input, and decompresses it if it begins like gzip or zstd. The
 // bytes of the file, before decompression, are counted in read as they arrive.
-func open(name string, window uint64, read *atomic.Int64) (*opened, error) {
+func open(name string, window uint64, delim byte, read *atomic.Int64) (*opened, error) {
 	file := os.Stdin
 	shut := func() {}
 	if name != Stdin {
@@ -63,7 +42,7 @@ func open(name string, window uint64, read *atomic.Int64) (*opened, error) {
 		shut = func() { file.Close() }
 	}
 	arrived := &Arrived{r: file, all: read}
-	unpacked, err := Decompress(arrived, window)
+	unpacked, err := Decompress(arrived, window, delim)
 	if err != nil {
 		shut()
 		return nil, err
@@ -72,11 +51,11 @@ func open(name string, window uint64, read *atomic.Int64) (*opened, error) {
 }
 
 // Decompress returns a reader of r's bytes, decompressed if they begin like gzip or zstd, and
-// without a byte order mark of UTF-8. It returns an error if they begin like UTF-16 or another
-// compression. It reads no more bytes than it needs to decide. Read returns an error if zstd needs
-// a window of more than window bytes.
-func Decompress(r io.Reader, window uint64) (io.ReadCloser, error) {
-	r, name, err := Begin(r)
+// without a byte order mark of UTF-8. It returns an error for other compressions, archives and
+// encodings. It reads no more bytes than it needs to decide, for input whose lines end with delim.
+// Read returns an error if zstd needs a window of more than window bytes.
+func Decompress(r io.Reader, window uint64, delim byte) (io.ReadCloser, error) {
+	r, name, err := Begin(r, delim)
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +73,8 @@ func Decompress(r io.Reader, window uint64) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	inner, twice, err := Begin(unpacked)
-	if err == nil && (twice == "gzip" || twice == "zstd") {
+	inner, twice, err := Begin(unpacked, delim)
+	if err == nil && twice != "" {
 		err = errors.New("it is compressed twice")
 	}
 	if err != nil {
@@ -108,15 +87,17 @@ func Decompress(r io.Reader, window uint64) (io.ReadCloser, error) {
 	}{inner, unpacked}, nil
 }
 
-// Begin looks at the first bytes of r, and reads no more of them than it needs to decide. whole
-// yields all bytes of r, without a byte order mark of UTF-8. name is the kind of file that r begins
-// like, or "". Begin returns an error for kinds that bloom does not read.
-func Begin(r io.Reader) (whole io.Reader, name string, err error) {
-	var buf [10]byte
-	n := 0
-	for n < len(buf) && undecided(string(buf[:n])) {
-		more, err := r.Read(buf[n:])
-		n += more
+const mark = "\xef\xbb\xbf" // the byte order mark of UTF-8
+
+// Begin looks at the first bytes of r, and reads no more of them than it needs to decide, for input
+// whose lines end with delim. whole yields all bytes of r, without a byte order mark of UTF-8. name
+// is "gzip", "zstd" or, for text, "". Begin returns a KindError for what it recognizes as another
+// kind.
+func Begin(r io.Reader, delim byte) (whole io.Reader, name string, err error) {
+	head := make([]byte, 0, magic.HeadSize)
+	for len(head) < cap(head) && undecided(head, delim) {
+		n, err := r.Read(head[len(head):cap(head)])
+		head = head[:len(head)+n]
 		if err == io.EOF {
 			break
 		}
@@ -124,30 +105,26 @@ func Begin(r io.Reader) (whole io.Reader, name string, err error) {
 			return nil, "", err
 		}
 	}
-	head := buf[:n]
-	for _, b := range begins {
-		if !strings.HasPrefix(string(head), b.magic) {
-			continue
-		}
-		if b.refused != "" {
-			return nil, b.name, errors.New(b.refused)
-		}
-		if name = b.name; name == "UTF-8" {
-			head = head[len(b.magic):]
-		}
+	switch kind := magic.Of(head); {
+	case kind == nil:
+		head = bytes.TrimPrefix(head, []byte(mark))
+	case unpacks(kind):
+		name = kind.Name
+	default:
+		return nil, "", KindError{kind}
 	}
 	return io.MultiReader(bytes.NewReader(head), r), name, nil
 }
 
-// undecided reports whether more bytes could make head begin like one of begins.
-func undecided(head string) bool {
-	for _, b := range begins {
-		if len(head) < len(b.magic) && strings.HasPrefix(b.magic, head) {
-			return true
-		}
-	}
-	return false
+// undecided reports whether more bytes after head could change what Begin returns.
+func undecided(head []byte, delim byte) bool {
+	return magic.Undecided(head, delim) || strings.HasPrefix(mark, string(head))
 }
+
+// KindError is the error for a kind of input that bloom does not unpack.
+type KindError struct{ kind *magic.Kind }
+
+func (e KindError) Error() string { return e.kind.Refusal }
 
 // zstdReader replaces two errors of zstd by texts that say what to do, and where the error is.
 type zstdReader struct {
@@ -203,8 +180,10 @@ func CheckArrived(n, arrived int64) error {
 var ErrArrived = errors.New("more than 100 times the bytes that arrived: " +
 	"unpack it first, with gunzip or zstd -d")
 
-// Compressed reports whether a file that begins with head is compressed.
+// Compressed reports whether Decompress unpacks a file that begins with head.
 func Compressed(head []byte) bool {
-	return bytes.HasPrefix(head, []byte("\x1f\x8b")) ||
-		bytes.HasPrefix(head, []byte("\x28\xb5\x2f\xfd"))
+	kind := magic.Of(head)
+	return kind != nil && unpacks(kind)
 }
+
+func unpacks(kind *magic.Kind) bool { return kind.Name == "gzip" || kind.Name == "zstd" }

@@ -1,0 +1,55 @@
+package readers
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
+	"github.com/seed79a3ff49/bloom/internal/magic"
+)
+
+// TestReadersRefuseWhatIsNotLines: the programs refuse what the command refuses, and gzip and zstd.
+func TestReadersRefuseWhatIsNotLines(t *testing.T) {
+	f := bloom.Must(bloom.New(100, 1e-9))
+	f.AddString("é")
+	path := filepath.Join(t.TempDir(), "filter")
+	require.NoError(t, f.SaveFile(path))
+	heads := filtertest.Heads(t)
+	var asked, askedNode []question
+	for i, head := range heads {
+		q := question{path, []byte(head.Bytes + "\né\n")}
+		asked = append(asked, q)
+		if i%2 == 1 { // node starts for each question
+			askedNode = append(askedNode, q)
+		}
+	}
+	for reader, ask := range map[string]func() []answer{
+		"python3": func() []answer { return askPython(t, asked) },
+		"node":    func() []answer { return askNode(t, askedNode) },
+	} {
+		if _, err := exec.LookPath(reader); err != nil && os.Getenv("BLOOM_REQUIRE_READERS") == "" {
+			t.Logf("without %s: %v", reader, err)
+			continue
+		}
+		answers := ask()
+		for i, got := range answers {
+			head := heads[i]
+			if reader == "node" {
+				head = heads[2*i+1]
+			}
+			assert.Empty(t, got.Out, "%s, %s", reader, head.Name)
+			assert.True(t, got.Failed, "%s, %s", reader, head.Name)
+			assert.Contains(t, got.Message, "standard input: "+head.Refusal, "%s, %q", reader, head.Bytes)
+		}
+	}
+	// A row that one of them lacks, or has at another place, is not only missed by the test above.
+	for _, file := range []string{"bloom.py", "bloom.mjs"} {
+		assert.Contains(t, string(bloom.Must(os.ReadFile(file))), "\n"+magic.Table, file)
+	}
+}

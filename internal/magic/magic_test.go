@@ -1,0 +1,71 @@
+package magic_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
+	"github.com/seed79a3ff49/bloom/internal/magic"
+)
+
+// TestOf: each beginning is recognized once it is whole, whatever follows it.
+func TestOf(t *testing.T) {
+	for _, head := range filtertest.Heads(t) {
+		for _, rest := range []string{"", "\n", "rest\n"} {
+			kind := magic.Of([]byte(head.Bytes + rest))
+			require.NotNil(t, kind, "%s: %q", head.Name, head.Bytes)
+			assert.Equal(t, head.Refusal, kind.Refusal)
+		}
+		last := len(head.Bytes) - 1
+		if kind := magic.Of([]byte(head.Bytes[:last])); kind != nil { // UTF-32 begins like UTF-16
+			assert.NotEqual(t, head.Refusal, kind.Refusal, "%q", head.Bytes)
+		}
+		changed := head.Bytes[:last] + string(head.Bytes[last]^0x80)
+		if kind := magic.Of([]byte(changed)); kind != nil {
+			assert.NotEqual(t, head.Refusal, kind.Refusal, "%q", changed)
+		}
+	}
+}
+
+// TestUndecided: however slowly a file comes, it is recognized, and a whole line of text decides at
+// once.
+func TestUndecided(t *testing.T) {
+	for _, head := range filtertest.Heads(t) {
+		for _, delim := range []byte("\n\x00") {
+			whole := head.Bytes + "rest"
+			n := 0
+			for n < len(whole) && magic.Undecided([]byte(whole[:n]), delim) {
+				n++
+			}
+			if delim == 0 && strings.ContainsRune(head.Bytes, 0) && magic.Of([]byte(whole[:n])) == nil {
+				continue // the NUL that ends a line came before the second piece
+			}
+			kind := magic.Of([]byte(whole[:n]))
+			require.NotNil(t, kind, "%s: %q", head.Name, whole[:n])
+			assert.Equal(t, head.Refusal, kind.Refusal)
+		}
+	}
+	for _, line := range []string{"\n", "a\n", "P\n", "PK\n", "P*M\n", "070701\n", "BZh\n", "\x1f\n", "\x28\xb5\x2f\n",
+		"\xef\xbb\xbfa\n", "\xff\n", "]\n", "uk-lhr-1\n", "q\xc7\x90\n", strings.Repeat("a", magic.HeadSize)} {
+		assert.False(t, magic.Undecided([]byte(line), '\n'), "%q", line)
+		assert.Nil(t, magic.Of([]byte(line)), "%q", line)
+	}
+	assert.False(t, magic.Undecided([]byte("a\x00"), 0))
+	assert.True(t, magic.Undecided([]byte("a\x00"), '\n'), "it may be the name of a file in a tar")
+	assert.True(t, magic.Undecided(nil, '\n'))
+}
+
+// TestTextIsText: lists of words, hashes, numbers and addresses are none of these kinds, in UTF-8
+// and in encodings of a byte a letter.
+func TestTextIsText(t *testing.T) {
+	for _, line := range []string{
+		"070707", strings.Repeat("0707071234567890", 8), "070701" + strings.Repeat("0123456789abcdef", 8),
+		strings.Repeat("01", 200), strings.Repeat(" ", 300), "ustar", "-lh5-", "uk-lhr-1", "x^2", "x\xe9", "!<arch", "Rar!", "7z", "LZIP", "LZIP1",
+		"PK", "BZh9", "BZh91AY", "MSCF", "qǐ", "+/v8", "\ufefftext", "\xc3\x84rger", "\xc4rger", "\xc7a",
+	} {
+		assert.Nil(t, magic.Of([]byte(line+"\n"+strings.Repeat("line\n", 100))), "%q", line)
+	}
+}
