@@ -50,7 +50,9 @@ type ring struct {
 	// Keys that were given up before their Span was over were added at the time lost or earlier. If
 	// there are none, lost is never.
 	lost      int64
-	prolonged bool // the newest plane lasts for a second part; see prolong
+	prolonged bool   // the newest plane lasts for a second part; see prolong
+	fresh     bool   // the planes are of a file, and the clock has not told a time since
+	undated   uint64 // the first plane that was begun before the clock was set; 0 if none was
 }
 
 const (
@@ -123,16 +125,29 @@ func (r *ring) start(now func() time.Time, live run, from int64) {
 	}
 	r.from.Store(max(from, stale+1))
 	r.prolonged = true // the newest plane of a file may have been prolonged
-	if live.len() > 0 && r.full&columns(live.newest(), 1) == 0 {
-		live = live.opened()
+	r.fresh = live.len() > 0 && r.span > 0
+	if !r.fresh {
+		live = r.reopened(live)
 	}
 	r.publish(live)
 }
 
-// publish sets the live planes, and lets calls pass without the lock. The caller holds the lock.
+// reopened returns live with its newest plane open, unless that plane is full.
+func (r *ring) reopened(live run) run {
+	if live.len() == 0 || r.full&columns(live.newest(), 1) != 0 {
+		return live
+	}
+	return live.opened()
+}
+
+// publish sets the live planes, and lets calls pass without the lock, unless the clock has told no
+// time since the planes were loaded. The caller holds the lock.
 func (r *ring) publish(live run) {
 	expires := int64(math.MaxInt64)
-	if live.len() > 0 && r.span > 0 {
+	switch {
+	case r.fresh:
+		expires = shut
+	case live.len() > 0 && r.span > 0:
 		expires = r.death(live.oldest())
 	}
 	if invariants.On {
@@ -169,11 +184,7 @@ func (r *ring) age() (now int64) {
 	live := r.planes()
 	if now < r.from.Load() {
 		for plane := live.oldest(); plane != live.newest()+1; plane++ {
-			latest := now + 1
-			if plane == live.newest() && live.isOpen() {
-				latest = now + r.part
-			}
-			r.end(plane).Store(min(r.end(plane).Load(), latest))
+			r.end(plane).Store(min(r.end(plane).Load(), r.latest(plane, live, now)))
 		}
 		r.lost = min(r.lost, now)
 		r.prolonged = false
@@ -185,6 +196,17 @@ func (r *ring) age() (now int64) {
 	r.publish(live)
 	return now
 }
+
+// latest returns the latest stamp that one of the live planes can have at the time now.
+func (r *ring) latest(plane uint64, live run, now int64) int64 {
+	if plane == live.newest() && live.isOpen() {
+		return now + r.part
+	}
+	return now + 1
+}
+
+// newestKey returns the latest time at which a key can have come into the plane.
+func (r *ring) newestKey(plane uint64) int64 { return r.end(plane).Load() - 1 }
 
 // begin begins a plane for a key that comes at the time now, unless the newest plane takes the key
 // or is prolonged. It returns the live planes; the key goes into the newest.
@@ -205,6 +227,10 @@ func (r *ring) begin(now int64) run {
 	r.full &^= columns(live.newest(), 1)
 	r.count.Store(0)
 	r.prolonged = false
+	if r.undated == 0 && (r.fresh || r.behind.Load() > 0) {
+		r.undated = live.newest()
+		now = max(now, r.newestKey(live.newest()-1))
+	}
 	r.stamp(live.newest(), now, now+r.part)
 	r.publish(live)
 	return live
@@ -292,7 +318,7 @@ func (r *ring) renews(seen uint64, live run, now int64) bool {
 	plane := newest - uint64(bits.LeadingZeros64(inOrder))
 	end := r.end(plane).Load()
 	if now >= end && r.wake != nil {
-		now = nanoseconds(r.source()) // a coarse clock's now may be a tenth of a second old
+		now = r.read() // a coarse clock's now may be a tenth of a second old
 	}
 	live = r.planes()
 	age := live.newest() - plane
@@ -329,11 +355,16 @@ func (r *ring) reset() {
 // its last reading until a timer goes off. If the timer is late, keys may have been written into a
 // plane after its end; late moves that end, so that no key is forgotten early. Only the holder of
 // the ring's lock replaces a reading, so late knows which reading was in use.
+//
+// A clock may be asked before it is set. The zero Time is no time: the ring's time stands still. If
+// a clock is far behind the newest stamp of a file, as on a machine that starts in 1970, the ring's
+// time goes on from that stamp; it is the clock's plus behind.
 type clock struct {
 	source  func() time.Time
 	wake    func(time.Duration, func()) // nil unless the clock is coarse
 	reading atomic.Int64                // the last reading of a coarse clock, or stale
 	timing  atomic.Bool                 // true while a timer is set
+	behind  atomic.Int64                // stored under the ring's lock
 }
 
 const (
@@ -361,21 +392,89 @@ func (r *ring) now() int64 {
 	if now != stale {
 		return now
 	}
-	now = nanoseconds(r.source())
+	now = r.read()
 	if r.wake != nil && r.reading.CompareAndSwap(stale, now) {
 		r.setTimer(now)
 	}
 	return now
 }
 
+// read reads the time.
+func (r *ring) read() int64 { return r.timeAt(r.source()) }
+
+// timeAt returns the ring's time when the clock shows t.
+func (r *ring) timeAt(t time.Time) int64 {
+	if t.IsZero() {
+		return max(r.from.Load(), -farthest)
+	}
+	now, behind := nanoseconds(t), r.behind.Load()
+	if now > farthest-behind {
+		return farthest
+	}
+	return now + behind
+}
+
 // exact reads the time. A coarse clock keeps the reading. The caller holds the lock.
 func (r *ring) exact() int64 {
-	now := nanoseconds(r.source())
+	t := r.source()
+	r.notice(t)
+	now := r.timeAt(t)
 	if r.wake != nil {
 		r.late(r.reading.Swap(now), now)
 		r.setTimer(now)
 	}
 	return now
+}
+
+// notice looks at what the clock shows. The caller holds the lock.
+//
+// If that is the first time since the planes were loaded, or since keys came without a time, or if
+// the clock was far behind and has been set, the planes that were begun before get stamps of now.
+//
+// A clock that was behind has been set if it is nearer to the newest stamp than the ring's time is.
+// It is also at least a life ahead of where it was, so no plane lives on if the clock ran evenly and
+// no call came.
+func (r *ring) notice(t time.Time) {
+	clock, live := nanoseconds(t), r.planes()
+	if t.IsZero() || clock <= -farthest || live.len() == 0 {
+		return
+	}
+	from, behind := r.from.Load(), r.behind.Load()
+	timeless := from <= -farthest // the planes were begun without a time
+	wasSet := behind > 0 && clock > from-min(behind-r.life, behind/2)
+	switch {
+	case r.fresh && !timeless && clock < from-r.life:
+		r.fresh = false
+		from = max(from, r.newestKey(live.newest()))
+		r.behind.Store(from - clock)
+		r.raise(live.oldest(), live, from)
+	case r.fresh || timeless || wasSet:
+		r.fresh = false
+		r.behind.Store(0)
+		if r.undated == 0 && clock < r.end(live.newest()).Load() {
+			// A plane that has ended stays closed: calls without a time would write into it.
+			live = r.reopened(live)
+			r.live.Store(uint64(live))
+		}
+		first := live.newest() + 1 // the first plane without a date, if there is one
+		switch {
+		case timeless:
+			first = live.oldest()
+		case r.undated != 0:
+			first = max(r.undated, live.oldest())
+		}
+		r.undated = 0
+		r.raise(first, live, clock)
+	}
+}
+
+// raise raises the stamps of the live planes from first on, so that their keys are found for a Span
+// from now. Calls that read an earlier time must read it again. The caller holds the lock.
+func (r *ring) raise(first uint64, live run, now int64) {
+	for plane := first; plane <= live.newest(); plane++ {
+		r.end(plane).Store(max(r.end(plane).Load(), r.latest(plane, live, now)))
+	}
+	r.from.Store(max(r.from.Load(), now))
 }
 
 // setTimer sets the timer of a coarse clock, unless it is set already. now is the clock's reading.
@@ -395,17 +494,21 @@ func (r *ring) tick() {
 	r.timing.Store(false)
 	r.Lock()
 	defer r.Unlock()
-	r.late(r.reading.Swap(stale), nanoseconds(r.source()))
+	used := r.reading.Swap(stale) // before the time is read: no key that used it comes later
+	t := r.source()
+	r.notice(t)
+	r.late(used, r.timeAt(t))
 }
 
-// late moves the end of the newest plane to just after now if the plane has ended, but calls used a
-// reading from before its end. The caller holds the lock.
+// late moves the end of the newest plane to now if the plane has ended, but calls used a reading
+// from before its end. No call writes into it after that, even if the clock advances in steps and
+// shows the same time again. The caller holds the lock.
 func (r *ring) late(used, now int64) {
 	live := r.planes()
 	newest := live.newest()
 	end := r.end(newest).Load()
 	endsByTime := live.len() > 0 && r.full&columns(newest, 1) == 0
 	if endsByTime && used != stale && used < end && now >= end {
-		r.stamp(newest, now, now+1)
+		r.stamp(newest, now, now)
 	}
 }

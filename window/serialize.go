@@ -53,6 +53,9 @@ func (s *state) params() (p []uint64, live run) {
 	if live.len() == 0 {
 		return p, live
 	}
+	if r.reading.Load() != stale && r.wake != nil {
+		r.exact() // keys may have come after their plane's end; see late
+	}
 	p[paramLive] = live.len()
 	p[paramNewest] = live.newest() % planes
 	count := r.count.Load()
@@ -300,6 +303,15 @@ func (f *Filter) restore(p, array []uint64, info form.Info) {
 	} else {
 		r.count.Store(count)
 	}
-	s.begin(f.now, live, int64(p[paramFrom]), live.newest())
-	r.add(0) // the newest plane may be full by now
+	from := int64(p[paramFrom])
+	if end := r.end(live.newest()); count == r.share && r.full&columns(live.newest(), 1) == 0 {
+		// The newest plane has become full since its end was set, and no clock is asked here. The
+		// first call that has a time moves the end to that time if it is earlier.
+		r.full |= columns(live.newest(), 1)
+		if r.span == 0 {
+			end.Store(from + 1)
+		}
+		from = max(from, end.Load()-1)
+	}
+	s.begin(f.now, live, from, live.newest())
 }

@@ -136,13 +136,22 @@ type Config struct {
 	Generations int
 	// Now returns the time. It must be safe for concurrent use. If Now is nil, the window reads the
 	// system's time, and only every tenth of a second if Span/Generations is a second or more. To
-	// deduplicate a log by its own time, let Now return the time of the newest event; before the
-	// first event, it may return the zero Time.
+	// deduplicate a log by its own time, let Now return the time of the newest event.
+	//
+	// The zero Time means that the time is not known yet, as before the first event. Nothing ages
+	// then, and a key that is added counts as added at the first time that Now returns.
+	//
+	// A machine may start in 1970 and set its clock later. If the first time after decoding is more
+	// than a Span, or with Renew a Span and a generation, before the newest time in the saved form,
+	// the window's time goes on from there. It is Now's time again when that leaps to about the
+	// form's newest time or beyond. Then, too, keys that were added before the leap count as added
+	// at the leap. A window that was not loaded takes such a leap for any other.
 	//
 	// Now is called once at the beginning of Stats, of Reach and of each call that adds or looks
 	// up. A batch is one call; Do calls Now again after handle has returned nil. Now may also be
-	// called again if the call forgets keys, if it has filled a piece of the memory, or if the
-	// clock has stepped back. Decoding may call Now once. Other methods do not call it.
+	// called again if the call forgets keys, if it has filled a piece of the memory, if it is the
+	// first after decoding, or if the clock has stepped back. No other method calls Now, and no
+	// decoder does.
 	//
 	// If the clock leaps ahead, the window forgets only the keys whose Span is over by then.
 	//

@@ -443,6 +443,74 @@ func TestWindowCoarse(t *testing.T) {
 	})
 }
 
+// TestWindowSaveCoarse: the machine sleeps, and a filter is saved before the timer of its coarse
+// clock goes off. In the form, too, keys whose Add returned before the call are found for a Span.
+func TestWindowSaveCoarse(t *testing.T) {
+	orders.Run(t, "window/MarshalBinary with a coarse clock", func() (check, threads) {
+		orders.Clock.Store(begin)
+		orders.Fire()
+		f := bloom.Must(window.New(window.Config{N: 1000, P: 0.1, Span: time.Hour}))
+		f.AddHash(key(77))
+		a := &times{f, orders.Clock.Load, map[bloom.Hash]int64{}}
+		wasAdded := false
+		var data []byte
+		return func() error {
+				defer orders.Clock.Store(0)
+				g := new(window.Filter)
+				if err := g.UnmarshalBinary(data); err != nil || !wasAdded {
+					return err
+				}
+				orders.Clock.Store(a.at[key(1)] + int64(time.Hour) - 1)
+				orders.Fire()
+				return needs(g, key(1))
+			}, threads{
+				a.add(key(1)),
+				func() {
+					_, wasAdded = a.at[key(1)]
+					data = bloom.Must(f.MarshalBinary())
+				},
+				func() { orders.Clock.Add(int64(20 * time.Minute)) },
+			}
+	})
+}
+
+// TestWindowLoaded: a filter was loaded, and is used while its clock gets a time for the first time.
+// Keys of the file stay, and keys that are added are found for a Span from that time.
+func TestWindowLoaded(t *testing.T) {
+	for _, noTime := range []time.Time{{}, time.Unix(20, 0)} {
+		orders.Run(t, fmt.Sprint("window/the first time after loading, from ", noTime.Year()), func() (check, threads) {
+			c := new(clock)
+			f := newWindow(c, window.Config{})
+			f.AddHash(key(77))
+			saved := bloom.Must(f.MarshalBinary())
+			isSet := orders.Int64{}
+			config := f.Config()
+			config.Now = func() time.Time {
+				if isSet.Load() == 0 {
+					return noTime
+				}
+				return c.now()
+			}
+			g := bloom.Must(window.New(config))
+			if err := g.UnmarshalBinary(saved); err != nil {
+				panic(err)
+			}
+			c.Add(int64(30 * time.Minute))
+			return func() error {
+					if err := needs(g, key(77), key(1), key(2)); err != nil {
+						return fmt.Errorf("when the clock is set: %w", err)
+					}
+					c.Add(int64(time.Hour - 1))
+					return needs(g, key(1), key(2))
+				}, threads{
+					func() { g.AddHash(key(1)) },
+					func() { g.AddHash(key(2)) },
+					func() { isSet.Store(1) },
+				}
+		})
+	}
+}
+
 // TestWindowDeath: a look-up finds a live key while an older plane dies.
 func TestWindowDeath(t *testing.T) {
 	orders.Run(t, "window/look-up beside a plane's death", func() (check, threads) {

@@ -19,6 +19,12 @@ var seeds = []seed{
 	{"window-late", "WindowCoarse", []change{
 		value("window.ring.late", "endsByTime", "false && live.len() > 0"),
 	}},
+	{"window-save-coarse", "WindowSaveCoarse", []change{
+		replaced("window.state.params", "exact", 0, ""),
+	}},
+	{"window-first-time", "WindowLoaded", []change{
+		condition("window.ring.notice", "reopened", 0, "r.undated == 0"),
+	}},
 	{"window-page-lock", "WindowOneKey", []change{unlocked("window.state.add")}},
 	{"window-clean-first", "WindowStale", []change{
 		before("window.state.clear", "bitwords.Store", 0, "p.clean.Store(free)"),
