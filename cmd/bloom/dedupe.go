@@ -258,10 +258,9 @@ func (o *dedupeFlags) openOutput(ctx context.Context, d *deduper, cfg *lines.Con
 	if release, err = file.lock(ctx, o.out, taken...); err != nil {
 		return nil, err
 	}
-	known, err := d.out.open(file.path, o.state, d.seen.f, cfg.Delim)
-	if err == nil && !known {
-		// This records OUT in the state: the next run finds the record even if this one is killed.
-		err = d.state.save(d.seen, &d.out)
+	err = d.out.open(file.path, o.state, d.seen.f, cfg.Delim)
+	if err == nil {
+		err = d.takeTail(cfg)
 	}
 	if err != nil {
 		release()

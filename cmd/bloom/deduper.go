@@ -17,6 +17,7 @@ type deduper struct {
 	arrived  arrivals
 	room     uint64 // the number of lines that seen has room for, or 0 if unknown
 	held     uint64 // about how many lines seen has
+	begun    bool   // lines have come
 	blank    bool   // the empty line has come
 	warned   bool
 	kept     []int // memory for the indexes of new lines
@@ -43,6 +44,7 @@ func (d *deduper) run(ctx context.Context, cfg *lines.Config) error {
 		return err
 	}
 	d.warnFull()
+	d.warnTail()
 	// After an error of the output, seen has lines that were not written, and is not saved.
 	if !d.out.failed && (d.state.unsaved > 0 || err == nil) {
 		if saveErr := d.state.save(d.seen, &d.out); err == nil {
@@ -64,12 +66,34 @@ func (d *deduper) tick() error {
 	return d.state.save(d.seen, &d.out)
 }
 
+// begin makes the filter, if the first lines decide its size. It saves that filter, with a record of
+// OUT, before the first line is written: a run that goes on after a kill has the same filter, and
+// knows OUT.
+func (d *deduper) begin() error {
+	d.seen.ready()
+	if d.out.path == "" || d.out.known {
+		return nil
+	}
+	return d.state.save(d.seen, &d.out)
+}
+
 // write adds the lines of b to the memory, and keeps the new ones for the output.
 func (d *deduper) write(b *lines.Batch) error {
 	d.arrived.used += int64(len(b.Data))
 	d.arrived.lines += uint64(len(b.Ends))
+	if !d.begun && len(b.Hashes) > 0 {
+		if err := d.begin(); err != nil {
+			return err
+		}
+		d.begun = true
+	}
 	d.kept = d.seen.add(d.kept[:0], b.Hashes)
 	d.kept = d.correctBlanks(b.Hashes, d.kept)
+	var err error
+	if d.kept, err = d.out.skipTail(b, d.kept); err != nil {
+		d.out.failed = true // seen has lines that will not be written
+		return err
+	}
 	kept := len(d.kept)
 	d.state.unsaved += uint64(kept)
 	d.progress.add(len(b.Ends), kept)

@@ -12,7 +12,7 @@ import (
 type memory struct {
 	f      hashFilter
 	once   bloom.Set         // f if it counts: adds a key only if f lacks it; otherwise nil
-	create func() hashFilter // makes the filter that replaces f when the first lines come; or nil
+	create func() hashFilter // see ready; or nil
 	added  []bool            // memory for the answers of AddBatch
 }
 
@@ -24,16 +24,23 @@ func memoryOf(f hashFilter) *memory {
 	return m
 }
 
+// ready makes the filter to which lines are added, if their number was unknown before the first of
+// them came.
+func (m *memory) ready() {
+	if m.create == nil {
+		return
+	}
+	f := m.create()
+	info := m.f.Info()
+	f.SetInfo(bloom.Info{Hash: info.Hash, Comment: info.Comment, Meta: info.Meta})
+	m.f = f
+	m.create = nil
+}
+
 // add adds hs and appends to dst the indexes of the digests that were new. Of equal digests in hs,
 // only the first can be new.
 func (m *memory) add(dst []int, hs []bloom.Hash) []int {
-	if m.create != nil {
-		f := m.create()
-		info := m.f.Info()
-		f.SetInfo(bloom.Info{Hash: info.Hash, Comment: info.Comment, Meta: info.Meta})
-		m.f = f
-		m.create = nil
-	}
+	m.ready()
 	if m.once == nil {
 		m.added = answers(m.added, len(hs))
 		m.f.AddBatch(m.added, hs)

@@ -1,16 +1,21 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+	"github.com/seed79a3ff49/bloom/growing"
 )
 
 // TestHalfLineOfOthersStays: what another program appended to OUT without a line's end is no
@@ -75,8 +80,145 @@ func TestRunGoesOnInItsLine(t *testing.T) {
 	t.Chdir(t.TempDir())
 	good(t, "a\n", line)
 	write(t, "out", "a\nb\nline 1\nc\n")
-	good(t, "b\nline 2\n", line)
+	saying(t, 0, "out has 9 bytes that this run does not write", "b\nline 2\n", line)
 	require.Equal(t, "a\nb\nline 1\nc\nline 2\n", read(t, "out"))
+}
+
+// TestBytesOfOthers: a run says how much of OUT neither it nor FILE knows, if it appends to that. No
+// later run says it again, and no line of OUT is written twice, whoever wrote it.
+func TestBytesOfOthers(t *testing.T) {
+	for name, test := range map[string]struct {
+		flags, old, left, in string
+		bytes                int // of left that the run does not write; 0 is silence
+		out                  string
+	}{
+		"nothing":              {"", "a\n", "", "b\n", 0, "a\nb\n"},
+		"another's":            {"", "a\n", "other\n", "b\n", 6, "a\nother\nb\n"},
+		"a killed run's":       {"", "a\n", "b\nc\n", "b\nc\nd\n", 0, "a\nb\nc\nd\n"},
+		"repeats between":      {"", "a\n", "b\nc\n", "a\nb\na\nb\nc\na\nd\n", 0, "a\nb\nc\nd\n"},
+		"both":                 {"", "a\n", "b\nother\n", "b\nd\n", 6, "a\nb\nother\nd\n"},
+		"nothing to append":    {"", "a\n", "b\nother\n", "b\na\n", 0, "a\nb\nother\n"},
+		"another order":        {"", "a\n", "b\nc\n", "c\nb\nd\n", 2, "a\nb\nc\nd\n"},
+		"the input goes on":    {"", "a\n", "b\nc\n", "c\nd\nb\n", 2, "a\nb\nc\nd\n"},
+		"blank lines":          {"", "a\n", "\n", "b\n\n", 0, "a\n\nb\n"},
+		"within a line":        {"", "a\n", "b\nha", "c\nb\nhalf\n", 0, ""},
+		"within its line":      {"", "a\n", "b\nha", "b\nhalf\nc\n", 0, "a\nb\nhalf\nc\n"},
+		"the input's end":      {"", "a\n", "b\nhalf", "b\nhalf", 0, "a\nb\nhalf\n"},
+		"fields":               {" -f 1 --sep ;", "a;1\n", "b;1\nc\n", "b;2\nc;2\nd;2\n", 6, "a;1\nb;1\nc\nd;2\n"},
+		"fields and tabs":      {" -f 2", "1\ta\n", "1\tb\n", "2\tb\n2\tc\n", 4, "1\ta\n1\tb\n2\tc\n"},
+		"lines without fields": {" -f 2 --sep ;", "1;a\n", "other\n2;b\n", "3;b\n3;c\n", 10, "1;a\nother\n2;b\n3;c\n"},
+		"other cases":          {" --fold-case", "a\n", "B\n", "b\nc\n", 2, "a\nB\nc\n"},
+		"lines from Windows":   {"", "a\n", "b\r\n", "b\nc\n", 3, "a\nb\r\nc\n"},
+		"NULs":                 {" -z", "a\x00", "b\r\x00", "b\x00b\r\x00", 0, "a\x00b\r\x00b\x00"},
+		"a counting filter":    {" -n 10", "a\n", "b\nb\n", "b\nc\n", 2, "a\nb\nb\nc\n"},
+		"a window":             {" -n 10 --span 1h", "a\n", "b\nc\n", "c\nd\nb\n", 2, "a\nb\nc\nd\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			line := "dedupe --state state -o out" + test.flags
+			if name == "a counting filter" {
+				line = "dedupe --state state -o out"
+				good(t, "", "build --type counting -n 10 -o state")
+			}
+			good(t, test.old, line)
+			write(t, "out", test.old+test.left)
+			switch {
+			case test.out == "":
+				saying(t, 1, "out ends with half a line, of 2 bytes", test.in, line)
+				require.Equal(t, test.old+test.left, read(t, "out"))
+				return
+			case test.bytes > 0:
+				says := fmt.Sprintf("out has %d bytes that this run does not write", test.bytes)
+				saying(t, 0, says, test.in, line)
+			default:
+				good(t, test.in, line)
+			}
+			require.Equal(t, test.out, read(t, "out"))
+			good(t, test.in, line)
+			require.Equal(t, test.out, read(t, "out"))
+		})
+	}
+}
+
+// TestTwoSeparators: the lines of a killed run that read files of two separators are not written
+// again.
+func TestTwoSeparators(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "tabs", "a\t1\nb\t1\n")
+	write(t, "commas", "c,1\nd,1\n")
+	const line = "dedupe -f 1 --state state -o out"
+	good(t, "a\t1\n", line)
+	write(t, "out", "a\t1\nb\t1\nc,1\n")
+	good(t, "", line, "tabs", "commas")
+	require.Equal(t, "a\t1\nb\t1\nc,1\nd,1\n", read(t, "out"))
+	good(t, "b\t2\n", line)
+	good(t, "c,2\n", line)
+	require.Equal(t, "a\t1\nb\t1\nc,1\nd,1\n", read(t, "out"))
+}
+
+// TestForgottenTail: lines that were written before the span of a window are forgotten.
+func TestForgottenTail(t *testing.T) {
+	for ago, want := range map[time.Duration]string{time.Hour: "a\nb\nc\n", 3 * time.Hour: "a\nb\nb\nc\n"} {
+		t.Chdir(t.TempDir())
+		const line = "dedupe -n 10 --span 2h --state state -o out"
+		good(t, "a\n", line)
+		write(t, "out", "a\nb\n")
+		require.NoError(t, os.Chtimes("out", time.Time{}, time.Now().Add(-ago)))
+		good(t, "b\nc\nb\n", line)
+		require.Equal(t, want, read(t, "out"), ago)
+	}
+}
+
+// TestFirstSave: a filter that grows is saved as the run goes on with it, before its first line is
+// written. If that fails, nothing was written, and after Ctrl-C, all that was read.
+func TestFirstSave(t *testing.T) {
+	for name, sync := range map[string]func(cancel func()) error{
+		"works":       func(func()) error { return nil },
+		"fails":       func(func()) error { return errors.New("disk full") },
+		"interrupted": func(cancel func()) error { cancel(); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			cfg := &lines.Config{Names: []string{write(t, "in", numbers(0, 1000))}, Delim: '\n', Blank: true, Counts: new(lines.Counts)}
+			d := &deduper{
+				arrived: arrivals{total: totalSize(cfg.Names), read: &cfg.Read},
+				state:   state{path: "state", every: time.Hour},
+			}
+			var err error
+			d.seen, err = newGrower(1e-9, true, d.arrived.left)
+			require.NoError(t, err)
+			file, err := os.Create("out")
+			require.NoError(t, err)
+			defer file.Close()
+			syncs := 0
+			d.out = output{path: "/out", name: "out", delim: '\n', file: &looking{file, func() error {
+				syncs++
+				if syncs > 1 {
+					require.Equal(t, d.seen.f.Info().N, bloom.Must(growing.LoadFile("state")).Info().N)
+					return nil
+				}
+				require.NoFileExists(t, "state")
+				require.Empty(t, read(t, "out"))
+				require.NotZero(t, d.seen.f.Info().N, "it is the filter that the run goes on with")
+				require.Zero(t, d.seen.f.Stats().ApproxCount)
+				return sync(cancel)
+			}}}
+			err = d.run(ctx, cfg)
+			if name == "fails" {
+				require.ErrorContains(t, err, "disk full")
+				require.NoFileExists(t, "state")
+				require.Empty(t, read(t, "out"))
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, 2, syncs)
+			require.Equal(t, numbers(0, 1000), read(t, "out"))
+			f := bloom.Must(growing.LoadFile("state"))
+			require.InDelta(t, 1000, f.Stats().ApproxCount, 20)
+		})
+	}
 }
 
 // TestOutIsNoLink: an OUT that becomes a link after it was looked at is not followed: it may lead to
@@ -88,8 +230,7 @@ func TestOutIsNoLink(t *testing.T) {
 	}
 	var o output
 	seen := bloom.Must(bloom.New(10, 0.01))
-	_, err := o.open("out", "state", seen, '\n')
-	require.Error(t, err)
+	require.Error(t, o.open("out", "state", seen, '\n'))
 	require.NoFileExists(t, "victim")
 }
 

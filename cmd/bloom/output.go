@@ -13,20 +13,20 @@ import (
 
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/internal/files"
+	"github.com/seed79a3ff49/bloom/internal/invariants"
 )
 
 // output receives the lines of dedupe. It is standard output, or OUT, the file of -o.
 //
 // OUT has up to three parts:
 //
-//	head  the lines that the state records; they are in its filter
-//	tail  the bytes behind the head when the run began: written by another program, or by a killed
-//	      run, which had not saved the state since and may have ended within a line
+//	head  the bytes whose lines the state has, as it records
+//	tail  the bytes behind the head when the run began: written by a killed run, which had not saved
+//	      the state since and may have ended within a line, or by another program
 //	news  the bytes that this run appended
 //
-// A run that reads the same input as the killed run has the same lines to write. It skips them
-// while they equal those of the tail, and so continues where the killed run ended, even within a
-// line. Other lines are appended after the tail, if the tail ends with a whole line.
+// The deduper adds the lines of the tail to its filter, so that they are not written again. If the
+// tail ends with half a line, the first line to write must begin with that, and is continued there.
 type output struct {
 	file interface {
 		io.Writer
@@ -39,18 +39,34 @@ type output struct {
 	progress *progress // hidden before each write
 	failed   bool      // an error has lost lines
 
-	path    string // the absolute path of OUT; "" is standard output
-	name    string // the name of OUT in messages
-	named   bool   // the file had a name when the run began
-	delim   byte   // the byte that ends each line
-	head    int64  // the end of the head, as an offset in OUT
-	skipped int64  // the end of the part of the tail that this run skipped
-	tail    int64  // the end of the tail
-	end     int64  // the end of the news, also in standard output
-	lineEnd int64  // the end of the last whole line before end
+	path  string    // the absolute path of OUT; "" is standard output
+	name  string    // the name of OUT in messages
+	named bool      // the file had a name when the run began
+	known bool      // the saved state has a record of OUT
+	delim byte      // the byte that ends each line
+	left  tailLines // the lines of the tail that have not come in the input
+
+	// Offsets in OUT, in the order that check requires. Standard output has only the last two.
+	head    int64 // the end of the head
+	skipped int64 // from the tail's last whole line on: how much of half a line was continued
+	tail    int64 // the end of the tail
+	lineEnd int64 // the end of the last whole line before end
+	end     int64 // the end of the news
 }
 
-// Write writes p, without the bytes that it skips because the tail has them.
+// check panics unless the offsets are in order. Nothing is appended before half a line at the end of
+// the tail is continued.
+func (o *output) check() {
+	invariants.Require(0 <= o.head && o.head <= o.lineEnd && o.lineEnd <= o.end &&
+		o.head <= o.skipped && o.skipped <= o.tail && o.tail <= o.end,
+		"offsets are out of order: %+v", o)
+	if o.skipped < o.tail {
+		invariants.Require(o.lineEnd <= o.skipped && o.end == o.tail,
+			"lines were appended to half a line: %+v", o)
+	}
+}
+
+// Write writes p, without the bytes that half a line at the end of the tail has already.
 func (o *output) Write(p []byte) (int, error) {
 	o.progress.hide()
 	news := p
@@ -61,6 +77,9 @@ func (o *output) Write(p []byte) (int, error) {
 	if err == nil && len(news) > 0 {
 		err = o.append(news)
 	}
+	if invariants.On {
+		o.check()
+	}
 	if err != nil {
 		o.failed = true
 		return 0, err
@@ -68,41 +87,21 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// skip compares p with the tail, and returns the bytes to append. If p differs from the tail within
-// a line, the bytes to append begin where that line begins.
+// skip compares the beginning of p with half a line at the end of the tail, and returns the bytes to
+// append. It returns an error if they differ.
 func (o *output) skip(p []byte) (news []byte, err error) {
-	left := make([]byte, min(int64(len(p)), o.tail-o.skipped))
-	if _, err := o.file.ReadAt(left, o.skipped); err != nil {
+	half := make([]byte, min(int64(len(p)), o.tail-o.skipped))
+	if _, err := o.file.ReadAt(half, o.skipped); err != nil {
 		return nil, err
 	}
-	equal := 0
-	for equal < len(left) && left[equal] == p[equal] {
-		equal++
-	}
-	o.skipped += int64(equal)
-	if equal == len(left) {
-		return p[equal:], nil
-	}
-	end, err := o.lastLine(o.head, o.tail)
-	if err != nil {
-		return nil, err
-	}
-	if end < o.tail {
+	news, ok := bytes.CutPrefix(p, half)
+	if !ok {
 		return nil, fmt.Errorf("%s ends with half a line, of %d bytes, "+
 			"that this run does not write, and stays as it is; "+
-			"to cut it off: truncate -s %d %s", o.name, o.tail-end, end, o.name)
+			"to cut it off: truncate -s %d %s", o.name, o.tail-o.lineEnd, o.lineEnd, o.name)
 	}
-	// The first line that differs from the tail's begins at start.
-	start, err := o.lastLine(o.head, o.skipped)
-	if err != nil {
-		return nil, err
-	}
-	news = make([]byte, o.skipped-start, o.skipped-start+int64(len(p)))
-	if _, err := o.file.ReadAt(news, start); err != nil {
-		return nil, err
-	}
-	o.skipped = o.tail
-	return append(news, p[equal:]...), nil
+	o.skipped += int64(len(half))
+	return news, nil
 }
 
 // append writes news. After an error, such as a full disk, it cuts half a line off the end of a
@@ -143,14 +142,15 @@ func (o *output) sync(f infoHolder) error {
 		return nil
 	}
 	size := stat.Size()
-	if o.skipped < o.tail { // the next run may skip the rest of the tail
-		size = o.skipped
+	if o.end == o.tail { // nothing was appended: the next run may have the rest of the tail's lines
+		size = o.lineEnd - o.left.bytes
 	}
 	digest, err := o.digest(size)
 	if err != nil {
 		return err
 	}
 	setOutRecord(f, outRecord{size: size, delim: o.delim, digest: digest})
+	o.known = true
 	return nil
 }
 
@@ -187,52 +187,56 @@ func (o *output) digest(size int64) (uint64, error) {
 var syncDir = files.SyncDir
 
 // open opens OUT at path to append lines to it, and creates it if it is missing. seen is the filter
-// of the state. known is true if seen has a record of OUT. Without a record, open returns an error
-// unless OUT is empty.
-func (o *output) open(path, state string, seen infoHolder, delim byte) (known bool, err error) {
+// of the state. If seen has no record of OUT, open returns an error unless OUT is empty.
+func (o *output) open(path, state string, seen infoHolder, delim byte) error {
 	isNew := !exists(path)
 	file, err := files.OpenThere(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666)
 	if err != nil {
-		return false, err
+		return err
 	}
 	o.file = file
 	o.name = path
 	o.delim = delim
 	if o.path, err = filepath.Abs(path); err != nil {
-		return false, err
+		return err
 	}
 	if isNew {
 		if err := syncDir(path); err != nil { // before the state records OUT
-			return false, err
+			return err
 		}
 	}
 	stat, err := file.Stat()
 	if err != nil {
-		return false, err
+		return err
 	}
 	if !stat.Mode().IsRegular() {
-		return false, fmt.Errorf("%s is no regular file", path)
+		return fmt.Errorf("%s is no regular file", path)
 	}
 	o.named = !files.Nameless(stat)
 	size := stat.Size()
 	record, known, err := o.recorded(seen, size)
 	switch {
 	case err != nil:
-		return false, err
+		return err
 	case known && record.delim != delim:
-		return false, fmt.Errorf("%s has lines that end with the byte 0x%02x, "+
+		return fmt.Errorf("%s has lines that end with the byte 0x%02x, "+
 			"and -0 (-z) makes them end otherwise: "+
 			"go on as before, or name another OUT", path, record.delim)
 	case !known && size > 0:
-		return false, fmt.Errorf("%s is not as a run with --state %s left it, and stays as it is: "+
+		return fmt.Errorf("%s is not as a run with --state %s left it, and stays as it is: "+
 			"append to it with >> in place of -o, name another OUT, or remove it", path, state)
 	}
+	o.known = known
 	o.head = record.size
-	o.skipped = record.size
 	o.tail = size
 	o.end = size
-	o.lineEnd, err = o.lastLine(o.head, size)
-	return known, err
+	o.lineEnd, err = lastLine(o.file, o.delim, o.head, size)
+	if err != nil {
+		return err
+	}
+	o.skipped = o.lineEnd
+	o.left, err = o.tailLines()
+	return err
 }
 
 // recorded returns the record of OUT that is in seen. size is OUT's present size. known is true if
@@ -249,12 +253,8 @@ func (o *output) recorded(seen infoHolder, size int64) (r outRecord, known bool,
 	return r, true, nil
 }
 
-// lastLine returns the end of the last whole line of OUT between from and to, or from if there is
+// lastLine returns the end of the last whole line of file between from and to, or from if there is
 // none.
-func (o *output) lastLine(from, to int64) (int64, error) {
-	return lastLine(o.file, o.delim, from, to)
-}
-
 func lastLine(file io.ReaderAt, delim byte, from, to int64) (int64, error) {
 	buf := make([]byte, pieceOfOut)
 	for to > from {

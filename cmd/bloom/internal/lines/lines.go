@@ -83,6 +83,12 @@ func (b *Batch) Key(i int) []byte {
 	return key
 }
 
+// Line returns the line of Hashes[i], with its delimiter. It is valid until Keep is called.
+func (b *Batch) Line(i int) []byte {
+	i = b.line(i)
+	return b.Data[b.start(i):b.Ends[i]]
+}
+
 // line returns the number of the line of Hashes[i].
 func (b *Batch) line(i int) int {
 	if !b.picked {
@@ -119,9 +125,7 @@ type Reader struct {
 // Start starts reading. Once ctx is done, nothing more is read from the files, but Each still
 // delivers the lines that were read.
 func Start(ctx context.Context, cfg *Config) *Reader {
-	if cfg.Delim != '\n' {
-		cfg.Key.KeepCR = true
-	}
+	cfg.Key = cfg.key()
 	if cfg.Counts == nil {
 		cfg.Counts = new(Counts)
 	}

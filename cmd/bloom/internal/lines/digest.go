@@ -1,0 +1,30 @@
+package lines
+
+import "github.com/seed79a3ff49/bloom"
+
+// Digests returns a function that hashes the keys of lines one by one, without their delimiters, as
+// those of a file of c are hashed. The first of them is the file's first line. ok is false for a
+// line without a key.
+func (c *Config) Digests() func(line []byte) (h bloom.Hash, ok bool) {
+	key := c.key()
+	var scratch []byte
+	var sep byte
+	isFirst := true
+	return func(line []byte) (bloom.Hash, bool) {
+		if isFirst {
+			sep = key.separator(line)
+			isFirst = false
+		}
+		var k []byte
+		var err error
+		k, scratch, err = key.Of(line, sep, scratch[:0])
+		return bloom.Sum(k), err == nil
+	}
+}
+
+// key returns how the keys of c's lines are made.
+func (c *Config) key() Key {
+	key := c.Key
+	key.KeepCR = key.KeepCR || c.Delim != '\n'
+	return key
+}
