@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"runtime"
 	"slices"
 	"sync"
@@ -31,6 +32,7 @@ import (
 	"github.com/seed79a3ff49/bloom/cuckoo"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/internal/alltypes"
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/window"
@@ -93,28 +95,16 @@ func TestParametersCountInEqual(t *testing.T) {
 // TestFilesOfOtherTypes: a file of another type is refused, and the error names that type.
 func TestFilesOfOtherTypes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
-	for pkg, f := range map[string]interface{ SaveFile(path string) error }{
-		"bloom": bloom.Must(bloom.New(10, 0.1)), "blocked": bloom.Must(blocked.New(10, 0.1)),
-		"counting": bloom.Must(counting.New(10, 0.1)), "growing": bloom.Must(growing.New(0, 0.1)),
-		"cuckoo": bloom.Must(cuckoo.New(10, 0.1)),
-		"window": bloom.Must(window.New(window.Config{N: 10, P: 0.1, Span: time.Hour})),
-		"flower": bloom.Must(flower.New(flower.Config{Slots: 10, Ways: 2, Bits: 8})), "bank": bloom.Must(bank.New(10, 0.1)),
-	} {
-		require.NoError(t, f.SaveFile(path))
-		for other, load := range map[string]func() error{
-			"bloom":    func() error { _, err := bloom.LoadFile(path); return err },
-			"blocked":  func() error { _, err := blocked.LoadFile(path); return err },
-			"counting": func() error { _, err := counting.LoadFile(path); return err },
-			"cuckoo":   func() error { _, err := cuckoo.LoadFile(path); return err },
-			"growing":  func() error { _, err := growing.LoadFile(path); return err },
-			"window":   func() error { _, err := window.LoadFile(path); return err },
-			"flower":   func() error { _, err := flower.LoadFile(path); return err },
-			"bank":     func() error { _, err := bank.LoadFile(path); return err },
-		} {
-			if err := load(); other != pkg {
-				require.ErrorIs(t, err, bloom.ErrFormat)
-				require.Regexp(t, "^"+other+": .*it (is|seems to be) a "+pkg+`\.(Filter|Bank)`, err.Error())
+	for _, typ := range alltypes.Forms() {
+		require.NoError(t, typ.New(10).SaveFile(path))
+		for _, other := range alltypes.Forms() {
+			_, err := other.Load(path)
+			if other.Name == typ.Name {
+				require.NoError(t, err)
+				continue
 			}
+			require.ErrorIs(t, err, bloom.ErrFormat)
+			require.Regexp(t, "^"+other.Package()+": .*it (is|seems to be) a "+regexp.QuoteMeta(typ.Name), err.Error())
 		}
 	}
 }

@@ -19,44 +19,20 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/bank"
 	"github.com/seed79a3ff49/bloom/blocked"
-	"github.com/seed79a3ff49/bloom/counting"
-	"github.com/seed79a3ff49/bloom/cuckoo"
 	"github.com/seed79a3ff49/bloom/flower"
-	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/internal/alltypes"
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
-	"github.com/seed79a3ff49/bloom/window"
 )
 
-// informed has the methods that all types with an Info share.
-type informed interface {
-	Info() bloom.Info
-	SetInfo(bloom.Info)
-	Stats() bloom.Stats
-	MarshalBinary() ([]byte, error)
-	UnmarshalBinary([]byte) error
-	WriteTo(io.Writer) (int64, error)
-	fmt.Stringer
-}
+type informed = alltypes.Filter
 
 // informedTypes returns functions that make an empty filter of each type.
 func informedTypes() map[string]func() informed {
-	return map[string]func() informed{
-		"bloom.Filter":       func() informed { return bloom.Must(bloom.New(100, 0.01)) },
-		"bloom.SyncFilter":   func() informed { return bloom.Must(bloom.NewSync(100, 0.01)) },
-		"blocked.Filter":     func() informed { return bloom.Must(blocked.New(100, 0.01)) },
-		"blocked.SyncFilter": func() informed { return bloom.Must(blocked.NewSync(100, 0.01)) },
-		"counting.Filter":    func() informed { return bloom.Must(counting.New(100, 0.01)) },
-		"cuckoo.Filter":      func() informed { return bloom.Must(cuckoo.New(100, 0.01)) },
-		"cuckoo.SyncFilter":  func() informed { return bloom.Must(cuckoo.NewSync(100, 0.01)) },
-		"growing.Filter":     func() informed { return bloom.Must(growing.New(100, 0.01)) },
-		"bank.Bank":          func() informed { return bloom.Must(bank.New(100, 0.01)) },
-		"flower.Filter": func() informed {
-			return bloom.Must(flower.New(flower.Config{Slots: 100, Ways: 2, Bits: 8}))
-		},
-		"window.Filter": func() informed {
-			return bloom.Must(window.New(window.Config{N: 100, P: 0.01, Span: time.Hour}))
-		},
+	types := map[string]func() informed{}
+	for _, typ := range alltypes.All {
+		types[typ.Name] = func() informed { return typ.New(100) }
 	}
+	return types
 }
 
 // zeroOf returns a zero value of f's type.
@@ -83,12 +59,10 @@ func TestZeroInfo(t *testing.T) {
 			require.Equal(t, f.Info(), zero.Info(), name)
 		}
 	}
-	for name, zero := range map[string]fmt.Stringer{
-		"bloom.Reader":   new(bloom.Reader),
-		"blocked.Reader": new(blocked.Reader),
-		"bank.Reader":    new(bank.Reader),
-	} {
-		require.Equal(t, name+"(zero)", zero.String())
+	for _, typ := range alltypes.All {
+		if typ.ZeroReader != nil {
+			require.Equal(t, typ.Package()+".Reader(zero)", typ.ZeroReader().String())
+		}
 	}
 }
 
@@ -158,14 +132,7 @@ func TestDeepEqual(t *testing.T) {
 		full := func() informed {
 			f := make()
 			for i := range 50 {
-				switch f := f.(type) {
-				case *bank.Bank:
-					f.AddString(f.Append(), fmt.Sprint(i))
-				case interface{ InsertString(string) bool }:
-					f.InsertString(fmt.Sprint(i))
-				case interface{ AddString(string) bool }:
-					f.AddString(fmt.Sprint(i))
-				}
+				alltypes.Add(f, fmt.Sprint(i))
 			}
 			f.SetInfo(info)
 			return f
@@ -212,12 +179,12 @@ func TestMetaInFiles(t *testing.T) {
 	for name, make := range informedTypes() {
 		f := make()
 		f.SetInfo(bloom.Info{Meta: "b=1&a=2"})
-		err := f.(interface{ SaveFile(string) error }).SaveFile(t.TempDir() + "/f")
+		err := f.SaveFile(t.TempDir() + "/f")
 		pkg, _, _ := strings.Cut(name, ".")
 		require.ErrorContains(t, err,
 			pkg+`: Info.Meta = "b=1&a=2" is not what url.Values.Encode returns`)
 		f.SetInfo(bloom.Info{Meta: "a=2&b=1"})
-		require.NoError(t, f.(interface{ SaveFile(string) error }).SaveFile(t.TempDir()+"/f"))
+		require.NoError(t, f.SaveFile(t.TempDir()+"/f"))
 		_, err = f.WriteTo(&out)
 		require.NoError(t, err)
 	}

@@ -14,19 +14,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/bank"
-	"github.com/seed79a3ff49/bloom/blocked"
-	"github.com/seed79a3ff49/bloom/counting"
-	"github.com/seed79a3ff49/bloom/cuckoo"
-	"github.com/seed79a3ff49/bloom/flower"
-	"github.com/seed79a3ff49/bloom/growing"
-	"github.com/seed79a3ff49/bloom/window"
+	"github.com/seed79a3ff49/bloom/internal/alltypes"
 )
 
 var folder = flag.String("vectors", "../../testdata/vectors", "where the vectors are")
@@ -80,33 +74,13 @@ func infoOf(i bloom.Info) info {
 	return info{N: i.N, P: i.P, Hash: i.Hash, Comment: i.Comment, Meta: i.Meta}
 }
 
-// filter is any type.
-type filter interface {
-	ContainsString(string) bool
-	Info() bloom.Info
-	UnmarshalBinary([]byte) error
-	MarshalBinary() ([]byte, error)
-}
-
-func decoder(kind string, now int64) filter {
-	switch kind {
-	case "bloom":
-		return new(bloom.Filter)
-	case "blocked":
-		return new(blocked.Filter)
-	case "growing":
-		return new(growing.Filter)
-	case "counting":
-		return new(counting.Filter)
-	case "cuckoo":
-		return new(cuckoo.Filter)
-	case "flower":
-		return new(flower.Filter)
-	case "window":
-		clock := func() time.Time { return time.Unix(0, now) }
-		return bloom.Must(window.New(window.Config{N: 1, P: 0.5, Span: time.Hour, Now: clock}))
+// typeOf returns the row of a form, as vectors.json calls it.
+func typeOf(kind string) alltypes.Type {
+	typ, ok := alltypes.ByPackage(kind)
+	if !ok {
+		panic("no type " + kind)
 	}
-	panic(kind)
+	return typ
 }
 
 // TestWrite writes the vectors, with -update.
@@ -156,20 +130,16 @@ func TestGo(t *testing.T) {
 	positives := 0
 	for _, test := range v.Filters {
 		data := bloom.Must(os.ReadFile(filepath.Join(*folder, test.File)))
-		if test.Type == "bank" {
-			b := new(bank.Bank)
-			require.NoError(t, b.UnmarshalBinary(data), test.File)
-			require.Equal(t, test.Info, infoOf(b.Info()), test.File)
-			for i, key := range v.Keys {
-				require.Equal(t, test.Members[i], b.Which([]int{}, bloom.SumString(key)), "%s: %q", test.File, key)
-			}
-			continue
-		}
-		f := decoder(test.Type, test.Now)
+		f := typeOf(test.Type).Decoder(test.Now)
 		require.NoError(t, f.UnmarshalBinary(data), test.File)
 		require.Equal(t, test.Info, infoOf(f.Info()), test.File)
-		for i, key := range v.Keys {
-			require.Equal(t, test.Answers[i] == '1', f.ContainsString(key), "%s: %q", test.File, key)
+		for i, answer := range alltypes.Answers(f, v.Keys) {
+			key := v.Keys[i]
+			if test.Members != nil {
+				require.Equal(t, test.Members[i], answer, "%s: %q", test.File, key)
+				continue
+			}
+			require.Equal(t, int(test.Answers[i]-'0'), answer, "%s: %q", test.File, key)
 			if test.Added[i] == '1' {
 				require.Equal(t, byte('1'), test.Answers[i], "%s: %q was added", test.File, key)
 			} else if test.Answers[i] == '1' {
@@ -195,25 +165,20 @@ func TestGo(t *testing.T) {
 	require.Greater(t, positives, 500) // a reader that takes wrong bits answers otherwise
 	for _, name := range v.Refused {
 		data := bloom.Must(os.ReadFile(filepath.Join(*folder, name)))
-		for _, kind := range []string{"bloom", "blocked", "growing", "counting", "cuckoo", "window", "flower"} {
-			require.ErrorIs(t, decoder(kind, 0).UnmarshalBinary(data), bloom.ErrFormat, "%s as %s", name, kind)
+		for _, typ := range alltypes.All {
+			require.ErrorIs(t, typ.Decoder(0).UnmarshalBinary(data), bloom.ErrFormat, "%s as %s", name, typ.Name)
 		}
-		require.ErrorIs(t, new(bank.Bank).UnmarshalBinary(data), bloom.ErrFormat, "%s as bank", name)
 	}
 }
 
 // A filter's bytes are refused by every other type.
 func TestOtherTypesRefuse(t *testing.T) {
-	kinds := []string{"bloom", "blocked", "growing", "counting", "cuckoo", "window", "flower"}
 	for _, test := range load(t).Filters {
 		data := bloom.Must(os.ReadFile(filepath.Join(*folder, test.File)))
-		for _, kind := range kinds {
-			if kind != test.Type {
-				assert.ErrorIs(t, decoder(kind, 0).UnmarshalBinary(data), bloom.ErrFormat, "%s as %s", test.File, kind)
+		for _, typ := range alltypes.Forms() {
+			if typ.Package() != test.Type {
+				assert.ErrorIs(t, typ.Decoder(0).UnmarshalBinary(data), bloom.ErrFormat, "%s as %s", test.File, typ.Name)
 			}
-		}
-		if test.Type != "bank" {
-			assert.ErrorIs(t, new(bank.Bank).UnmarshalBinary(data), bloom.ErrFormat, "%s as bank", test.File)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/bank"
 	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/cuckoo"
 	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
@@ -386,7 +387,7 @@ func (m *maker) refusedCuckoos() {
 		words[uint64(len(words))-3*entries-1] = entries
 		return framed(form.Cuckoo, []uint64{buckets, bits, entries}, words)
 	}
-	require.NoError(m.t, decoder("cuckoo", 0).UnmarshalBinary(empty(16, 7, 32)))
+	require.NoError(m.t, new(cuckoo.Filter).UnmarshalBinary(empty(16, 7, 32)))
 	m.refuseWhole("sized-cuckoo-none", empty(0, 7, 0))
 	m.refuseWhole("sized-cuckoo-bits-6", empty(16, 6, 0))
 	m.refuseWhole("sized-cuckoo-bits-34", empty(16, 34, 0))

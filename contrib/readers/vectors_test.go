@@ -19,6 +19,7 @@ import (
 	"github.com/seed79a3ff49/bloom/cuckoo"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/internal/alltypes"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/window"
 )
@@ -69,13 +70,13 @@ func (m *maker) add(name, kind string, data []byte, in func(i int) bool, nows ..
 		nows = []int64{0}
 	}
 	for _, now := range nows {
-		f := decoder(kind, now)
+		f := typeOf(kind).Decoder(now)
 		require.NoError(m.t, f.UnmarshalBinary(data), name)
 		added := make([]byte, len(m.v.Keys))
 		answers := make([]byte, len(m.v.Keys))
-		for i, key := range m.v.Keys {
+		for i, answer := range alltypes.Answers(f, m.v.Keys) {
 			added[i] = digit(in(i))
-			answers[i] = digit(f.ContainsString(key))
+			answers[i] = digit(answer == 1)
 		}
 		m.v.Filters = append(m.v.Filters, vector{
 			File: name, Type: kind, Info: infoOf(f.Info()), Added: string(added), Now: now, Answers: string(answers),

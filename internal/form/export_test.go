@@ -7,7 +7,9 @@ import "io"
 
 var Kinds = kinds
 
-func NewKind(pkg string, letter byte, params int) *Kind { return &Kind{pkg, letter, params} }
+func NewKind(pkg string, letter byte, params int) *Kind {
+	return &Kind{pkg, pkg + ".Filter", letter, params}
+}
 
 func (k *Kind) Letter() byte { return k.letter }
 

@@ -24,20 +24,21 @@ import (
 // Kind is a type that has frames.
 type Kind struct {
 	Package string
+	name    string // as in errors
 	letter  byte
 	params  int // number of parameters
 }
 
 var (
-	Bank     = &Kind{"bank", 'K', 4}
-	Blocked  = &Kind{"blocked", 'B', 3}
-	Flower   = &Kind{"flower", 'F', 3}
-	Window   = &Kind{"window", 'W', 78}
-	Counting = &Kind{"counting", 'C', 2}
-	Cuckoo   = &Kind{"cuckoo", 'U', 3}
-	Growing  = &Kind{"growing", 'G', 3}
+	Bank     = &Kind{"bank", "bank.Bank", 'K', 4}
+	Blocked  = &Kind{"blocked", "blocked.Filter", 'B', 3}
+	Flower   = &Kind{"flower", "flower.Filter", 'F', 3}
+	Window   = &Kind{"window", "window.Filter", 'W', 78}
+	Counting = &Kind{"counting", "counting.Filter", 'C', 2}
+	Cuckoo   = &Kind{"cuckoo", "cuckoo.Filter", 'U', 3}
+	Growing  = &Kind{"growing", "growing.Filter", 'G', 3}
 
-	patchKind = &Kind{"bloom", 'P', patchParams} // see patch.go
+	patchKind = &Kind{"bloom", "patch", 'P', patchParams} // see patch.go
 
 	kinds = []*Kind{Bank, Blocked, Counting, Cuckoo, Flower, Growing, Window, patchKind}
 )
@@ -59,19 +60,9 @@ func KindOf(data []byte) *Kind {
 // that is no frame of a known kind.
 func Name(data []byte) string {
 	if k := KindOf(data); k != nil {
-		return k.name()
+		return k.name
 	}
 	return ""
-}
-
-func (k *Kind) name() string {
-	switch k.letter {
-	case 'K':
-		return "bank.Bank"
-	case 'P':
-		return "patch"
-	}
-	return k.Package + ".Filter"
 }
 
 const (
@@ -199,11 +190,11 @@ func (k *Kind) checkStart(b []byte) error {
 	fail := func(f string, args ...any) error { return Errorf(k.Package, f, args...) }
 	switch trailer := binary.LittleEndian.Uint16(b[6:]); {
 	case b[0] <= 1 && b[1] > 0 && b[2] < 0x80: // Guava's header; see guava.go
-		return fail("it seems to be a bloom.Filter, not a %s", k.name())
+		return fail("it seems to be a bloom.Filter, not a %s", k.name)
 	case string(b[:3]) != magic:
 		return fail("it starts with % x, not with %q", b[:3], magic)
 	case b[3] != k.letter && Name(b) != "":
-		return fail("it is a %s, not a %s", Name(b), k.name())
+		return fail("it is a %s, not a %s", Name(b), k.name)
 	case b[3] != k.letter && b[3] >= 'A' && b[3] <= 'Z':
 		return newer(k.Package, "kind = %q is unknown", b[3])
 	case b[3] != k.letter:

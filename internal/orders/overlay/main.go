@@ -18,16 +18,18 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/seed79a3ff49/bloom/internal/alltypes"
 )
 
 const standIn = `"github.com/seed79a3ff49/bloom/internal/orders"`
 
 // packages are the packages whose locks and atomics become points. Packages whose state no case
 // reaches, such as files, are left out.
-var packages = []string{
-	".", "bank", "blocked", "counting", "cuckoo", "flower", "growing", "guard", "replica", "window",
+var packages = append(alltypes.Packages(func(alltypes.Type) bool { return true }),
+	"guard", "replica",
 	"internal/bitwords", "internal/form", "internal/publish", "internal/splitblock",
-}
+)
 
 // real are the files whose locks are no points, because they guard a cache of figures.
 var real = []string{"growing/rates.go"}
@@ -63,7 +65,7 @@ func main() {
 func write(dir string, bug []change) error {
 	files := map[string]string{}
 	for _, p := range packages {
-		paths, err := filepath.Glob(filepath.Join(p, "*.go"))
+		paths, err := filepath.Glob(filepath.Join(strings.TrimPrefix(p, "bloom"), "*.go"))
 		if err != nil {
 			return err
 		}
