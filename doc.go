@@ -29,8 +29,8 @@
 //	...
 //	many := bloom.NewSyncFrom(seen) // a copy for many goroutines
 //
-// If several programs change one file, each holds its [Lock] from before the load until after the
-// save.
+// If several programs change one file, each holds its lock from before the load until after the
+// save; see package file.
 //
 // Batches hash first, and then add or ask; see [SumBatch] and [Filter.AddBatch]:
 //
@@ -67,7 +67,7 @@
 //   - guard stands in front of a store, and learns of its new keys
 //   - bank asks many filters together; sieve has a queue without repeats
 //   - replica copies one filter to many machines; module contrib/bloomredis shares one in Redis
-//   - foreign reads and writes the filters of other libraries
+//   - foreign reads and writes the filters of other libraries; file locks and replaces files
 //
 // Use a map if the keys must be listed, or if every answer must be right.
 package bloom

@@ -1,8 +1,6 @@
 package bloom
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -110,50 +108,6 @@ func (f *Filter) fits(m uint64, k int, maker string) error {
 		made = fmt.Sprintf(" made for n = %d, p = %v", i.N, i.P)
 	}
 	return fmt.Errorf("%w: it is %v%s, not what %s", ErrMismatch, f, made, maker)
-}
-
-// WriteFile replaces or creates the file at path with what w writes, with [Filter.SaveFile]'s rules
-// for crashes, permissions and links. It is for other files that belong to a filter: a filter's own
-// SaveFile also writes the Info and a checksum. WriteFile returns w's error, wrapped. It does not
-// buffer w's writes.
-func WriteFile(path string, w io.WriterTo) error {
-	if w == nil {
-		return errors.New("bloom: WriteFile without a WriterTo")
-	}
-	err := files.Write(path, func(to io.Writer) error {
-		_, err := w.WriteTo(to)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("bloom: writing: %w", err)
-	}
-	return nil
-}
-
-// Lock locks the file at path against other processes and other calls of Lock, until unlock is
-// called or the process ends in any way. A program can then load a file, change the filter, and
-// save it while no other program does so. The lock is advisory: it keeps out only those who also
-// call Lock, such as the command bloom. SaveFile and LoadFile need no lock to keep a file whole.
-//
-// If another process or call holds the lock, Lock waits for it. If ctx is done first, Lock returns
-// an error that wraps ctx's. It tries once even if ctx is done before the call. Calling unlock
-// again does nothing.
-//
-// The lock is a lock of the system on an empty file in the same directory, named .NAME.bloom-lock,
-// which Lock creates and unlock removes. A killed process leaves the empty file, which the next
-// Lock takes over. There may be no file at path yet. If path is a symbolic link, Lock locks the
-// file that it leads to; but SaveFile would replace the link, so pass the file's own path to both.
-// Lock refuses a link, or anything else that is not a regular file, at the name of the lock.
-//
-// On NFS the lock holds between machines if the server and the mount support locks. If the file
-// system or the operating system has no such locks, the error wraps [errors.ErrUnsupported]. Linux,
-// macOS, Windows and the BSDs have them.
-func Lock(ctx context.Context, path string) (unlock func() error, err error) {
-	unlock, err = files.Lock(ctx, path)
-	if err != nil {
-		return nil, fmt.Errorf("bloom: locking: %w", err)
-	}
-	return unlock, nil
 }
 
 // OpenFile opens a file that [LoadFile] can load, and checks the length, the header, and the

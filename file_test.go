@@ -2,15 +2,11 @@ package bloom_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -279,63 +275,4 @@ func TestReaderErrors(t *testing.T) {
 	require.Equal(t, "bloom.Reader(zero)", new(bloom.Reader).String())
 	require.Equal(t, strings.Replace(f.String(), "Filter", "Reader", 1), r.String())
 	require.Equal(t, r.String(), r.LogValue().String())
-}
-
-// TestLock: a program that loads a filter, adds to it and saves it loses no key of others who do the
-// same under the lock.
-func TestLock(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f")
-	require.NoError(t, bloom.Must(bloom.New(1000, 1e-9)).SaveFile(path))
-	if unlock, err := bloom.Lock(t.Context(), path); errors.Is(err, errors.ErrUnsupported) {
-		t.Skip(err)
-	} else {
-		require.NoError(t, err)
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		_, err := bloom.Lock(ctx, path)
-		require.ErrorIs(t, err, context.Canceled)
-		require.ErrorContains(t, err, "bloom: locking: "+path+" is locked by another process")
-		require.NoError(t, unlock())
-	}
-	filtertest.AtOnce(4, func(i int) {
-		unlock, err := bloom.Lock(t.Context(), path)
-		if !assert.NoError(t, err) {
-			return
-		}
-		f := bloom.Must(bloom.LoadFile(path))
-		f.AddString(strconv.Itoa(i))
-		assert.NoError(t, f.SaveFile(path))
-		assert.NoError(t, unlock())
-	})
-	f := bloom.Must(bloom.LoadFile(path))
-	for i := range 4 {
-		require.True(t, f.ContainsString(strconv.Itoa(i)))
-	}
-	require.Equal(t, []string{"f"}, filtertest.Names(t, filepath.Dir(path)))
-}
-
-// failing writes half and fails.
-type failing struct{}
-
-func (failing) WriteTo(w io.Writer) (int64, error) {
-	n, _ := io.WriteString(w, "half")
-	return int64(n), io.ErrUnexpectedEOF
-}
-
-// TestWriteFile: the file is replaced as a whole, or stays as it is.
-func TestWriteFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f")
-	require.EqualError(t, bloom.WriteFile(path, nil), "bloom: WriteFile without a WriterTo")
-	require.NoError(t, bloom.WriteFile(path, strings.NewReader("old")))
-	err := bloom.WriteFile(path, failing{})
-	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
-	require.ErrorContains(t, err, "bloom: writing: ")
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, "old", string(data))
-	require.NoError(t, bloom.WriteFile(path, strings.NewReader("new")))
-	data, err = os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, "new", string(data))
-	require.Equal(t, []string{"f"}, filtertest.Names(t, filepath.Dir(path)))
 }

@@ -3,16 +3,12 @@
 package bloom_test
 
 import (
-	"context"
-	"fmt"
-	"log"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -139,39 +135,4 @@ func TestOpenFileOutlivesPath(t *testing.T) {
 	require.NoError(t, os.Remove(path))
 	require.NoError(t, file.Verify())
 	require.True(t, file.ContainsString("a"))
-}
-
-// Several programs add to one file. Each waits for the others, for a minute at most.
-func ExampleLock() {
-	dir, err := os.MkdirTemp("", "bloom")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "handled.bloom")
-
-	add := func(key string) error {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		unlock, err := bloom.Lock(ctx, path)
-		if err != nil {
-			return err
-		}
-		defer unlock()
-		f, err := bloom.LoadOrNew(path, 1000, 0.01)
-		if err != nil {
-			return err
-		}
-		f.AddString(key)
-		return f.SaveFile(path)
-	}
-	fmt.Println(add("first"), add("second"))
-	f, err := bloom.LoadFile(path)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(f.ContainsString("first"), f.ContainsString("second"))
-	// Output:
-	// <nil> <nil>
-	// true true
 }

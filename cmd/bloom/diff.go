@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+	"github.com/seed79a3ff49/bloom/file"
 )
 
 func diffCommand() *cobra.Command {
@@ -29,7 +30,7 @@ func diffCommand() *cobra.Command {
 // patchBytes is a patch, as a saver.
 type patchBytes []byte
 
-func (p patchBytes) SaveFile(path string) error { return bloom.WriteFile(path, bytes.NewReader(p)) }
+func (p patchBytes) SaveFile(path string) error { return file.Write(path, bytes.NewReader(p)) }
 
 // diffFiles returns a patch that turns the filter in the first file into the one in the second.
 func diffFiles(from, to string) (patchBytes, error) {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/file"
 	"github.com/seed79a3ff49/bloom/internal/files"
 )
 
@@ -35,7 +35,7 @@ func locked(t *testing.T, path string) bool {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	unlock, err := bloom.Lock(ctx, path)
+	_, unlock, err := file.Lock(ctx, path)
 	if err != nil {
 		return true
 	}
@@ -123,14 +123,14 @@ func TestTwoRunsOneOut(t *testing.T) {
 	saying(t, 1, "other is in use", "", "dedupe --wait 0s --state b -o other")
 }
 
-// TestWaitsForLock: the command waits for programs that lock a file by bloom.Lock, however long its
+// TestWaitsForLock: the command waits for programs that lock a file by file.Lock, however long its
 // name is.
 func TestWaitsForLock(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, size := range []int{4, 201, 212, 250} {
 		path := strings.Repeat("n", size)
 		good(t, "a\n", "build -n 1000 -o", path)
-		unlock, err := bloom.Lock(t.Context(), path)
+		_, unlock, err := file.Lock(t.Context(), path)
 		require.NoError(t, err)
 		saying(t, 1, path+" is in use: another bloom changes it", "b\n", "add --wait 0s", path)
 		waits := waiting(t, path)

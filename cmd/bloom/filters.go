@@ -15,6 +15,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/cuckoo"
+	"github.com/seed79a3ff49/bloom/file"
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
@@ -258,7 +259,7 @@ type keyedFilter interface {
 // Info is zero: other libraries' files have none.
 func (f foreignFilter) Info() bloom.Info           { return bloom.Info{} }
 func (f foreignFilter) SetInfo(bloom.Info)         {}
-func (f foreignFilter) SaveFile(path string) error { return bloom.WriteFile(path, f.foreignBytes) }
+func (f foreignFilter) SaveFile(path string) error { return file.Write(path, f.foreignBytes) }
 
 // foreignLoader returns a function that loads a file of another library. decode decodes its bytes.
 func foreignLoader[F foreignBytes](

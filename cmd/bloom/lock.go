@@ -121,7 +121,7 @@ func (f *target) waitForLock(ctx context.Context) (release func(), err error) {
 	defer notice.Stop()
 	waiting, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
-	unlock, err := files.Lock(waiting, f.path)
+	_, unlock, err := files.Lock(waiting, f.path)
 	switch {
 	case err == nil:
 		return func() { unlock() }, nil

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/redpanda-data/benthos/v4/public/service"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/file"
 	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/window"
 )
@@ -255,26 +255,22 @@ func newMemoryCache(
 }
 
 // hold locks the file at path against other caches and against the command bloom, until unlock is
-// called. It does not wait. file is path with symbolic links resolved. Pass file to SaveFile,
-// because SaveFile replaces links.
-func hold(path string) (file string, unlock func() error, err error) {
+// called. It does not wait. target is what [file.Lock] returns.
+func hold(path string) (target string, unlock func() error, err error) {
 	unlock = func() error { return nil }
 	if path == "" {
 		return "", unlock, nil
 	}
-	if file, err = filepath.EvalSymlinks(path); err != nil {
-		file = path // there is no file yet
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	locked, err := bloom.Lock(ctx, file)
+	target, locked, err := file.Lock(ctx, path)
 	switch {
 	case err == nil:
-		return file, locked, nil
+		return target, locked, nil
 	case errors.Is(err, errors.ErrUnsupported): // some network file systems have no locks
-		return file, unlock, nil
+		return target, unlock, nil
 	case errors.Is(err, context.Canceled):
-		err = fmt.Errorf("%s is in use by another cache or program", file)
+		err = fmt.Errorf("%s is in use by another cache or program", target)
 	}
 	return "", nil, err
 }

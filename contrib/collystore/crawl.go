@@ -20,6 +20,7 @@ import (
 	"github.com/gocolly/colly/v2"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/file"
 )
 
 // SavedSet is a set that can be saved, such as every Filter and SyncFilter of module bloom except
@@ -316,7 +317,7 @@ func (w *Crawl) savePages() error {
 		fmt.Fprintf(&lines, "%d %s\n", p.depth, link)
 	}
 	w.mu.Unlock()
-	return bloom.WriteFile(w.path+".pages", &lines)
+	return file.Write(w.path+".pages", &lines)
 }
 
 func (w *Crawl) load() error {

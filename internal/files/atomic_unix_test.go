@@ -130,7 +130,7 @@ func TestChild(t *testing.T) {
 	case "refused":
 		require.ErrorIs(t, Write(path, text("by a child")), fs.ErrPermission)
 	case "lock":
-		_, err := Lock(t.Context(), path)
+		_, _, err := Lock(t.Context(), path)
 		require.NoError(t, err)
 		os.Stdout.WriteString("locked\n")
 		time.Sleep(time.Minute)

@@ -29,15 +29,21 @@ import (
 // name may become a link at any moment. Therefore links are not followed, and permissions are
 // changed only through the handle of a file that this process created.
 
-// Lock is described in bloom.Lock.
-func Lock(ctx context.Context, path string) (unlock func() error, err error) {
+// Lock is described in file.Lock.
+func Lock(ctx context.Context, path string) (target string, unlock func() error, err error) {
 	if path == "" {
-		return nil, errors.New("the path is empty")
+		return "", nil, errors.New("the path is empty")
 	}
-	path, err = Follow(path)
+	target, err = Follow(path)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
+	unlock, err = lock(ctx, target)
+	return target, unlock, err
+}
+
+// lock is Lock of a path that is no link.
+func lock(ctx context.Context, path string) (unlock func() error, err error) {
 	name := LockName(path)
 	for {
 		file, err := tryLock(name)

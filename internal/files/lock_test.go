@@ -30,7 +30,7 @@ func tries(t *testing.T) context.Context {
 // lock locks path, or skips the test on a system without locks.
 func lock(t *testing.T, path string) (unlock func() error) {
 	t.Helper()
-	unlock, err := Lock(tries(t), path)
+	_, unlock, err := Lock(tries(t), path)
 	if errors.Is(err, errors.ErrUnsupported) {
 		t.Skip(err)
 	}
@@ -44,7 +44,7 @@ func TestLock(t *testing.T) {
 	path := filepath.Join(dir, "f")
 	unlock := lock(t, path)
 	require.FileExists(t, filepath.Join(dir, ".f.bloom-lock"))
-	_, err := Lock(tries(t), path)
+	_, _, err := Lock(tries(t), path)
 	require.ErrorIs(t, err, context.Canceled)
 	require.ErrorContains(t, err, path+" is locked by another process")
 	other := lock(t, filepath.Join(dir, "g"))
@@ -52,7 +52,7 @@ func TestLock(t *testing.T) {
 
 	got := make(chan error)
 	go func() {
-		second, err := Lock(t.Context(), path) // waits
+		_, second, err := Lock(t.Context(), path) // waits
 		if err == nil {
 			err = second()
 		}
@@ -68,9 +68,9 @@ func TestLock(t *testing.T) {
 	require.NoError(t, <-got)
 	require.Empty(t, filtertest.Names(t, dir))
 
-	_, err = Lock(tries(t), filepath.Join(dir, "missing", "f"))
+	_, _, err = Lock(tries(t), filepath.Join(dir, "missing", "f"))
 	require.ErrorIs(t, err, fs.ErrNotExist)
-	_, err = Lock(tries(t), "")
+	_, _, err = Lock(tries(t), "")
 	require.ErrorContains(t, err, "the path is empty")
 }
 
@@ -137,7 +137,7 @@ func TestLockFollows(t *testing.T) {
 	}
 	unlock := lock(t, link)
 	require.FileExists(t, filepath.Join(dir, "far", ".f.bloom-lock"))
-	_, err := Lock(tries(t), filepath.Join(dir, "far", "f"))
+	_, _, err := Lock(tries(t), filepath.Join(dir, "far", "f"))
 	require.ErrorIs(t, err, context.Canceled)
 	require.NoError(t, unlock())
 
@@ -151,6 +151,6 @@ func TestLockFollows(t *testing.T) {
 
 	round := filepath.Join(dir, "round")
 	require.NoError(t, os.Symlink("round", round))
-	_, err = Lock(tries(t), round)
+	_, _, err = Lock(tries(t), round)
 	require.ErrorContains(t, err, "too many symbolic links")
 }

@@ -36,7 +36,7 @@ func TestLockRefusesLinks(t *testing.T) {
 		name := LockName(path)
 		require.NoError(t, make(name))
 		before := mode(t, name)
-		_, err := Lock(t.Context(), path)
+		_, _, err := Lock(t.Context(), path)
 		require.ErrorContains(t, err, "lock "+name+": not a regular file but ")
 		require.Equal(t, before, mode(t, name))
 		require.NoError(t, os.Remove(name))
@@ -55,7 +55,7 @@ func TestLockWhereNoFileIs(t *testing.T) {
 	if _, err := os.Stat("/proc/self"); err != nil {
 		t.Skip(err)
 	}
-	_, err := Lock(t.Context(), "/proc/f")
+	_, _, err := Lock(t.Context(), "/proc/f")
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
@@ -64,14 +64,14 @@ func TestLockWhereNoFileIs(t *testing.T) {
 func TestLockMode(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	old := syscall.Umask(0o077)
-	unlock, err := Lock(tries(t), path)
+	_, unlock, err := Lock(tries(t), path)
 	syscall.Umask(old)
 	require.NoError(t, err)
 	require.Equal(t, fs.FileMode(0o666), mode(t, LockName(path)))
 	require.NoError(t, unlock())
 
 	require.NoError(t, os.WriteFile(LockName(path), nil, 0o600))
-	unlock, err = Lock(tries(t), path)
+	_, unlock, err = Lock(tries(t), path)
 	require.NoError(t, err, "a process that was killed left it")
 	require.Equal(t, fs.FileMode(0o600), mode(t, LockName(path)))
 	require.NoError(t, unlock())
@@ -82,7 +82,7 @@ func TestLockMode(t *testing.T) {
 func TestLockFileGoesLocked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	for range 300 {
-		unlock, err := Lock(tries(t), path)
+		_, unlock, err := Lock(tries(t), path)
 		require.NoError(t, err)
 		file, err := os.Open(LockName(path))
 		require.NoError(t, err)
@@ -103,14 +103,14 @@ func TestLockFileGoesLocked(t *testing.T) {
 // does not remove the file that is there now.
 func TestLockOfAnother(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
-	first, err := Lock(tries(t), path)
+	_, first, err := Lock(tries(t), path)
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(LockName(path)))
-	second, err := Lock(tries(t), path)
+	_, second, err := Lock(tries(t), path)
 	require.NoError(t, err)
 	require.NoError(t, first())
 	require.FileExists(t, LockName(path))
-	_, err = Lock(tries(t), path)
+	_, _, err = Lock(tries(t), path)
 	require.ErrorIs(t, err, context.Canceled)
 	require.NoError(t, second())
 }
@@ -118,13 +118,13 @@ func TestLockOfAnother(t *testing.T) {
 // TestLockOutlivesGarbage: a lock that nobody ends lasts as long as the process.
 func TestLockOutlivesGarbage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
-	_, err := Lock(tries(t), path)
+	_, _, err := Lock(tries(t), path)
 	require.NoError(t, err)
 	for range 5 {
 		runtime.GC()
 		time.Sleep(time.Millisecond)
 	}
-	_, err = Lock(tries(t), path)
+	_, _, err = Lock(tries(t), path)
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -137,12 +137,12 @@ func TestLockOfProcesses(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	_, err = out.Read(make([]byte, 1)) // the child has the lock
 	require.NoError(t, err)
-	_, err = Lock(tries(t), path)
+	_, _, err = Lock(tries(t), path)
 	assert.ErrorIs(t, err, context.Canceled)
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
 	require.FileExists(t, LockName(path))
-	unlock, err := Lock(tries(t), path)
+	_, unlock, err := Lock(tries(t), path)
 	require.NoError(t, err)
 	require.NoError(t, unlock())
 	require.NoFileExists(t, LockName(path))
