@@ -1,10 +1,12 @@
 // Command benchmarks measures this library and its peers, and draws the pictures of the
 // documentation. It writes RESULTS.md and ../docs/*.svg.
 //
-//	go run .                 needs some ten minutes on two cores, and 12 GB of memory
+//	go run .                 needs some ten minutes on two cores, and 12 GB of memory; other
+//	                         programs may run beside it
 //	go run . -quick          prints, in two minutes, the tables in which processors differ, with
 //	                         smaller filters and only the rows of Go
 //	go run . -boost DIR      also measures Boost.Bloom: DIR is the folder that has boost/bloom.hpp
+//	go run . -peer NAME=PROGRAM      also measures a program that process.go describes
 //	go run . -format go      prints each sample as Go's benchmarks do, for benchstat, and writes no
 //	                         file; also with -quick
 //	go run . -pictures       draws only the pictures that need no measuring
@@ -18,10 +20,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -32,13 +36,13 @@ func workloads(found map[string][]process) []workload {
 		bitsAndBlooms, bitsAndBloomsAdd, holimanBloom, blobBloom, dataSketches, boomFilters,
 		ristretto, ipfsBbloom, parquetGo, xorFilter)
 	few := append(slices.Clone(ours), bitsAndBlooms, holimanBloom, blobBloom)
-	cpp := slices.Concat(pure(found), found["Boost.Bloom"])
+	cpp := slices.Concat(pure(found), found["Boost.Bloom"], found["others"])
 	everything := slices.Concat(cpp, found["fastbloom"], found["Guava"])
 	return []workload{
 		{
 			title: "In the cache",
 			kind:  integers, n: 1e5, p: 0.01, quick: true,
-			rows: all, processes: everything,
+			rows: slices.Concat(all, digestRows), processes: everything,
 		},
 		{
 			title: "In the cache, longer keys",
@@ -58,7 +62,7 @@ func workloads(found map[string][]process) []workload {
 		{
 			title: "Beyond the cache",
 			kind:  integers, n: 1e7, p: 0.01, quick: true,
-			rows: append(few, parquetGo), processes: cpp,
+			rows: slices.Concat(few, []row{parquetGo}, digestRows), processes: cpp,
 		},
 		{
 			title: "In memory",
@@ -69,7 +73,7 @@ func workloads(found map[string][]process) []workload {
 				"before it needs the first.",
 			kind: integers, n: 1e8, p: 0.01,
 			rows:      slices.Concat(ours, []row{bitsAndBlooms, blobBloom, parquetGo}),
-			processes: found["Boost.Bloom"],
+			processes: slices.Concat(found["Boost.Bloom"], found["others"]),
 		},
 		{
 			title: "Beyond the cache, one in a million",
@@ -104,12 +108,12 @@ func workloads(found map[string][]process) []workload {
 		{
 			title: "Goroutines that share a filter, in the cache",
 			kind:  integers, n: 1e5, p: 0.01,
-			rows: shared(), reference: manyName + ", 1",
+			rows: shared(), reference: manyName + ", 1", turn: sharedTurn,
 		},
 		{
 			title: "Goroutines that share a filter, beyond the cache",
 			kind:  integers, n: 1e7, p: 0.01,
-			rows: shared(), reference: manyName + ", 1",
+			rows: shared(), reference: manyName + ", 1", turn: sharedTurn,
 		},
 		{
 			title: "Filters that grow and forget, beside one of known size",
@@ -131,10 +135,14 @@ func workloads(found map[string][]process) []workload {
 		{
 			title: "Which of many filters hold a key: 512 bits and three keys each; n is filters",
 			kind:  integers, n: 1e5, p: 0.01,
-			rows: banks, lookups: 500, reference: banks[1].name,
+			rows: banks, turn: 4, reference: banks[1].name,
 		},
 	}
 }
+
+// sharedTurn is the number of keys in a turn of several goroutines, which takes as long as one of
+// turnKeys on one goroutine takes in slower rows, and much longer than it takes to start them.
+const sharedTurn = 50_000
 
 const removal = "Additions to a cuckoo filter cost more the fuller it is. With n keys cuckoo.Filter is " +
 	"0.96 full, seiflotfy's "
@@ -170,14 +178,14 @@ func shared() (rows []row) {
 // divided returns f with functions that divide their keys among goroutines.
 func divided(f filter, goroutines int) filter {
 	counts := make([]int, goroutines)
-	each := func(ks keys, do func(part keys, i int)) {
+	each := func(ks keys, visit func(part keys, i int)) {
 		var wait sync.WaitGroup
 		for i := range goroutines {
-			from, to := i*ks.len()/goroutines, (i+1)*ks.len()/goroutines
+			first, end := i*ks.len()/goroutines, (i+1)*ks.len()/goroutines
 			wait.Add(1)
 			go func() {
 				defer wait.Done()
-				do(ks.part(from, to-from), i)
+				visit(ks.part(first, end-first), i)
 			}()
 		}
 		wait.Wait()
@@ -199,6 +207,15 @@ func main() {
 	onlyPictures := flag.Bool("pictures", false,
 		"draw the pictures that need no measuring, and nothing else")
 	boost := flag.String("boost", "", "folder of Boost's headers")
+	peers := map[string]string{}
+	flag.Func("peer", "NAME=PROGRAM, a program to measure; see process.go", func(text string) error {
+		name, program, found := strings.Cut(text, "=")
+		if !found {
+			return errors.New("has no =")
+		}
+		peers[name] = program
+		return nil
+	})
 	format := flag.String("format", "markdown", "markdown, or go for the form that benchstat reads")
 	serving := flag.Bool("serve", false, "measure a row for another process; see process.go")
 	flag.Parse()
@@ -212,7 +229,7 @@ func main() {
 	case *format != "markdown" && *format != "go":
 		err = fmt.Errorf("-format %s is neither markdown nor go", *format)
 	default:
-		err = record(*quick, *format == "go", *boost)
+		err = record(*quick, *format == "go", *boost, peers)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -222,28 +239,28 @@ func main() {
 
 const docs = "../docs" // the folder of the pictures
 
-// rounds returns the number of rounds of a table. A round of a large filter takes seconds.
-func (w workload) rounds(quick bool) int {
-	switch {
-	case quick:
-		return 7
-	case w.n > 1e6:
-		return 7
+// rounds returns the number of rounds of a table.
+func rounds(quick bool) int {
+	if quick {
+		return 100
 	}
-	return 15
+	return 300
 }
 
 // record measures all tables. It writes the files, or prints the tables if quick is true, or prints
 // the samples if samples is true.
-func record(quick, samples bool, boost string) error {
+func record(quick, samples bool, boost string, peers map[string]string) error {
 	dir, err := os.MkdirTemp("", "benchmarks-*")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	r := report{quick: quick, began: time.Now()}
+	r := report{quick: quick, began: time.Now(), load: load()}
 	var found map[string][]process
 	found, r.missing = builds(dir, boost, quick)
+	for _, name := range slices.Sorted(maps.Keys(peers)) {
+		found["others"] = append(found["others"], process{name: name, args: []string{peers[name]}})
+	}
 	for _, w := range workloads(found) {
 		if quick {
 			if !w.quick {
@@ -252,7 +269,7 @@ func record(quick, samples bool, boost string) error {
 			w.n = min(w.n, 4e6)
 		}
 		fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), w.title)
-		r.add(table{w, w.measure(w.rounds(quick)), w.rounds(quick)})
+		r.add(table{w, w.measure(rounds(quick))})
 	}
 	switch {
 	case samples:

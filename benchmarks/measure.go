@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -24,12 +25,14 @@ var nan = math.NaN()
 // filter is one filter of one library. Its functions loop over the keys themselves, because calls
 // through an interface would slow the fast libraries most.
 type filter struct {
-	bits   uint64
-	reset  func()
-	add    func(keys)
-	count  func(keys) int // returns how many keys the filter contains; nil if only add counts
-	remove func(keys)     // nil if keys cannot be removed
-	static bool           // the filter is filled when it is made, and keys are not added
+	bits    uint64
+	reset   func()
+	prepare func(keys) // makes the digests of a turn's keys, which is not timed; nil: none are needed
+	add     func(keys)
+	count   func(keys) int // returns how many keys the filter contains
+	remove  func(keys)     // nil if keys cannot be removed
+	static  bool           // the filter is filled when it is made, and keys are not added
+	whole   bool           // add builds the filter from all keys
 }
 
 type row struct {
@@ -50,52 +53,36 @@ type workload struct {
 	processes []process
 	// reference is the row that the others are divided by; "" is bits-and-blooms.
 	reference string
-	// lookups is how many present keys are looked up together, and how many absent ones; 0 means
-	// the usual number.
-	lookups int
+	turn      int // the number of keys in a turn; 0 means turnKeys
 	// order is the order of look-ups, half of them of present keys. If it is nil, present and
 	// absent keys are timed separately.
 	order *order
 }
 
 const (
+	// turnKeys is the number of keys in a turn. A turn of 0.05 to 1 ms is shorter than the time
+	// that a scheduler gives a thread, so on a busy machine most turns are not interrupted.
+	turnKeys = 8192
 	// absentKeys is the number of keys that were never added. False positives are counted over
 	// all of them.
 	absentKeys = 1_000_000
-	// leastChunk is the least number of keys that are added in a turn, if there are that many.
-	leastChunk = 1_000_000
-	// mostWindow is the most keys that are looked up together.
-	mostWindow = 100_000
+	// parts is the number of parts of a fill, each with figures of its own: an addition to a full
+	// filter may cost more than one to an empty filter.
+	parts = 10
 )
 
-// leastTime is the least time of an operation in all turns together. In a turn it is repeated, and
-// the median is taken, because a host may disturb its machines for a millisecond or so.
-var leastTime = 400 * time.Millisecond
-
-// plan says which keys the repetitions of an operation have.
+// plan says which keys the turns of an operation have.
 type plan struct {
-	all    keys          // the keys to add, followed by those to look up
-	n      int           // the number of keys to add
-	absent int           // the number of the others
-	window int           // the number of keys that are looked up together
-	chunks int           // the number of turns that fill a filter
-	turn   time.Duration // the least time of a turn
+	all    keys // the keys to add, followed by those to look up
+	n      int  // the number of keys to add
+	absent int  // the number of the others
+	turn   int  // the largest number of keys in a turn
+	chunks int  // the number of turns that fill a filter
 }
 
-func (w workload) plan(rounds int) plan {
-	window := min(w.n, mostWindow)
-	if w.lookups > 0 {
-		window = w.lookups
-	}
-	p := plan{
-		n: w.n, window: window,
-		absent: max(window, absentKeys),
-		chunks: min(max(w.n/leastChunk, 1), rounds),
-		turn:   leastTime / time.Duration(rounds),
-	}
-	if w.lookups > 0 { // a look-up takes long, and false positives are not counted
-		p.absent = min(absentKeys, rounds*window)
-	}
+func (w workload) plan() plan {
+	p := plan{n: w.n, turn: min(cmp.Or(w.turn, turnKeys), w.n), absent: absentKeys}
+	p.chunks = (p.n + p.turn - 1) / p.turn
 	p.all = w.kind.make(0, w.n)
 	others := w.kind.make(absentIDs, p.absent)
 	if w.order != nil {
@@ -105,54 +92,77 @@ func (w workload) plan(rounds int) plan {
 	return p
 }
 
-// keys returns the place of the keys of the i-th repetition of an operation. Look-ups go through
-// all keys, or processors would learn to predict the answers.
-func (p plan) keys(op, i int) (from, n int) {
+// keys returns the place of the keys of the i-th turn of an operation. Look-ups go through all
+// keys, or processors would learn to predict the answers.
+func (p plan) keys(op, i int) (first, n int) {
 	switch op {
 	case add, remove:
 		i %= p.chunks
-		from = i * p.n / p.chunks
-		return from, (i+1)*p.n/p.chunks - from
+		first = i * p.n / p.chunks
+		return first, (i+1)*p.n/p.chunks - first
 	case absent:
-		return p.n + i%(p.absent/p.window)*p.window, p.window
+		return p.n + i%(p.absent/p.turn)*p.turn, p.turn
 	}
-	return i % (p.n / p.window) * p.window, p.window
+	return i % (p.n / p.turn) * p.turn, p.turn
 }
 
-// contestant is a row that is being measured. do does an operation on n keys. It returns the time
-// in nanoseconds, or NaN if the row lacks the operation, and the number of keys found.
+// warm returns the first of n keys beside those from first on. They are looked up before the time
+// of a turn begins, so that the row before does not count, which used the cache and the predictors.
+func warm(first, n int) int {
+	if first >= n {
+		return first - n
+	}
+	return first + n
+}
+
+// contestant is a row that is being measured. do does an operation on n keys, after a look-up of n
+// others that is not timed. It returns the time in nanoseconds, or NaN if the row lacks the
+// operation, and the number of keys found.
 type contestant struct {
 	*result
 	empty func()
-	do    func(op, from, n int) (ns float64, found int)
+	do    func(op, first, n int) (ns float64, found int)
+	whole bool // one turn adds all keys
 }
 
 // result is the result of a row in one table.
 type result struct {
 	name, note string
 	bitsPerKey float64
-	done       [ops]int // how often an operation was repeated
+	done       [ops]int // the number of turns
 	falses     int      // the number of false positives among the absent keys
 	absent     int
-	times      [ops][]float64 // nanoseconds a key in each turn; empty without the operation
-	err        error          // the error of a process that failed
+	times      [ops][parts][]float64 // nanoseconds a key in each turn; look-ups have one part
+	err        error                 // the error of a process that failed
 }
 
 // local returns a contestant of this process.
 func (r row) local(w workload, p plan) contestant {
 	f := r.make(w.n, w.p)
-	c := contestant{result: &result{name: r.name, note: r.note}, empty: f.reset}
+	c := contestant{
+		result: &result{name: r.name, note: r.note},
+		empty:  f.reset,
+		whole:  f.whole,
+	}
 	c.bitsPerKey = float64(f.bits) / float64(w.n)
 	if f.static {
 		c.empty = func() {}
 	}
-	c.do = func(op, from, n int) (ns float64, found int) {
-		switch {
-		case op == add && f.static, op == remove && f.remove == nil,
-			(op == present || op == absent) && f.count == nil:
+	prepare := f.prepare
+	if prepare == nil {
+		prepare = func(keys) {}
+	}
+	c.do = func(op, first, n int) (ns float64, found int) {
+		if op == add && f.static || op == remove && f.remove == nil {
 			return nan, 0
 		}
-		ks := p.all.part(from, n)
+		if n <= p.turn {
+			others := p.all.part(warm(first, n), n)
+			prepare(others)
+			f.count(others)
+		}
+		ks := p.all.part(first, n)
+		prepare(ks)
 		start := time.Now()
 		switch op {
 		case add:
@@ -167,41 +177,37 @@ func (r row) local(w workload, p plan) contestant {
 	return c
 }
 
-// turn repeats an operation for p.turn and records the median of the times of a key. A filter that
-// takes many turns to fill gets one chunk in each.
+// turn does an operation on the keys that are next, and records the time of a key. Before the first
+// keys are added, the filter is emptied, which touches its memory; before the first keys are
+// removed, it is filled. Neither is timed.
 func (c contestant) turn(p plan, op int) {
-	var times []float64
-	for total := 0.0; total <= float64(p.turn); {
-		ns, n := c.once(p, op)
-		if math.IsNaN(ns) {
+	i := c.done[op]
+	c.done[op]++
+	first, n := p.keys(op, i)
+	part := 0
+	if op == add || op == remove {
+		part = i % p.chunks * min(parts, p.chunks) / p.chunks
+	}
+	if op == add && c.whole {
+		if first > 0 {
 			return
 		}
-		times = append(times, ns/float64(n))
-		total += ns
-		if p.chunks > 1 && (op == add || op == remove) {
-			break
-		}
+		n = p.n
 	}
-	c.times[op] = append(c.times[op], quartiles(times)[1])
-}
-
-// once does an operation on the n keys that are next. Before the first keys are added, the filter
-// is emptied, which touches its memory; before the first keys are removed, it is filled. Neither is
-// timed.
-func (c contestant) once(p plan, op int) (ns float64, n int) {
-	from, n := p.keys(op, c.done[op])
-	c.done[op]++
-	if from == 0 && (op == add || op == remove) {
+	if first == 0 && (op == add || op == remove) {
 		c.empty()
 	}
-	if from == 0 && op == remove {
+	if first == 0 && op == remove {
 		c.do(add, 0, p.n)
 	}
-	ns, found := c.do(op, from, n)
-	if op == present && c.bitsPerKey > 0 && found < n && !math.IsNaN(ns) {
+	ns, found := c.do(op, first, n)
+	if math.IsNaN(ns) {
+		return
+	}
+	if op == present && c.bitsPerKey > 0 && found < n {
 		panic(fmt.Sprintf("%s: found %d of %d keys that were added", c.name, found, n))
 	}
-	return ns, n
+	c.times[op][part] = append(c.times[op][part], ns/float64(n))
 }
 
 // contestants take turns: one each in every round, in an order that changes from round to round.
@@ -210,12 +216,18 @@ type contestants struct {
 	random *rand.Rand
 }
 
-func (cs contestants) round(turn func(c contestant)) {
-	runtime.GC() // the only collections are here
-	for _, i := range cs.random.Perm(len(cs.all)) {
-		turn(cs.all[i])
+func (cs contestants) rounds(n int, turn func(c contestant)) {
+	for round := range n {
+		if round%roundsAGarbage == 0 {
+			runtime.GC() // the only collections are here
+		}
+		for _, i := range cs.random.Perm(len(cs.all)) {
+			turn(cs.all[i])
+		}
 	}
 }
+
+const roundsAGarbage = 100
 
 // that keeps only the contestants that have the given operation.
 func (cs contestants) that(have int) contestants {
@@ -226,14 +238,14 @@ func (cs contestants) that(have int) contestants {
 	return cs
 }
 
-// turns returns the number of turns, at least rounds, that fill the filters a whole number of
+// fills returns the number of turns, at least rounds, that fill the filters a whole number of
 // times.
-func (p plan) turns(rounds int) int { return (rounds + p.chunks - 1) / p.chunks * p.chunks }
+func (p plan) fills(rounds int) int { return (rounds + p.chunks - 1) / p.chunks * p.chunks }
 
 // measure measures all rows of w: they fill their filters, then look keys up, and then remove them.
 func (w workload) measure(rounds int) (results []*result) {
 	debug.FreeOSMemory() // frees the filters of the table before
-	p := w.plan(rounds)
+	p := w.plan()
 	cs := contestants{random: rand.New(rand.NewPCG(1, 1))}
 	for _, row := range w.rows {
 		cs.all = append(cs.all, row.local(w, p))
@@ -242,71 +254,76 @@ func (w workload) measure(rounds int) (results []*result) {
 		defer peer.stop()
 		cs.all = append(cs.all, peer.contestant())
 	}
-	for range p.turns(rounds) {
-		cs.round(func(c contestant) { c.turn(p, add) })
-	}
+	cs.rounds(p.fills(rounds), func(c contestant) { c.turn(p, add) })
 	for _, c := range cs.all {
-		c.result.absent = p.absent
-		_, c.falses = c.do(absent, p.n, p.absent)
+		if w.falses() {
+			c.countFalses(p)
+		}
 		results = append(results, c.result)
 	}
-	for range rounds {
-		cs.round(func(c contestant) {
-			if w.order == nil {
-				c.turn(p, present)
-			}
-			c.turn(p, absent)
-		})
-	}
+	cs.rounds(rounds, func(c contestant) {
+		if w.order == nil {
+			c.turn(p, present)
+		}
+		c.turn(p, absent)
+	})
 	removers := cs.that(remove)
-	for range p.turns(rounds) {
-		removers.round(func(c contestant) { c.turn(p, remove) })
-	}
+	removers.rounds(p.fills(rounds), func(c contestant) { c.turn(p, remove) })
 	for _, c := range removers.all {
-		if _, left := c.do(present, 0, p.window); left > p.window/10 {
-			panic(fmt.Sprintf("%s: %d of %d keys are found that were removed", c.name, left, p.window))
+		if _, left := c.do(present, 0, p.turn); left > p.turn/10 {
+			panic(fmt.Sprintf("%s: %d of %d keys are found that were removed", c.name, left, p.turn))
 		}
 	}
 	return results
 }
 
-// quartiles returns the quartiles of values, of which the second is the median, or NaNs if there
-// are none.
-func quartiles(values []float64) (q [3]float64) {
-	if len(values) == 0 {
-		return [3]float64{nan, nan, nan}
+// countFalses counts the false positives among the absent keys.
+func (c contestant) countFalses(p plan) {
+	for first := p.n; first+p.turn <= p.n+p.absent; first += p.turn {
+		_, found := c.do(absent, first, p.turn)
+		c.falses += found
+		c.absent += p.turn
 	}
-	sorted := slices.Sorted(slices.Values(values))
-	for i := range q {
-		at := float64(len(sorted)-1) * float64(i+1) / 4
-		low := int(at)
-		high := min(low+1, len(sorted)-1)
-		q[i] = sorted[low] + (at-float64(low))*(sorted[high]-sorted[low])
-	}
-	return q
 }
 
-func (r *result) median(op int) float64 { return quartiles(r.times[op])[1] }
+// falses reports whether the false positives of the table are counted: where a look-up is that of
+// one filter with a rate that a million keys show.
+func (w workload) falses() bool {
+	return w.order == nil && w.p*absentKeys >= 10 && (w.turn == 0 || w.turn > turnKeys)
+}
 
-// ratio divides the time of an operation in each round by that of other in the same round, and
-// returns the median. If the machine's speed drifts, it affects both.
-func (r *result) ratio(other *result, op int) float64 {
-	if len(r.times[op]) != len(other.times[op]) {
+// percentile returns the value that a share of the values is below, or NaN if there are none.
+func percentile(values []float64, share float64) float64 {
+	if len(values) == 0 {
 		return nan
 	}
-	var ratios []float64
-	for i, ns := range r.times[op] {
-		ratios = append(ratios, ns/other.times[op][i])
-	}
-	return quartiles(ratios)[1]
+	sorted := slices.Sorted(slices.Values(values))
+	place := float64(len(sorted)-1) * share
+	low := int(place)
+	high := min(low+1, len(sorted)-1)
+	return sorted[low] + (place-float64(low))*(sorted[high]-sorted[low])
 }
 
-// disturbed reports whether the quartiles of an operation are more than a quarter apart.
-func (r *result) disturbed() bool {
-	for _, times := range r.times {
-		if q := quartiles(times); q[2] > 1.25*q[0] {
-			return true
+// time returns the tenth percentile of the times of an operation if share is 0.1. Of additions and
+// removals it is the mean of the percentiles of the parts. It is NaN without the operation.
+func (r *result) time(op int, share float64) float64 {
+	sum, n := 0.0, 0
+	for _, times := range r.times[op] {
+		if len(times) > 0 {
+			sum += percentile(times, share)
+			n++
 		}
 	}
-	return false
+	return sum / float64(n)
+}
+
+// The figures of a row: a tenth of the turns were faster, and half of them.
+const (
+	tenth = 0.1
+	half  = 0.5
+)
+
+// ratio divides the time of an operation by that of other.
+func (r *result) ratio(other *result, op int) float64 {
+	return r.time(op, tenth) / other.time(op, tenth)
 }

@@ -21,7 +21,8 @@ const addNote = "reports nothing"
 var bitsAndBloomsAdd = row{"bits-and-blooms, Add", addNote, func(n int, p float64) filter {
 	f := bitsbloom.NewWithEstimates(uint(n), p)
 	return filter{bits: uint64(f.Cap()), reset: func() { f.ClearAll() },
-		add: func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) }}
+		add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+		count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Test(key) }) }}
 }}
 
 // locked is a filter of bits-and-blooms with a lock, in cache lines of its own.

@@ -71,6 +71,10 @@ var others = []row{
 				return ks.count(func(key []byte) bool { return f.Contains(key) })
 			}}
 	}},
+	{"growing.Filter, batches", "", func(_ int, p float64) filter {
+		f := bloom.Must(growing.New(0, p))
+		return batched(f, 0)
+	}},
 	{"window.Filter", "remembers the keys of a day", func(n int, p float64) filter {
 		f := bloom.Must(window.New(window.Config{N: uint64(n), P: p, Span: 24 * time.Hour}))
 		return filter{bits: 8 * uint64(f.SizeBytes()), reset: f.Reset,
@@ -131,7 +135,7 @@ func batched(f interface {
 	slices := make([][]byte, batchSize)
 	hs := make([]bloom.Hash, batchSize)
 	answers := make([]bool, batchSize)
-	each := func(ks keys, do func([]bloom.Hash)) {
+	each := func(ks keys, visit func([]bloom.Hash) int) (found int) {
 		for w, b := ks.width, ks.buf; len(b) >= w; {
 			n := min(len(b)/w, batchSize)
 			if w == 8 {
@@ -142,21 +146,69 @@ func batched(f interface {
 				}
 				bloom.SumBatch(hs, slices[:n])
 			}
-			do(hs[:n])
+			found += visit(hs[:n])
 			b = b[n*w:]
 		}
+		return found
 	}
 	return filter{bits: bits, reset: f.Reset,
-		add: func(ks keys) { each(ks, func(hs []bloom.Hash) { f.AddBatch(answers, hs) }) },
-		count: func(ks keys) (found int) {
-			each(ks, func(hs []bloom.Hash) {
-				f.ContainsBatch(answers, hs)
-				for _, ok := range answers[:len(hs)] {
-					if ok {
-						found++
-					}
-				}
+		add: func(ks keys) {
+			each(ks, func(hs []bloom.Hash) int {
+				f.AddBatch(answers, hs)
+				return 0
 			})
-			return found
+		},
+		count: func(ks keys) (found int) {
+			return each(ks, func(hs []bloom.Hash) int {
+				f.ContainsBatch(answers, hs)
+				return trues(answers[:len(hs)])
+			})
 		}}
+}
+
+// digested makes a blocked.Filter for keys whose digests are at hand. count returns a function that
+// counts the digests that f contains.
+func digested(count func(f *blocked.Filter) func(hs []bloom.Hash) int) func(int, float64) filter {
+	return func(n int, p float64) filter {
+		f := bloom.Must(blocked.New(uint64(n), p))
+		count := count(f)
+		var hs []bloom.Hash
+		return filter{bits: f.M(), reset: f.Reset,
+			prepare: func(ks keys) {
+				hs = hs[:0]
+				ks.each(func(key []byte) { hs = append(hs, bloom.Sum(key)) })
+			},
+			add: func(keys) {
+				for _, h := range hs {
+					f.AddHash(h)
+				}
+			},
+			count: func(keys) int { return count(hs) }}
+	}
+}
+
+// digestRows are rows of filters whose users have the digests of their keys at hand.
+var digestRows = []row{
+	{"blocked.Filter, digests", "ContainsHash of digests that are at hand", digested(
+		func(f *blocked.Filter) func([]bloom.Hash) int {
+			return func(hs []bloom.Hash) (found int) {
+				for _, h := range hs {
+					found += one(f.ContainsHash(h))
+				}
+				return found
+			}
+		})},
+	{"blocked.Filter, digests, batches", "", digested(
+		func(f *blocked.Filter) func([]bloom.Hash) int {
+			answers := make([]bool, batchSize)
+			return func(hs []bloom.Hash) (found int) {
+				for len(hs) > 0 {
+					batch := hs[:min(len(hs), batchSize)]
+					f.ContainsBatch(answers, batch)
+					found += trues(answers[:len(batch)])
+					hs = hs[len(batch):]
+				}
+				return found
+			}
+		})},
 }

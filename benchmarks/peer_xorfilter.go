@@ -19,7 +19,7 @@ var xorFilter = row{"xorfilter", xorNote, func(n int, _ float64) filter {
 		bloom.Must(f, err)
 	}
 	build(integers.make(0, n)) // for its size, which depends on n alone
-	return filter{bits: uint64(len(f.Fingerprints)) * 8, reset: func() {}, add: build,
+	return filter{bits: uint64(len(f.Fingerprints)) * 8, reset: func() {}, add: build, whole: true,
 		count: func(ks keys) int {
 			return ks.count(func(key []byte) bool { return f.Contains(xxhash.Sum64(key)) })
 		}}

@@ -304,12 +304,12 @@ func drawSpeed(path string, t table) error {
 	var values [remove]plotter.Values
 	for _, r := range t.results {
 		isOther := strings.HasPrefix(r.name, purego) || r.name == xorFilter.name
-		if isOther || r.err != nil || math.IsNaN(r.median(absent)) {
+		if isOther || r.err != nil || math.IsNaN(r.time(absent, tenth)) {
 			continue
 		}
 		names = append([]string{r.name}, names...) // the lowest bar comes first
 		for op := range values {
-			values[op] = append(plotter.Values{r.median(op)}, values[op]...)
+			values[op] = append(plotter.Values{r.time(op, tenth)}, values[op]...)
 		}
 	}
 	width := vg.Points(5)

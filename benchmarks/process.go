@@ -29,10 +29,11 @@ import (
 // takes turns with all other rows.
 //
 //	empty              empties the filter, and answers 0 0
-//	add <from> <n>     adds n keys of the file, and answers <nanoseconds> 0
-//	find <from> <n>    looks n keys up, and answers <nanoseconds> <keys found>
+//	add <first> <n> <warm>     adds n keys of the file, and answers <nanoseconds> 0
+//	find <first> <n> <warm>    looks n keys up, and answers <nanoseconds> <keys found>
 //
-// Nanoseconds are nan if the program fills its filters itself.
+// Both first look up n keys from warm on, which is not timed. Nanoseconds are nan if the program
+// fills its filters itself.
 type process struct {
 	name, note string
 	args       []string // the program and its first arguments
@@ -195,14 +196,14 @@ func (p *peer) contestant() contestant {
 	return contestant{
 		result: p.result,
 		empty:  func() { p.ask("empty") },
-		do: func(op, from, n int) (ns float64, found int) {
+		do: func(op, first, n int) (ns float64, found int) {
 			switch op {
 			case add:
-				return p.ask("add", from, n)
+				return p.ask("add", first, n, warm(first, n))
 			case remove:
 				return nan, 0
 			}
-			return p.ask("find", from, n)
+			return p.ask("find", first, n, warm(first, n))
 		},
 	}
 }
@@ -234,25 +235,25 @@ func serve(args []string) error {
 	if i < 0 {
 		return fmt.Errorf("no row has the name %q", args[0])
 	}
-	all := plan{all: keys{buf: data, width: width}}
+	all := plan{all: keys{buf: data, width: width}, turn: n}
 	c := ours[i].local(workload{n: n, p: p}, all)
 	fmt.Println("ready", uint64(c.bitsPerKey*float64(n)))
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
-		var from, n int
+		var first, n, before int
 		command, rest, _ := strings.Cut(in.Text(), " ")
 		if command == "empty" {
 			c.empty()
 			fmt.Println(0, 0)
 			continue
 		}
-		if _, err := fmt.Sscan(rest, &from, &n); err != nil {
+		if _, err := fmt.Sscan(rest, &first, &n, &before); err != nil {
 			return err
 		}
 		op := present
 		if command == "add" {
 			op = add
 		}
-		ns, found := c.do(op, from, n)
+		ns, found := c.do(op, first, n)
 		fmt.Println(ns, found)
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 type report struct {
 	quick   bool
 	began   time.Time
+	load    string   // the load of the machine at the beginning
 	missing []string // the rows that were not measured, with the reasons
 	tables  []table
 }
@@ -26,7 +27,6 @@ type report struct {
 type table struct {
 	workload
 	results []*result
-	rounds  int
 }
 
 func (r *report) add(t table) {
@@ -36,21 +36,26 @@ func (r *report) add(t table) {
 
 const method = `
 Each row fills one filter with n keys, then looks up keys that were added (present) and keys that
-were not (absent). The keys are ready in one array. In each round every row has a turn, in another
-order each time, with programs in other languages and the build without assembly. A turn adds all
-keys, or a chunk of them in filters with more than a million. Later turns look up 100,000 keys of
-each kind; in the table of banks 500. A turn repeats that for 400 ms divided by the rounds, look-ups
-with other keys as long as there are some. Its time is the median, so a short disturbance does not
-count. Chunks are added once. All Go rows run in one process, on one goroutine except in the tables
-of goroutines. Making filters, emptying them and collecting garbage are left out.
+were not (absent). All rows of a table take turns, in another random order each time, with programs
+in other languages and the build without assembly. A turn has the next 8,192 keys, in tables of
+goroutines 50,000, in the table of banks 4. So it takes some 0.05 to 1 ms, which is shorter than
+what a scheduler gives a thread: another program that runs at the same time disturbs few turns.
+Before the clock starts, the row looks other keys up, so that its filter is in the cache if it
+fits. There are at least 300 turns of each operation, with other keys as long as there are some.
 
-Times are nanoseconds a key: the median of the rounds, with the quartiles behind it. A star marks
-quartiles that are more than a quarter apart. The ratio to another row of the table (add / present /
-absent) is the median of the ratios within rounds, so a machine whose speed drifts does not change
-it. False positives are counted over a million absent keys. They are left out if fewer than ten are
-expected. The column purego has the times of Go code without assembly: add / present / absent. All
-processors but amd64 with AVX2 and arm64 run that code. If your processor is not here,
-` + "`go run . -quick`" + ` prints the tables in which processors differ, in two minutes.
+A figure is nanoseconds a key: the tenth percentile of the turns, with the fiftieth behind it. On a
+machine of one's own the two are close. Additions are counted in ten parts of a fill, and the figure
+is the mean of the parts; what happens in less than half of the turns, such as a new layer of a
+growing filter, is in neither. The ratio to another row of the table (add / present / absent) is
+that of the tenth percentiles. False positives are counted over a million absent keys, if ten or
+more are expected. The column purego has the times of Go code without assembly: add / present /
+absent. All processors but amd64 with AVX2 and arm64 run that code.
+
+The keys are ready in one array, and answers are counted without a branch, in every language. What
+rows still pay differently: Go makes a slice of each key, C++ and Rust have the keys' type, and the
+JVM an object a key. All Go rows run in one process, on one goroutine except in the tables of
+goroutines. Making filters, emptying them and collecting garbage are left out. If your processor is
+not here, ` + "`go run . -quick`" + ` prints the tables in which processors differ, in two minutes.
 `
 
 func (r *report) markdown() string {
@@ -61,17 +66,10 @@ func (r *report) markdown() string {
 		options, picture = " -quick", ""
 	}
 	took := time.Since(r.began).Round(time.Second)
-	stars, rows := 0, 0
-	for _, t := range r.tables {
-		for _, res := range t.results {
-			if rows++; res.disturbed() {
-				stars++
-			}
-		}
-	}
 	p("# Results\n\nMade by `cd benchmarks && go run .%s` in %v on %s, with %s. ",
 		options, took, machine(), runtime.Version())
-	p("Of %d rows %d have a star.\n", rows, stars)
+	p("The machine's load over one and five minutes was %s at the beginning, and %s at the end.\n",
+		r.load, load())
 	p("%s", method+picture)
 	for _, m := range r.missing {
 		p("\nNot measured: %s\n", strings.TrimSpace(m))
@@ -95,14 +93,14 @@ func (r *report) markdown() string {
 
 // samples writes every sample in the form of Go's benchmarks
 // (https://golang.org/design/14313-benchmark-format).
-func (r *report) samples(to io.Writer) error {
-	w := bufio.NewWriter(to)
+func (r *report) samples(out io.Writer) error {
+	w := bufio.NewWriter(out)
 	fmt.Fprintf(w, "goos: %s\ngoarch: %s\ncpu: %s\n", runtime.GOOS, runtime.GOARCH, machine())
 	part := strings.NewReplacer(" ", "_", "/", ":", ",", "").Replace
 	for _, t := range r.tables {
 		for _, res := range t.results {
-			for op, times := range res.times {
-				for _, ns := range times {
+			for op, fill := range res.times {
+				for _, ns := range slices.Concat(fill[:]...) {
 					fmt.Fprintf(w, "BenchmarkFilter/table=%s/row=%s/op=%s 1 %.3f ns/op\n",
 						part(t.title), part(res.name), t.operation(op), ns)
 				}
@@ -121,8 +119,9 @@ func (t table) operation(op int) string {
 }
 
 func (t table) find(name string) *result {
-	has := func(r *result) bool { return r.name == name && r.err == nil }
-	i := slices.IndexFunc(t.results, has)
+	i := slices.IndexFunc(t.results, func(r *result) bool {
+		return r.name == name && r.err == nil
+	})
 	if i < 0 {
 		return nil
 	}
@@ -134,7 +133,7 @@ func (t table) markdown(p func(string, ...any)) {
 	if t.order != nil {
 		p("; %s", t.order.name)
 	}
-	p("; %d rounds.", t.rounds)
+	p(".")
 	if t.text != "" {
 		p(" %s", t.text)
 	}
@@ -170,12 +169,7 @@ type column struct {
 
 // columns returns the columns of t in which at least one row has a text.
 func (t table) columns() (columns []column) {
-	columns = append(columns, column{"", func(r *result) string {
-		if r.disturbed() {
-			return r.name + " *"
-		}
-		return r.name
-	}})
+	columns = append(columns, column{"", func(r *result) string { return r.name }})
 	titles := []string{"add", "present", "absent", "remove"}
 	asked := []int{add, present, absent}
 	if t.order != nil {
@@ -183,7 +177,7 @@ func (t table) columns() (columns []column) {
 		asked = []int{absent}
 	}
 	for op, title := range titles {
-		columns = append(columns, column{title, func(r *result) string { return r.time(op) }})
+		columns = append(columns, column{title, func(r *result) string { return r.text(op) }})
 	}
 	reference := t.find(cmp.Or(t.reference, bitsAndBlooms.name))
 	if reference != nil {
@@ -196,14 +190,14 @@ func (t table) columns() (columns []column) {
 		if without == nil {
 			return ""
 		}
-		return joined(asked, without.median, "%.1f")
+		return joined(asked, func(op int) float64 { return without.time(op, tenth) }, "%.1f")
 	}}, column{"bits a key", func(r *result) string {
 		if r.bitsPerKey == 0 {
 			return ""
 		}
 		return fmt.Sprintf("%.1f", r.bitsPerKey)
 	}}, column{"false positives", func(r *result) string {
-		if r.falses == 0 || t.p*float64(r.absent) < 10 || t.lookups > 0 || t.order != nil {
+		if r.falses == 0 {
 			return ""
 		}
 		return fmt.Sprintf("%.2g %%", 100*float64(r.falses)/float64(r.absent))
@@ -224,17 +218,26 @@ func joined(asked []int, value func(op int) float64, format string) string {
 	return strings.Join(texts, " / ")
 }
 
-// time returns the text for the median of an operation and its quartiles, or "" if the row lacks
-// the operation.
-func (r *result) time(op int) string {
-	q := quartiles(r.times[op])
+// text returns the figure of an operation with the fiftieth percentile, or "" if the row lacks the
+// operation.
+func (r *result) text(op int) string {
+	ns, usual := r.time(op, tenth), r.time(op, half)
 	switch {
-	case math.IsNaN(q[1]):
+	case math.IsNaN(ns):
 		return ""
-	case q[1] >= 1000:
-		return fmt.Sprintf("%.0f (%.0f–%.0f)", q[1], q[0], q[2])
+	case ns >= 1000:
+		return fmt.Sprintf("%.0f (%.0f)", ns, usual)
 	}
-	return fmt.Sprintf("%.1f (%.1f–%.1f)", q[1], q[0], q[2])
+	return fmt.Sprintf("%.1f (%.1f)", ns, usual)
+}
+
+// load returns the machine's load over one and five minutes.
+func load() string {
+	data, err := os.ReadFile("/proc/loadavg")
+	if fields := strings.Fields(string(data)); err == nil && len(fields) > 1 {
+		return fields[0] + " / " + fields[1]
+	}
+	return "unknown"
 }
 
 func machine() string {

@@ -52,13 +52,15 @@ template <typename Subject, typename Key> void answer(Subject& subject, const Ke
       std::cout << "0 0" << std::endl;
       continue;
     }
-    std::size_t from, n, found = 0;
-    std::cin >> from >> n;
+    std::size_t first, n, warm;
+    std::cin >> first >> n >> warm;
+    std::size_t found = subject.find(&keys.all[warm], n);
     const auto start = std::chrono::steady_clock::now();
     if (command == "add") {
-      subject.add(&keys.all[from], n);
+      subject.add(&keys.all[first], n);
+      found = 0;
     } else {
-      found = subject.find(&keys.all[from], n);
+      found = subject.find(&keys.all[first], n);
     }
     const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
     if (command == "add" && subject.filled) {

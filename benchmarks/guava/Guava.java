@@ -14,7 +14,7 @@ class Guava {
     static final long WARM_UP_NANOS = 3_000_000_000L;
 
     public static void main(String[] args) throws Exception {
-        int n = Integer.parseInt(args[2]);
+        int all = Integer.parseInt(args[2]);
         double p = Double.parseDouble(args[3]);
         List<byte[]> keys = read(args[0], Integer.parseInt(args[1]));
 
@@ -22,32 +22,38 @@ class Guava {
         long start = System.nanoTime();
         for (int i = 0; System.nanoTime() - start < WARM_UP_NANOS; i++) {
             var few = filter(10_000, p);
-            add(few, keys.subList(0, Math.min(n, 10_000)));
-            find(few, keys.subList(0, Math.min(n, 10_000)));
-            find(few, keys.subList(n, Math.min(keys.size(), n + 10_000)));
+            add(few, keys.subList(0, Math.min(all, 10_000)));
+            find(few, keys.subList(0, Math.min(all, 10_000)));
+            find(few, keys.subList(all, Math.min(keys.size(), all + 10_000)));
         }
 
-        var f = filter(n, p);
+        var f = filter(all, p);
         System.out.println("ready " + bits(f));
         var in = new BufferedReader(new InputStreamReader(System.in));
         for (String line; (line = in.readLine()) != null; ) {
             String[] words = line.split(" ");
             if (words[0].equals("empty")) {
-                f = filter(n, p);
+                f = filter(all, p);
                 System.out.println("0 0");
                 continue;
             }
-            int from = Integer.parseInt(words[1]);
-            List<byte[]> part = keys.subList(from, from + Integer.parseInt(words[2]));
-            int found = 0;
+            int n = Integer.parseInt(words[2]);
+            List<byte[]> part = part(keys, words[1], n);
+            int found = find(f, part(keys, words[3], n));
             start = System.nanoTime();
             if (words[0].equals("add")) {
                 add(f, part);
+                found = 0;
             } else {
                 found = find(f, part);
             }
             System.out.println(System.nanoTime() - start + " " + found);
         }
+    }
+
+    static List<byte[]> part(List<byte[]> keys, String first, int n) {
+        int i = Integer.parseInt(first);
+        return keys.subList(i, i + n);
     }
 
     static List<byte[]> read(String path, int width) throws Exception {
@@ -83,9 +89,7 @@ class Guava {
     static int find(BloomFilter<byte[]> f, List<byte[]> keys) {
         int found = 0;
         for (byte[] key : keys) {
-            if (f.mightContain(key)) {
-                found++;
-            }
+            found += f.mightContain(key) ? 1 : 0;
         }
         return found;
     }
