@@ -9,6 +9,8 @@
 //	go run . -peer NAME=PROGRAM      also measures a program that process.go describes
 //	go run . -format go      prints each sample as Go's benchmarks do, for benchstat, and writes no
 //	                         file; also with -quick
+//	go run . -growth 1e9     prints how the cost of a key grows up to that number of keys, which
+//	                         takes an hour and 8 GB of memory
 //	go run . -pictures       draws only the pictures that need no measuring
 //
 // Guava is measured if javac and Guava's jar are found ($GUAVA_JAR, or Debian's). fastbloom is
@@ -206,6 +208,7 @@ func main() {
 		"print a few tables with Go rows alone and fewer rounds, and write nothing")
 	onlyPictures := flag.Bool("pictures", false,
 		"draw the pictures that need no measuring, and nothing else")
+	growth := flag.Float64("growth", 0, "print how the cost of a key grows, up to so many keys")
 	boost := flag.String("boost", "", "folder of Boost's headers")
 	peers := map[string]string{}
 	flag.Func("peer", "NAME=PROGRAM, a program to measure; see process.go", func(text string) error {
@@ -224,6 +227,8 @@ func main() {
 	switch {
 	case *serving:
 		err = serve(flag.Args())
+	case *growth > 0:
+		recordGrowth(*growth)
 	case *onlyPictures:
 		err = drawPictures(docs)
 	case *format != "markdown" && *format != "go":

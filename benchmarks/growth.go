@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/cuckoo"
+	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/window"
+)
+
+// grown is a type whose cost is measured as the number of keys grows.
+type grown interface {
+	ContainsBatch(found []bool, hs []bloom.Hash)
+	SizeBytes() int64
+}
+
+// growths are the types that hold a billion keys. Each returns a filter and its AddBatch.
+var growths = []struct {
+	name string
+	make func(n uint64, p float64) (grown, func([]bool, []bloom.Hash))
+}{
+	{"bloom.Filter", func(n uint64, p float64) (grown, func([]bool, []bloom.Hash)) {
+		f := bloom.Must(bloom.New(n, p))
+		return f, f.AddBatch
+	}},
+	{"blocked.Filter", func(n uint64, p float64) (grown, func([]bool, []bloom.Hash)) {
+		f := bloom.Must(blocked.New(n, p))
+		return f, f.AddBatch
+	}},
+	{"growing.Filter, of unknown n", func(_ uint64, p float64) (grown, func([]bool, []bloom.Hash)) {
+		f := bloom.Must(growing.New(0, p))
+		return f, f.AddBatch
+	}},
+	{"growing.Filter, of n", func(n uint64, p float64) (grown, func([]bool, []bloom.Hash)) {
+		f := bloom.Must(growing.New(n, p))
+		return f, f.AddBatch
+	}},
+	{"cuckoo.Filter", func(n uint64, p float64) (grown, func([]bool, []bloom.Hash)) {
+		f := bloom.Must(cuckoo.New(n, p))
+		return f, f.InsertBatch
+	}},
+	{"counting.Filter", func(n uint64, p float64) (grown, func([]bool, []bloom.Hash)) {
+		f := bloom.Must(counting.New(n, p))
+		return f, f.AddBatch
+	}},
+	{"window.Filter", func(n uint64, p float64) (grown, func([]bool, []bloom.Hash)) {
+		f := bloom.Must(window.New(window.Config{N: n, P: p, Span: 24 * time.Hour}))
+		return f, f.AddBatch
+	}},
+}
+
+// recordGrowth prints how the cost of a key grows with the number of keys, up to limit. Keys are 64-bit
+// integers in batches of turnKeys, at 1 %, on one goroutine. An addition costs the processor time of
+// all by their number, hashing and new layers included; of look-ups the tenth percentile of 300 batches is taken, as in the tables.
+func recordGrowth(limit float64) {
+	fmt.Printf("\n| | n | add | present | absent | bits a key |\n|---|---|---|---|---|---|\n")
+	for _, kind := range growths {
+		for n := uint64(1e6); float64(n) <= limit; n *= 10 {
+			debug.FreeOSMemory()
+			start := processorTime()
+			f, add := kind.make(n, 0.01)
+			b := batch{hs: make([]bloom.Hash, turnKeys), answers: make([]bool, turnKeys)}
+			for first := uint64(0); first < n; first += turnKeys {
+				b.hash(func(i uint64) uint64 { return first + i })
+				size := min(turnKeys, n-first)
+				add(b.answers[:size], b.hs[:size])
+			}
+			each := float64(processorTime()-start) / float64(n)
+			random := rand.New(rand.NewPCG(1, n))
+			present := b.look(f, func(uint64) uint64 { return random.Uint64N(n) }, turnKeys)
+			absent := b.look(f, func(uint64) uint64 { return absentIDs + random.Uint64N(absentIDs) }, -1)
+			fmt.Printf("| %s | %s | %.1f | %.1f | %.1f | %.1f |\n", kind.name, short(int(n)),
+				each, present, absent, 8*float64(f.SizeBytes())/float64(n))
+			fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), kind.name, n)
+		}
+	}
+}
+
+// batch has the digests of a batch of keys and the answers for them.
+type batch struct {
+	hs      []bloom.Hash
+	answers []bool
+	keys    [turnKeys]uint64
+}
+
+// hash makes the digests of the keys with these ids.
+func (b *batch) hash(id func(i uint64) uint64) {
+	for i := range b.keys {
+		b.keys[i] = mix(id(uint64(i)))
+	}
+	bloom.SumUint64Batch(b.hs, b.keys[:])
+}
+
+// look returns the time of a look-up. It panics unless as many keys as found are found in each
+// batch; -1 stands for any number.
+func (b *batch) look(f grown, id func(i uint64) uint64, found int) float64 {
+	var times []float64
+	for range 300 {
+		b.hash(id)
+		start := time.Now()
+		bloom.SumUint64Batch(b.hs, b.keys[:])
+		f.ContainsBatch(b.answers, b.hs)
+		times = append(times, float64(time.Since(start))/turnKeys)
+		if got := trues(b.answers); found >= 0 && got != found {
+			panic(fmt.Sprintf("found %d of %d keys that were added", got, found))
+		}
+	}
+	return percentile(times, tenth)
+}
