@@ -74,7 +74,7 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 	if err := o.size.check(k.least, "; --type guava has lower ones"); err != nil {
 		return err
 	}
-	makeFor := func(n uint64) (filter, error) { return fitting(k.create, n, o.size.p) }
+	makeFor := func(n uint64) (filter, error) { return fitting(k, n, o.size.p) }
 	room := o.part.part(uint64(o.size.n))
 	empty, err := makeFor(room) // before the input is read, so that an error comes early
 	if err != nil {

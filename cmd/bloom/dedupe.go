@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/internal/limits"
 	"github.com/seed79a3ff49/bloom/window"
@@ -213,10 +212,14 @@ func (o *dedupeFlags) newMemory(arrived *arrivals) (*memory, error) {
 	n := o.part.part(uint64(o.size.n))
 	switch {
 	case o.span != 0:
-		f, err := window.New(window.Config{N: n, P: o.size.p, Span: o.span, Renew: true})
+		if err := planner(planWindow).fits(n, o.size.p); err != nil {
+			return nil, err
+		}
+		f, err := window.New(dedupeWindow(n, o.size.p, o.span))
 		return memoryOf(f), err
 	case n > 0:
-		f, err := fitting(maker(blocked.New), n, o.size.p)
+		k, _ := kindFor("blocked")
+		f, err := fitting(k, n, o.size.p)
 		if err != nil {
 			return nil, err
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/seed79a3ff49/bloom/cuckoo"
 	"github.com/seed79a3ff49/bloom/file"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/limits"
 )
 
 // answers returns a slice of n answers, in the memory of dst if that is large enough.
@@ -43,6 +44,12 @@ type cuckooFilter struct{ *cuckoo.Filter }
 
 func (f cuckooFilter) AddBatch(added []bool, hs []bloom.Hash) {
 	f.InsertBatch(answers(added, len(hs)), hs)
+}
+
+// newCuckoo makes a filter with the rate p, or less if cuckoo filters have none so high.
+func newCuckoo(n uint64, p float64) (cuckooFilter, error) {
+	f, err := cuckoo.New(n, min(p, limits.MostCuckooRate))
+	return cuckooFilter{f}, err
 }
 
 // contains sets found[i] to whether f may have the key of b.Hashes[i].

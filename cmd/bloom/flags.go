@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -18,7 +20,9 @@ import (
 type count uint64
 
 // grouped matches a number with commas, as this program prints it.
-var grouped = regexp.MustCompile(`^[0-9]{1,3}(,[0-9]{3})+$`)
+var grouped = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9]{1,3}(,[0-9]{3})+$`)
+})
 
 func (c *count) Type() string { return "N" }
 
@@ -31,7 +35,7 @@ func (c *count) String() string {
 
 func (c *count) Set(s string) error {
 	number := strings.ReplaceAll(s, "_", "")
-	if grouped.MatchString(s) {
+	if strings.Contains(s, ",") && grouped().MatchString(s) {
 		number = strings.ReplaceAll(s, ",", "")
 	}
 	if n, err := strconv.ParseUint(number, 10, 64); err == nil && n > 0 {
@@ -221,3 +225,19 @@ func need(least, most int, what string) cobra.PositionalArgs {
 		return nil
 	}
 }
+
+// usage returns err, which is about a size that the flags ask for, as an error of the command line.
+// Its text names flags in place of Go's packages. A memoryError is returned unchanged, because the
+// size may fit on another machine.
+func usage(err error) error {
+	if _, ok := err.(memoryError); ok || err == nil {
+		return err
+	}
+	return usageError{errors.New(inShell.Replace(err.Error()))}
+}
+
+var inShell = strings.NewReplacer(
+	"bloom.New", "--type guava",
+	"blocked.New", "--type blocked",
+	"package ", "--type ",
+)

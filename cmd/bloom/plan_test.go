@@ -2,26 +2,130 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
+	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
 )
 
 func TestPlan(t *testing.T) {
 	out := good(t, "", "plan -n 1e9 -p 0.001")
 	require.Contains(t, out, "1,000,000,000 keys, 0.001 of others reported")
-	require.Regexp(t, `(?m)^bloom.Filter +14\.4 +1\.8 GB +10 `, out)
-	require.Regexp(t, `(?m)^blocked.Filter +16\.[89] +2\.1 GB +8 +the fastest`, out)
+	require.Regexp(t, `(?m)^bloom.Filter +14\.4 +1\.8 GB +0\.001 +10 `, out)
+	require.Regexp(t, `(?m)^blocked.Filter +16\.[89] +2\.1 GB +0\.001 +8 +the fastest`, out)
 	for _, name := range []string{"growing", "counting", "cuckoo", "window", "flower"} {
-		require.Regexp(t, `(?m)^`+name+`.Filter +\d+\.\d +\d\.\d GB +\d+ +\S`, out)
+		require.Regexp(t, `(?m)^`+name+`.Filter +\d+\.\d +\d\.\d GB +0.001 +\d+ +\S`, out)
 	}
 	for _, p := range []string{"0.5", "1e-15"} {
 		require.NotContains(t, good(t, "", "plan -n 1 -p", p), "1 lines")
 	}
+	saying(t, 2, "--size shows rates: leave -p out", "", "plan -n 10 --size 1k -p 0.1")
+	saying(t, 2, `"0" is not a size, such as 64M`, "", "plan -n 10 --size 0")
+}
+
+// planOf returns the figures of plan for each type.
+func planOf(t *testing.T, flags string) map[string]planned {
+	all := map[string]planned{}
+	for line := range strings.Lines(good(t, "", "plan --json "+flags)) {
+		var p planned
+		require.NoError(t, json.Unmarshal([]byte(line), &p))
+		all[p.Type] = p
+	}
+	return all
+}
+
+// TestPlanIsTheFile: the size that plan shows is that of the file that build or dedupe writes.
+func TestPlanIsTheFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	size := func() uint64 {
+		info, err := os.Stat("list")
+		require.NoError(t, err)
+		return uint64(info.Size())
+	}
+	for _, n := range []int{1, 2, 5, 64, 100, 777, 1000, 10_000, 100_000, 1_000_000} {
+		for e := 1; e <= 9; e++ {
+			if n >= 100_000 && e%4 != 1 {
+				continue
+			}
+			for _, p := range []float64{math.Pow10(-e), 0.37 * math.Pow10(1-e)} {
+				if n == 1_000_000 && p < 1e-3 && testing.Short() {
+					continue
+				}
+				for _, k := range kinds {
+					if k.flag == "" || p < k.least {
+						continue
+					}
+					f, err := k.create(uint64(n), p)
+					require.NoError(t, err)
+					keyRule{}.setInfo(f, "", false)
+					hs := make([]bloom.Hash, 0, n)
+					for i := range n {
+						hs = append(hs, bloom.SumUint64(uint64(i)))
+					}
+					f.(hashFilter).AddBatch(nil, hs)
+					require.NoError(t, f.SaveFile("list"))
+					planned, bits, err := k.plan(uint64(n), p)
+					require.NoError(t, err)
+					require.Equal(t, size(), planned, "%s n=%d p=%v", k.name, n, p)
+					require.Positive(t, bits)
+				}
+			}
+		}
+	}
+	for _, flags := range []string{"-n 1", "-n 100", "-n 20_000 -p 0.01", "-n 20k -p 1e-9"} {
+		all := planOf(t, flags)
+		for _, k := range kinds {
+			if k.flag != "" {
+				good(t, "a\n", "build --force -o list "+flags+" --type "+k.flag)
+				require.Equal(t, size(), all[k.name].Size, "%s %s", k.name, flags)
+			}
+		}
+		require.NoError(t, os.Remove("list"))
+		good(t, "a\n", "dedupe --span 24h --state list "+flags+" -p 0.001")
+		require.Equal(t, size(), planOf(t, flags+" -p 0.001")["window.Filter"].Size, flags)
+	}
+	good(t, numbers(0, 1000), "build --force -p 1e-6 -o list") // it counts the lines
+	require.Equal(t, size(), planOf(t, "-n 1000 -p 1e-6")["bloom.Filter"].Size)
+}
+
+// TestPlanOfSize: the rate that plan shows for a size makes a file that is not larger, and a rate
+// that is lower by a hundredth makes a larger one, or a tag needs another bit.
+func TestPlanOfSize(t *testing.T) {
+	for _, flags := range []struct {
+		n    uint64
+		size string
+		max  uint64
+	}{{1000, "64k", 64_000}, {1_000_000, "2MiB", 2 << 20}, {100, "1e3", 1000}, {1e9, "1.8G", 18e8}} {
+		all := planOf(t, fmt.Sprintf("-n %d --size %s", flags.n, flags.size))
+		for _, k := range kinds {
+			p := all[k.name]
+			if k.plan == nil || p.Size == 0 {
+				continue
+			}
+			require.LessOrEqual(t, p.Size, flags.max, k.name)
+			size, _, err := k.plan(flags.n, p.Rate)
+			require.NoError(t, err)
+			require.Equal(t, p.Size, size)
+			require.Equal(t, fmt.Sprintf("%.3g", p.Rate), fmt.Sprint(p.Rate), "three digits")
+			if size, _, err = k.plan(flags.n, p.Rate*0.98); err == nil && p.Rate > max(k.least, leastPlan) {
+				require.Greater(t, size, flags.max, "%s %v", k.name, p.Rate)
+			}
+		}
+		require.NotZero(t, all["bloom.Filter"].Rate)
+	}
+	none := planOf(t, "-n 1000 --size 10")
+	require.Zero(t, none["bloom.Filter"].Rate)
+	out := good(t, "", "plan -n 1000 --size 10")
+	require.Contains(t, out, "1,000 keys, files of 10 B at most:")
+	require.Contains(t, out, "none of that size")
 }
 
 // TestJSON holds the names that programs read.

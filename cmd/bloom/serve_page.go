@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/dustin/go-humanize"
 )
@@ -20,16 +21,18 @@ import (
 //go:embed serve.html
 var pageSource string
 
-var pageTemplate = template.Must(template.New("").Parse(pageSource))
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Parse(pageSource))
+})
 
 // pagePolicy lets a browser use the page's own style and load nothing else.
-var pagePolicy = func() string {
+var pagePolicy = sync.OnceValue(func() string {
 	_, style, _ := strings.Cut(pageSource, "<style>")
 	style, _, _ = strings.Cut(style, "</style>")
 	digest := sha256.Sum256([]byte(style))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) +
 		"'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-}()
+})
 
 // page is the content of the page for people.
 type page struct {
@@ -166,11 +169,11 @@ func (v verdict) text() string {
 func (p *page) write(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", pagePolicy)
+	h.Set("Content-Security-Policy", pagePolicy())
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store")
 	setWriteTime(w, maxBody)
-	pageTemplate.Execute(w, p)
+	pageTemplate().Execute(w, p)
 }
 
 // oneIn tells how many other keys a filter with that rate reports.

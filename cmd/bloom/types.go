@@ -36,7 +36,7 @@ type kind struct {
 	flag    string                                    // what build --type calls it, or ""
 	create  func(n uint64, p float64) (filter, error) // makes a filter for n lines, for build
 	least   float64                                   // the lowest rate of create
-	plan    func(p float64) (bits float64, k int)     // see made; nil leaves the type out of plan
+	plan    planner                                   // nil leaves the type out of plan
 	note    string                                    // what plan says about the type
 	merge   func(a, b filter) error                   // adds the keys of b to a; or nil
 	figures func(f filter, r *report)                 // the figures that only this type has; or nil
@@ -67,7 +67,7 @@ var kinds = []kind{
 		has:    isA[*bloom.Filter],
 		flag:   "guava",
 		create: maker(exact(bloom.New)),
-		plan:   made(bloom.New),
+		plan:   planGuava,
 		note:   "Guava's: Java reads it",
 		merge:  merged[*bloom.Filter],
 		guava:  func(f filter) *bloom.Filter { return f.(*bloom.Filter) },
@@ -86,7 +86,7 @@ var kinds = []kind{
 		flag:    "blocked",
 		create:  maker(blocked.New),
 		least:   limits.BlockedRate,
-		plan:    made(blocked.New),
+		plan:    planBlocked,
 		note:    "the fastest",
 		merge:   merged[*blocked.Filter],
 		figures: func(f filter, r *report) { r.Lines = f.(*blocked.Filter).Lines() },
@@ -110,7 +110,7 @@ var kinds = []kind{
 		has:     isA[*counting.Filter],
 		flag:    "counting",
 		create:  maker(exact(counting.New)),
-		plan:    made(counting.New),
+		plan:    planCounting,
 		note:    "keys can be removed; gives a bloom.Filter",
 		merge:   merged[*counting.Filter],
 		guava:   func(f filter) *bloom.Filter { return f.(*counting.Filter).Bloom() },
@@ -127,11 +127,10 @@ var kinds = []kind{
 		has:  isA[cuckooFilter],
 		flag: "cuckoo",
 		create: func(n uint64, p float64) (filter, error) {
-			f, err := cuckoo.New(max(n, 1), min(p, limits.MostCuckooRate))
-			return checked(cuckooFilter{f}, err)
+			return checked(newCuckoo(max(n, 1), p)) // its Info has the rate that it has
 		},
 		least:   limits.CuckooRate,
-		plan:    made(cuckoo.New),
+		plan:    planCuckoo,
 		note:    "keys can be removed; refuses when full",
 		set:     "those of tags",
 		removes: true,
@@ -144,10 +143,8 @@ var kinds = []kind{
 		is:   isFrame(form.Window),
 		load: loader(window.LoadFile),
 		has:  isA[*window.Filter],
-		plan: made(func(n uint64, p float64) (*window.Filter, error) {
-			return window.New(window.Config{N: n, P: p, Span: time.Hour})
-		}),
-		note: "forgets a key after a time, in which n keys come",
+		plan: planWindow,
+		note: "dedupe --span: forgets a key after a time, in which n keys come",
 		figures: func(f filter, r *report) {
 			span, reach := windowSpan(f)
 			seconds := reach.Seconds()
@@ -158,18 +155,12 @@ var kinds = []kind{
 		keeps:   true,
 	},
 	{
-		name: "flower.Filter",
-		is:   isFrame(form.Flower),
-		load: loader(flower.LoadFile),
-		has:  isA[*flower.Filter],
-		plan: func(p float64) (bits float64, k int) {
-			c, err := flower.Optimal(sampleKeys, 0.9, p)
-			if err != nil {
-				return 0, 0
-			}
-			return float64(c.Slots) * float64(c.Bits) / sampleKeys, c.Ways
-		},
-		note:    "remembers 90 % of the last n keys of an endless stream",
+		name:    "flower.Filter",
+		is:      isFrame(form.Flower),
+		load:    loader(flower.LoadFile),
+		has:     isA[*flower.Filter],
+		plan:    planFlower,
+		note:    "in Go only: remembers 90 % of the last n keys of an endless stream",
 		bits:    "slots",
 		forgets: true,
 		keeps:   true,

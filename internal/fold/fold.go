@@ -6,7 +6,9 @@ package fold
 import (
 	_ "embed"
 	"fmt"
+	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -21,25 +23,28 @@ const Version = "15.0.0"
 //go:embed fold.txt
 var Table string
 
-// pages has what folding adds to each character, at [r>>8][r&255]. A page of zeros is nil.
-var pages = parse(Table)
+// pageTable has what folding adds to each character, at [r>>8][r&255]. A page of zeros is nil.
+type pageTable [0x1f0]*[256]rune
 
-func parse(table string) (pages [0x1f0]*[256]rune) {
+// pages parses the Table when it is first called: few programs fold.
+var pages = sync.OnceValue(func() *pageTable { return parse(Table) })
+
+func parse(table string) *pageTable {
+	pages := new(pageTable)
 	for _, run := range strings.Fields(table) {
 		sign := strings.LastIndexAny(run, "+-")
 		chars, stepText, _ := strings.Cut(run[:sign], "/")
 		firstText, lastText, _ := strings.Cut(chars, "-")
-		var first, last, delta rune
-		step := rune(1)
-		scan(firstText, "%x", &first)
-		last = first
+		first := number(firstText, 16)
+		last := first
 		if lastText != "" {
-			scan(lastText, "%x", &last)
+			last = number(lastText, 16)
 		}
+		step := rune(1)
 		if stepText != "" {
-			scan(stepText, "%d", &step)
+			step = number(stepText, 10)
 		}
-		scan(run[sign:], "%d", &delta)
+		delta := number(run[sign:], 10)
 		for r := first; r <= last; r += step {
 			if pages[r>>8] == nil {
 				pages[r>>8] = new([256]rune)
@@ -50,14 +55,18 @@ func parse(table string) (pages [0x1f0]*[256]rune) {
 	return pages
 }
 
-func scan(text, format string, to *rune) {
-	if _, err := fmt.Sscanf(text, format, to); err != nil {
+func number(text string, base int) rune {
+	n, err := strconv.ParseInt(text, base, 32)
+	if err != nil {
 		panic(fmt.Sprintf("fold: %q in the table: %v", text, err))
 	}
+	return rune(n)
 }
 
 // Rune returns the representative of r.
-func Rune(r rune) rune {
+func Rune(r rune) rune { return pages().of(r) }
+
+func (pages *pageTable) of(r rune) rune {
 	i := uint32(r) >> 8
 	if i < uint32(len(pages)) && pages[i] != nil {
 		return r + pages[i][r&255]
@@ -69,6 +78,7 @@ func Rune(r rune) rune {
 // UTF-8 remain as they are. The result may be up to half as long again as text: Ⱥ has two bytes,
 // and ⱥ has three.
 func Append(dst, text []byte) []byte {
+	var table *pageTable // pages, once a character needs it
 	for i := 0; i < len(text); {
 		if c := text[i]; c < utf8.RuneSelf {
 			if 'A' <= c && c <= 'Z' {
@@ -82,7 +92,10 @@ func Append(dst, text []byte) []byte {
 		if r == utf8.RuneError && size == 1 {
 			dst = append(dst, text[i])
 		} else {
-			dst = utf8.AppendRune(dst, Rune(r))
+			if table == nil {
+				table = pages()
+			}
+			dst = utf8.AppendRune(dst, table.of(r))
 		}
 		i += size
 	}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+	"github.com/dustin/go-humanize"
+)
+
+// machine is the memory of the machine in bytes, or the limit of the process's control groups if
+// that is less, or 0 if it is unknown.
+var machine = sync.OnceValue(func() uint64 {
+	total, err := memlimit.FromSystem()
+	if err != nil {
+		total = 0
+	}
+	limit, err := memlimit.FromCgroup()
+	if err == nil && (total == 0 || limit < total) {
+		return limit
+	}
+	return total
+})
+
+// ownMemory is the memory, in bytes, that a command needs beside its filter.
+const ownMemory = 32 << 20
+
+// fits returns an error, with the text of what, if the machine has less memory than bytes. Without
+// this check, Go would end the program with stack traces, or the system would kill it silently.
+func fits(what string, bytes float64) error {
+	if machine() == 0 || bytes+ownMemory <= float64(machine()) {
+		return nil
+	}
+	needed := humanize.Bytes(uint64(min(bytes, 1<<63)))
+	return memoryError{fmt.Errorf("%s takes %s of memory, and there are %s, "+
+		"of which bloom itself needs %s",
+		what, needed, humanize.Bytes(machine()), humanize.Bytes(ownMemory))}
+}
+
+type memoryError struct{ error }
+
+// fitting returns a filter of k for n lines. It returns an error if the filter needs more memory
+// than the machine has.
+func fitting(k kind, n uint64, p float64) (filter, error) {
+	if err := k.plan.fits(n, p); err != nil {
+		return nil, err
+	}
+	return k.create(n, p)
+}
+
+// fits returns an error if there is no filter for n lines, or if it needs more memory than the
+// machine has.
+func (plan planner) fits(n uint64, p float64) error {
+	size, _, err := plan(max(n, 1), min(p, 0.5))
+	if err != nil {
+		return err
+	}
+	what := fmt.Sprintf("a filter of %s at a rate of %v", counted(n, "line"), p)
+	return fits(what, float64(size))
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+	"github.com/seed79a3ff49/bloom/flower"
+	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/window"
+)
+
+// exact returns create with more room for small filters. Guava's formula, which create uses,
+// ignores that double hashing raises the rate of such filters above p.
+func exact[F filter](create func(uint64, float64) (F, error)) func(uint64, float64) (F, error) {
+	return func(n uint64, p float64) (F, error) { return create(roomFor(n, p), p) }
+}
+
+// roomFor returns a number of keys for which Guava's formula gives the size that n keys need. It
+// returns n, so that the filter merges with Guava's, if Guava's size for n is at most a percent, or
+// less than a word, too small and the rate is at most 1.2 p.
+func roomFor(n uint64, p float64) uint64 {
+	n = max(n, 1)
+	guava := bloom.OptimalM(n, p)
+	m, _, err := bloom.StrictSize(n, p)
+	// StrictSize may count on fewer hashes than Guava's formula gives.
+	keeps := func(room uint64) bool { return rateOf(room, p, n) <= 1.2*p }
+	if err != nil || m <= guava+max(guava/100, 63) && keeps(n) {
+		return n
+	}
+	// The size must not exceed m: some sizes above m have a higher rate.
+	room := uint64(float64(n) * float64(m) / float64(guava))
+	for ; bloom.OptimalM(room, p) > m; room-- {
+	}
+	for !keeps(room) {
+		room += 1 + room/50
+	}
+	return room
+}
+
+// rateOf returns the rate of New(room, p) with n keys.
+func rateOf(room uint64, p float64, n uint64) float64 {
+	m, k, err := bloom.Size(room, p)
+	if err != nil {
+		return 0
+	}
+	fill := -math.Expm1(-float64(k) * float64(n) / float64(m))
+	return bloom.StatsOf(m, k, uint64(math.Round(fill*float64(m)))).FPR
+}
+
+// A planner returns the size of the file that a command writes for n different keys, at least 1,
+// and a rate of p, at most a half. k is the number of bits that a key sets. The error is that of
+// making such a filter.
+type planner func(n uint64, p float64) (size uint64, k int, err error)
+
+// madeInfo returns the Info that a command without other flags writes, for its length.
+func madeInfo() form.Info { return form.Info{Hash: new(lines.Key).Hash()} }
+
+func planGuava(n uint64, p float64) (size uint64, k int, err error) {
+	m, k, err := bloom.Size(roomFor(n, p), p)
+	return form.HeaderSize + m/8 + uint64(form.TrailerSize(madeInfo())), k, err
+}
+
+func planCounting(n uint64, p float64) (size uint64, k int, err error) {
+	m, k, err := bloom.Size(roomFor(n, p), p)
+	return uint64(form.Counting.Size(int(m/16), madeInfo())), k, err // four bits a counter
+}
+
+func planBlocked(n uint64, p float64) (size uint64, k int, err error) {
+	m, rows, err := blocked.Size(n, p)
+	return uint64(form.Blocked.Size(int(m/64), madeInfo())), 8 * rows, err
+}
+
+func planWindow(n uint64, p float64) (size uint64, k int, err error) {
+	c := dedupeWindow(n, p, time.Hour)
+	bytes, err := c.SizeBytes()
+	if err != nil {
+		return 0, 0, err
+	}
+	c.N = min(n, 1000) // k does not depend on it
+	f, err := window.New(c)
+	if err != nil {
+		return 0, 0, err
+	}
+	info := madeInfo()
+	info.Meta = fieldFact + "=0"
+	return uint64(bytes) + uint64(form.TrailerSize(info)-form.MinTrailer), f.Stats().K, nil
+}
+
+// dedupeWindow is the window of dedupe --span.
+func dedupeWindow(n uint64, p float64, span time.Duration) window.Config {
+	return window.Config{N: n, P: p, Span: span, Renew: true}
+}
+
+// planFlower is for a filter that no command makes.
+func planFlower(n uint64, p float64) (size uint64, k int, err error) {
+	c, err := flower.Optimal(n, 0.9, p)
+	if err != nil {
+		return 0, 0, err
+	}
+	words := (c.Slots*uint64(c.Bits) + 63) / 64
+	return uint64(form.Flower.Size(int(words), madeInfo())), c.Ways, nil
+}
+
+// sampleKeys is the number of keys above which some sizes are in proportion to the number.
+const sampleKeys = 1 << 20
+
+func inProportion(size int64, sample, n uint64) uint64 {
+	if n == sample {
+		return uint64(size)
+	}
+	return uint64(float64(size) / float64(sample) * float64(n))
+}
+
+func planCuckoo(n uint64, p float64) (size uint64, k int, err error) {
+	sample := min(n, sampleKeys)
+	f, err := newCuckoo(sample, p)
+	if err != nil {
+		return 0, 0, err
+	}
+	f.SetInfo(bloom.Info(madeInfo()))
+	s := f.Stats()
+	return inProportion(s.SizeBytes, sample, n), s.K, nil
+}
+
+// planGrowing adds the keys, because a growing filter may begin a layer for the last of them.
+func planGrowing(n uint64, p float64) (size uint64, k int, err error) {
+	sample := min(n, sampleKeys)
+	f, err := growing.New(sample, p)
+	if err != nil {
+		return 0, 0, err
+	}
+	f.SetInfo(bloom.Info(madeInfo()))
+	f.AddHash(bloom.SumUint64(0))
+	first := f.Stats()
+	hs := make([]bloom.Hash, 0, 1024)
+	for i := uint64(1); i < sample; i += uint64(len(hs)) {
+		hs = hs[:min(uint64(cap(hs)), sample-i)]
+		for j := range hs {
+			hs[j] = bloom.SumUint64(i + uint64(j))
+		}
+		f.AddBatch(nil, hs)
+	}
+	// The number of bits that a key sets depends on the layer.
+	return inProportion(f.SizeBytes(), sample, n), int(first.OnesCount), nil
+}
+
+// rateOf returns the least rate, rounded up to three digits, of a filter for n keys whose file has
+// at most size bytes. It returns false if there is none.
+func (plan planner) rateOf(size, n uint64, least float64) (p float64, ok bool) {
+	fits := func(p float64) bool {
+		needed, _, err := plan(n, p)
+		return err == nil && needed <= size
+	}
+	low, high := max(least, leastPlan), 0.5
+	switch {
+	case !fits(high):
+		return 0, false
+	case fits(low):
+		return low, true
+	}
+	for high > low*1.0001 {
+		middle := math.Sqrt(low * high)
+		if fits(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	digit := math.Pow10(int(math.Floor(math.Log10(high))) - 2)
+	for units := math.Ceil(high / digit); ; units++ {
+		// Formatting removes the error of the multiplication.
+		p, _ := strconv.ParseFloat(strconv.FormatFloat(units*digit, 'g', 3, 64), 64)
+		if p >= 0.5 || fits(p) {
+			return min(p, 0.5), true
+		}
+	}
+}
