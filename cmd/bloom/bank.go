@@ -88,6 +88,13 @@ func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*ba
 		return nil, usage(err)
 	}
 	b.SetInfo(bloom.Info{N: n, P: p})
+	// The members lie in groups of 64. One more filter collects the lines of a file.
+	groups := float64((len(cfg.Names) + 63) / 64)
+	what := fmt.Sprintf("a bank of %s for %s each, at a rate of %v,",
+		counted(uint64(len(cfg.Names)), "file"), counted(n, "line"), p)
+	if err := fits(what, float64(m)/8+groups*8*float64(m)); err != nil {
+		return nil, err
+	}
 	f := bloom.Must(bloom.NewSize(m, k))
 	add := func(hs []bloom.Hash) { f.AddBatch(nil, hs) }
 	return b, eachFile(ctx, cfg, "added", add, func(name string) error {

@@ -358,7 +358,7 @@ func commands() map[string]*cobra.Command {
 func TestFlagForms(t *testing.T) {
 	values := map[string]string{
 		"N": "7", "P": "0.25", "int": "3", "string": "-n", "stringArray": "-state", "duration": "7m",
-		"i/n": "1/3", "bool": "",
+		"i/n": "1/3", "S": "64000000", "bool": "",
 	}
 	for name, c := range commands() {
 		words := strings.Fields(name)

@@ -255,7 +255,15 @@ func TestSpan(t *testing.T) {
 // TestMemory: what cannot fit is refused in a sentence, before anything is read.
 func TestMemory(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
-	for _, args := range []string{"dedupe -n 1e13", "dedupe -n 1e13 --state " + state, "build --type counting -n 1e13 -o " + state, "build --type blocked -n 1e13 -o " + state} {
+	in := write(t, filepath.Join(t.TempDir(), "in"), "a\n")
+	for _, args := range []string{
+		"dedupe -n 1e11 -p 1e-12", "dedupe -n 1e11 -p 1e-12 --state " + state,
+		"dedupe -n 1e11 --span 1h", "dedupe -n 1e11 --span 1h --state " + state,
+		"build --type blocked -n 4e11 -o " + state, "build --type growing -n 1e12 -o " + state,
+		"build --type cuckoo -n 4e11 -o " + state, "build --type counting -n 9e9 -p 1e-3 -o " + state,
+		"bank build -n 1000 -p 1e-16 -o " + state + " " + in,
+		"bank build -n 1e9 -p 1e-12 -o " + state + " " + in,
+	} {
 		saying(t, 1, "of memory, and there are", "a\n", args)
 	}
 	require.False(t, exists(state))
