@@ -17,14 +17,23 @@ import (
 //
 // If the new file cannot keep the old one's group, its group gets only the permissions that others
 // have. Write fails if it may not open the directory, which it syncs.
-func Write(path string, write func(io.Writer) error) (err error) {
+func Write(path string, write func(io.Writer) error) error {
+	_, err := replace(path, func() error { return nil }, write)
+	return err
+}
+
+// replace is Write. Directly before the new file gets its name it calls check, and ends if that
+// returns an error. It returns what the system says of the new file.
+func replace(path string, check func() error, write func(io.Writer) error) (
+	info fs.FileInfo, err error,
+) {
 	old, err := regular(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	dir, err := openDir(filepath.Dir(path))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer dir.close()
 	prefix := prefix(path)
@@ -32,7 +41,7 @@ func Write(path string, write func(io.Writer) error) (err error) {
 
 	file, err := create(prefix, old)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() {
 		if err != nil {
@@ -41,32 +50,39 @@ func Write(path string, write func(io.Writer) error) (err error) {
 		}
 	}()
 	if err := write(file); err != nil {
-		return err
+		return nil, err
 	}
 	if old != nil {
 		if err := file.Chmod(keepOwner(file, old)); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := file.Sync(); err != nil {
-		return err
+		return nil, err
 	}
+	afterSync()
 	// Windows does not rename an open file. Elsewhere the file stays open until it has its name,
 	// because its lock shows other processes that it is in use.
 	if runtime.GOOS == "windows" {
 		if err := file.Close(); err != nil {
-			return err
+			return nil, err
 		}
+	}
+	if err := check(); err != nil {
+		return nil, err
 	}
 	if err := os.Rename(file.Name(), path); err != nil {
-		return err
+		return nil, err
 	}
-	if runtime.GOOS != "windows" {
-		if err := file.Close(); err != nil {
-			return err
-		}
+	if runtime.GOOS == "windows" {
+		info, err = os.Stat(path)
+	} else if info, err = file.Stat(); err == nil {
+		err = file.Close()
 	}
-	return dir.sync()
+	if err != nil {
+		return nil, err
+	}
+	return info, dir.sync()
 }
 
 // regular returns the file at path, which must be a regular file or a symbolic link to one, or nil

@@ -23,4 +23,10 @@ func BeforeOpen(t *testing.T, do func()) {
 	t.Cleanup(func() { beforeOpen = func() {} })
 }
 
+// AfterSync has Write call do before its last step.
+func AfterSync(t *testing.T, do func()) {
+	afterSync = do
+	t.Cleanup(func() { afterSync = func() {} })
+}
+
 func (i Identity) Settled() bool { return i.settled() }
