@@ -118,8 +118,8 @@ elseif size ~= offset then
 elseif offset == 0 then
 	redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 else
-	redis.call('PEXPIRE', KEYS[1], ARGV[3])
 	redis.call('APPEND', KEYS[1], ARGV[2])
+	redis.call('PEXPIRE', KEYS[1], ARGV[3]) -- last: see windowAddScript
 end
 return 'OK'`).repeatable()
 

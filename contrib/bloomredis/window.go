@@ -136,7 +136,11 @@ func OpenWindow(
 		return nil, err
 	}
 	// The reply to any look-up tells whether the configurations agree.
-	if _, err = w.ContainsHash(ctx, bloom.Hash{}); err != nil {
+	_, err = w.ContainsHash(ctx, bloom.Hash{})
+	if errors.Is(err, ErrLost) { // the remains of a window were there, and are gone
+		_, err = w.ContainsHash(ctx, bloom.Hash{})
+	}
+	if err != nil {
 		return nil, w.noString(err)
 	}
 	return w, nil
@@ -233,7 +237,7 @@ func (w *Window) trip(ctx context.Context, s script, calls []*call) error {
 		}
 		var again []*call
 		for _, c := range calls {
-			reply, err := w.answer(c)
+			reply, err := w.answer(ctx, c)
 			last := before[c.place]
 			gone := last.id != "" && last.id != reply.id && c.now <= last.over
 			lost := errors.Is(err, ErrLost)
@@ -296,8 +300,8 @@ func (w *Window) lost(epoch int) error {
 }
 
 // answer decodes the reply to a call. It returns the part about the string, and sets the fields
-// answer and now of c.
-func (w *Window) answer(c *call) (reply known, err error) {
+// answer and now of c. If the string is what is left of a lost window, answer deletes it.
+func (w *Window) answer(ctx context.Context, c *call) (reply known, err error) {
 	var head string
 	var size int64
 	switch {
@@ -307,7 +311,17 @@ func (w *Window) answer(c *call) (reply known, err error) {
 	case scan(c.reply, &head): // {'lost'}
 		return reply, ErrLost
 	case scan(c.reply, new(string), &head, &size):
-		return reply, w.other(head, size)
+		r := remains{head, size}
+		if !r.of(w.layout) {
+			return reply, w.other(head, size)
+		}
+		switch gone, err := w.remove(ctx, w.names[c.place], r, false); {
+		case err != nil:
+			return reply, err
+		case !gone:
+			return reply, w.other(head, size)
+		}
+		return reply, ErrLost
 	}
 	return known{}, w.errorf("unexpected reply %v", c.reply)
 }
@@ -421,17 +435,30 @@ func (w *Window) Delete(ctx context.Context) error {
 	}
 	forget(1)
 	defer forget(-1)
-	_, err := w.deleteStrings(ctx, w.head, w.names, w.other)
+	_, err := w.deleteStrings(ctx, w.head, w.names, func(name string, r remains) error {
+		if r.of(w.layout) {
+			if gone, err := w.remove(ctx, name, r, false); gone || err != nil {
+				return err
+			}
+		}
+		return w.other(r.head, r.size)
+	})
 	return err
 }
 
 // DeleteWindow deletes the strings that are left of a window under key, for all processes, whatever
-// its configuration and version; see [Window.Delete]. It returns no error if there is no string. If
-// the key holds any other value, the error wraps [bloom.ErrFormat].
+// its configuration and version; see [Window.Delete]. It also deletes a string in which a window's
+// head is zeros, or that has no bytes but zeros. It returns no error if there is no string. If the
+// key holds any other value, the error wraps [bloom.ErrFormat].
 func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string) error {
 	c := caller{client, key}
-	other := func(head string, size int64) error {
-		return c.unlike(head, size)
+	other := func(name string, r remains) error {
+		if zeros := r.isZero(); zeros || r.ofAny() {
+			if gone, err := c.remove(ctx, name, r, zeros); gone || err != nil {
+				return err
+			}
+		}
+		return c.unlike(r.head, r.size)
 	}
 	// Any of the strings may be gone. Each string has the number of all strings in its head.
 	for from, to := 0, 16; from < to; {
@@ -455,9 +482,9 @@ func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string)
 }
 
 // deleteStrings deletes the strings that begin with the text begins, and returns their heads. The
-// head of a missing string is empty. For a string that begins differently, other makes the error.
+// head of a missing string is empty. For a string that begins differently, it calls other.
 func (c caller) deleteStrings(
-	ctx context.Context, begins string, names []string, other func(string, int64) error,
+	ctx context.Context, begins string, names []string, other func(string, remains) error,
 ) (heads []string, err error) {
 	calls := make([]*call, len(names))
 	for i, name := range names {
@@ -466,17 +493,87 @@ func (c caller) deleteStrings(
 	if err := c.run(ctx, windowDeleteScript, calls...); err != nil {
 		return nil, err
 	}
-	for _, call := range calls {
+	for i, call := range calls {
 		var head string
-		var size int64
+		var r remains
 		switch {
 		case scan(call.reply, &head):
 			heads = append(heads, head)
-		case scan(call.reply, new(string), &head, &size):
-			return nil, other(head, size)
+		case scan(call.reply, new(string), &r.head, &r.size):
+			if err := other(names[i], r); err != nil {
+				return nil, err
+			}
 		default:
 			return nil, c.errorf("unexpected reply %v", call.reply)
 		}
 	}
 	return heads, nil
+}
+
+// remains is a string that begins neither as a window nor as a filter.
+//
+// If a window's string is deleted between two commands of a script, as a server before Redis 7.2
+// can do if its clock steps back, the next write makes a string without a head: zeros, the state or
+// a part of it, and pages.
+type remains struct {
+	head string // at least the first kilobyte, or up to the end of the state
+	size int64
+}
+
+// isZero reports whether r can be a window's string of which no byte but zeros is left.
+func (r remains) isZero() bool {
+	return r.size > stateSize && strings.Trim(r.head, "\x00") == ""
+}
+
+// of reports whether r is what is left of a window with the layout l.
+func (r remains) of(l layout) bool {
+	begins := strings.HasPrefix(r.head, strings.Repeat("\x00", len(windowMark)))
+	return begins && (r.size == l.size() || r.size < l.size() && r.hasState(len(l.head)+16))
+}
+
+// ofAny reports whether r is what is left of a window of any layout.
+func (r remains) ofAny() bool {
+	for floor := len(windowMark) + 16; floor+stateSize <= len(r.head); floor++ {
+		if r.hasState(floor) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasState reports whether the head has zeros, and then a state of which at least a count is there.
+func (r remains) hasState(floor int) bool {
+	var st state
+	tooShort := len(r.head) < floor+stateSize
+	if tooShort || strings.Trim(r.head[:len(windowMark)], "\x00") != "" {
+		return false
+	}
+	_, _ = binary.Decode([]byte(r.head[floor:]), binary.LittleEndian, &st) // long enough
+	counts := 0
+	isNumber := func(x float64) bool { return x == math.Trunc(x) && x >= -1 && x < 2*forever }
+	right := isNumber(st.Seq) && isNumber(st.Tail) && isNumber(st.Lost)
+	for _, plane := range st.Planes {
+		right = right && isNumber(plane.Ends) && isNumber(plane.Count)
+		if plane.Count >= 1 {
+			counts++
+		}
+	}
+	if st.Seq == 0 { // only the count of a plane was written
+		return right && counts == 1
+	}
+	return right && counts > 0 && st.Seq >= st.Tail && st.Seq-st.Tail < planes
+}
+
+// remove deletes what is left of a window under name, and reports whether it was still there. With
+// zeros, the whole string must be zeros.
+func (c caller) remove(ctx context.Context, name string, r remains, zeros bool) (bool, error) {
+	whole := 0
+	if zeros {
+		whole = 1
+	}
+	call := &call{keys: []string{name}, args: []any{r.head, r.size, whole}}
+	if err := c.run(ctx, windowRemainsScript, call); err != nil {
+		return false, err
+	}
+	return call.reply == "gone", nil
 }

@@ -129,8 +129,13 @@ return {id, over, now, found and struct.pack(form, unpack(ring, 1, 67)) or ''}`)
 
 	// KEYS = ..., and the key of a token if there is one.
 	//
-	// A write that the server refuses must fail before all other writes. The first SETRANGE and the
-	// first PEXPIRE change nothing that matters, and fail if the others would.
+	// A write that the server refuses must fail before all other writes. The first SETRANGE changes
+	// nothing, and neither does the PEXPIRE of a missing string. They fail if the others would.
+	//
+	// The PEXPIRE that counts comes last. Before Redis 7.2 it reckons from the present clock, but
+	// the other commands of a script compare with the time at which the script began. If the clock
+	// has stepped back in between, the string is expired for them: the next write would delete it,
+	// and make another one without a head.
 	//
 	// The string expires a second late: Redis decides about expiry by a time that it read before
 	// TIME. SET with PX and then SETRANGE would need twice the memory: Redis reserves room when a
@@ -151,18 +156,13 @@ local function write()
 		return
 	end
 	begun = true
-	local function expire()
-		if step < 2 ^ 60 then
-			local ms = math.ceil((life + step) / 1000) + 1000
-			redis.call('PEXPIRE', KEYS[1], string.format('%.0f', ms))
-		end
-	end
 	redis.call('SETRANGE', KEYS[1], 0, '')
-	expire()
 	if not found then
+		if step < 2 ^ 60 then
+			redis.call('PEXPIRE', KEYS[1], 1)
+		end
 		found, id = true, ARGV[13]
 		redis.call('SETRANGE', KEYS[1], size - 1, '\0')
-		expire()
 		redis.call('SETRANGE', KEYS[1], 0, text .. id)
 		for i = 4, 67 do
 			ring[i] = 0
@@ -289,6 +289,10 @@ elseif begun then
 	local offset = floor + 32 + seq % 32 * 16
 	redis.call('SETRANGE', KEYS[1], offset, struct.pack('<d', count(seq)))
 end
+if begun and step < 2 ^ 60 then
+	local ms = math.ceil((life + step) / 1000) + 1000
+	redis.call('PEXPIRE', KEYS[1], string.format('%.0f', ms))
+end
 answers = table.concat(answers)
 if KEYS[2] then
 	redis.call('SET', KEYS[2], id .. answers, ` + rememberFor + `)
@@ -306,11 +310,31 @@ return {id, over, now, ''}`)
 	// ARGV = the beginning of the strings to delete. It returns the beginning of the string, or ''
 	// if there is none.
 	windowDeleteScript = newScript(`
-local head = redis.call('GETRANGE', KEYS[1], 0, 255)
+local head = redis.call('GETRANGE', KEYS[1], 0, 1023)
 if string.sub(head, 1, #ARGV[1]) == ARGV[1] then
 	redis.call('UNLINK', KEYS[1])
 elseif redis.call('EXISTS', KEYS[1]) == 1 then
 	return {'other', head, redis.call('STRLEN', KEYS[1])}
 end
 return {head}`).repeatable()
+
+	// ARGV = the beginning of a string, its size, and 1 if it may have no bytes but zeros. It deletes
+	// the string unless it is another one.
+	windowRemainsScript = newScript(`
+local head, size = ARGV[1], tonumber(ARGV[2])
+local is, begins = redis.call('STRLEN', KEYS[1]), redis.call('GETRANGE', KEYS[1], 0, #head - 1)
+if is ~= size or begins ~= head then
+	return ''
+end
+if ARGV[3] == '1' then
+	local piece = 2 ^ 20
+	for at = 0, size - 1, piece do
+		local bytes = redis.call('GETRANGE', KEYS[1], at, at + piece - 1)
+		if bytes ~= string.rep('\0', #bytes) then
+			return ''
+		end
+	end
+end
+redis.call('UNLINK', KEYS[1])
+return 'gone'`)
 )
