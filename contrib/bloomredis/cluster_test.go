@@ -262,6 +262,12 @@ func TestSentinel(t *testing.T) {
 		return len(known) == 1 && replica.Exists(ctx, "last").Val() == 1
 	})
 
+	lagging := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "m", SentinelAddrs: []string{sentinel.addr}, ReplicaOnly: true})
+	for name, open := range openers {
+		assert.ErrorContains(t, open(lagging, "lagging"), "ReplicaOnly", name)
+	}
+	require.NoError(t, lagging.Close())
+
 	master.kill()
 	// Sentinel is told to act: if it watched for the death, it would find it in a server that is slow.
 	soon(t, func() bool {

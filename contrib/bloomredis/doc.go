@@ -15,8 +15,14 @@
 // or servers behind Sentinel. A filter is as durable as its server. The [README] lists which keys a
 // crash can lose with each of Redis's settings, and which commands a user needs. Give filters no
 // expiry, and choose a maxmemory-policy that does not evict keys without an expiry; windows need
-// noeviction. The client must not read from replicas of the server, because these lag: do not set
-// ReadOnly, RouteByLatency or RouteRandomly of a cluster client.
+// noeviction.
+//
+// The client must not read from replicas of the server: these lag, and a key that was just added
+// is absent there. Open and its like refuse a client whose options have ReadOnly, RouteByLatency or
+// RouteRandomly, and one whose server is a replica when it is opened, as with ReplicaOnly. They
+// cannot see a server that becomes a replica later, a Dialer or a ClusterSlots that leads to
+// replicas, or the options in a wrapper that does not have the client's method Options, such as an
+// AutoPipeliner.
 //
 // The price is a round trip for each call, or two for the first Add after a server started. A batch
 // of thousands of keys is one call, and Redis serves other clients in between; see

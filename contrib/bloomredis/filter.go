@@ -76,6 +76,9 @@ func Open(
 	if err != nil {
 		return nil, err
 	}
+	if err := (caller{client, key}).readsMasters(ctx); err != nil {
+		return nil, err
+	}
 	return open(ctx, client, key, params, &kept{bloom.Info{N: n, P: p}, 0})
 }
 
@@ -83,6 +86,9 @@ func Open(
 // if there is no such key, and [bloom.ErrFormat] if it holds something other than a filter.
 // OpenExisting only reads.
 func OpenExisting(ctx context.Context, client redis.UniversalClient, key string) (*Filter, error) {
+	if err := (caller{client, key}).readsMasters(ctx); err != nil {
+		return nil, err
+	}
 	return open(ctx, client, key, header{}, nil)
 }
 

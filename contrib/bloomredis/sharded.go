@@ -56,6 +56,9 @@ func OpenSharded(
 	if err != nil {
 		return nil, fmt.Errorf("%w (for a shard of N = %d, Shards = %d)", err, c.N, shards)
 	}
+	if err := (caller{client, shardKey(key, 0)}).readsMasters(ctx); err != nil {
+		return nil, err
+	}
 	s := &Sharded{key: key}
 	s.in = s
 	for i := range c.Shards {
@@ -86,7 +89,7 @@ func OpenExistingSharded(
 	}
 	s.shards = append(s.shards, first)
 	for i := 1; i < first.shards; i++ {
-		f, err := OpenExisting(ctx, client, shardKey(key, i))
+		f, err := open(ctx, client, shardKey(key, i), header{}, nil)
 		if err != nil {
 			return nil, err
 		}

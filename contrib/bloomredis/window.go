@@ -135,6 +135,9 @@ func OpenWindow(
 	if w.names, err = w.windowNames(0, int(l.strings)); err != nil {
 		return nil, err
 	}
+	if err := w.readsMasters(ctx); err != nil {
+		return nil, err
+	}
 	// The reply to any look-up tells whether the configurations agree.
 	_, err = w.ContainsHash(ctx, bloom.Hash{})
 	if errors.Is(err, ErrLost) { // the remains of a window were there, and are gone

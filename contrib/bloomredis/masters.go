@@ -1,0 +1,75 @@
+package bloomredis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// readsMasters returns an error that names the reason if client shows that it reads from replicas:
+// a key that was just added would be absent there.
+//
+// A cluster client shows its options. A client of one server, of servers behind Sentinel or of a
+// ring does not show ReplicaOnly, but its server tells that it is a replica. HELLO needs no
+// permission. What answers no HELLO, and what shows no options, is not looked at.
+func (c caller) readsMasters(ctx context.Context) error {
+	switch client := c.client.(type) {
+	case interface{ Options() *redis.ClusterOptions }:
+		switch o := client.Options(); {
+		case o.RouteByLatency:
+			return c.readsReplicas("RouteByLatency")
+		case o.RouteRandomly:
+			return c.readsReplicas("RouteRandomly")
+		case o.ReadOnly:
+			return c.readsReplicas("ReadOnly (ReplicaOnly of a failover client)")
+		}
+	case interface{ Options() *redis.RingOptions }:
+		ring, ok := client.(interface {
+			ForEachShard(context.Context, func(context.Context, *redis.Client) error) error
+		})
+		if ok {
+			return ring.ForEachShard(ctx, func(ctx context.Context, shard *redis.Client) error {
+				return caller{shard, c.key}.asksMaster(ctx)
+			})
+		}
+	case interface{ Options() *redis.Options }:
+		return c.asksMaster(ctx)
+	}
+	return nil
+}
+
+func (c caller) readsReplicas(why string) error {
+	return c.errorf("the client reads from replicas, which lag: its options have %s", why)
+}
+
+// asksMaster returns an error if the client's server says that it is a replica.
+func (c caller) asksMaster(ctx context.Context) error {
+	hello := redis.NewCmd(ctx, "HELLO")
+	err := c.do(ctx, func() error { return c.client.Process(ctx, hello) })
+	var reply redis.Error
+	if err != nil && !errors.As(err, &reply) {
+		return err
+	}
+	if err == nil && role(hello.Val()) == "replica" {
+		return c.errorf("the client reads from replicas, which lag: its server is a replica, " +
+			"by ReplicaOnly of FailoverOptions or by its address")
+	}
+	return nil
+}
+
+// role returns the role in a reply to HELLO, which is a map or, with protocol 2, a list.
+func role(reply any) string {
+	switch reply := reply.(type) {
+	case map[any]any:
+		return fmt.Sprint(reply["role"])
+	case []any:
+		for i := 0; i+1 < len(reply); i += 2 {
+			if reply[i] == "role" {
+				return fmt.Sprint(reply[i+1])
+			}
+		}
+	}
+	return ""
+}
