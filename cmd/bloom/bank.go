@@ -233,30 +233,23 @@ func filesWith(args []string, file *os.File, all bool) (names []string, err erro
 	if err != nil {
 		return nil, err
 	}
-	if err := checkValues(file.Name(), r, args); err != nil {
+	key, _, known := keyOf(r.Info().Hash)
+	key.KeepCR = key.KeepCR || !known
+	d := newDoubt(file.Name(), r, key)
+	if err := checkValues(r, d, args); err != nil {
 		return nil, err
 	}
-	hs, err := hashLines(r.Info().Hash, args)
+	hs, err := hashLines(key, args)
 	if err != nil {
 		return nil, err
 	}
-	var found []int
-	if all {
-		found, err = r.WhichAll(nil, hs)
-	} else {
-		for i := 0; i < len(hs) && err == nil; i++ {
-			found, err = r.Which(found, hs[i])
-		}
-	}
+	found, err := d.which(r, hs, args, all)
 	if err != nil {
 		return nil, err
 	}
-	if len(found) == 0 {
-		warnHash(file.Name(), r.Info().Hash)
-		if missesField(r, 0, []byte(strings.Join(args, ""))) {
-			field, _ := fieldOf(r)
-			warn("%s was made with -f %d: a LINE is the value of that field", file.Name(), field)
-		}
+	warnHash(file.Name(), r.Info().Hash)
+	if d.mistaken(r.Info().P, r.Len()) {
+		warn("%s was made with %s: a LINE is the value of that field", file.Name(), placeFlag(d.made))
 	}
 	slices.Sort(found)
 	for _, i := range slices.Compact(found) {
@@ -272,29 +265,47 @@ func filesWith(args []string, file *os.File, all bool) (names []string, err erro
 	return names, nil
 }
 
-// checkValues returns an error if the keys of b, the bank at path, are values of a field, and one
-// of args contains the separator of fields. Commas are allowed, because values in quotes may
-// contain them.
-func checkValues(path string, b informed, args []string) error {
-	field, known := fieldOf(b)
-	sep := factsOf(b).Get(sepFact)
-	if !known || field == 0 || sep == "" || sep == "," {
-		return nil
+// which returns the members of r that may have one of the lines or, if all is true, every one of
+// them, and counts doubtful lines.
+func (d *doubt) which(r *bank.Reader, hs []bloom.Hash, args []string, all bool) (
+	found []int, err error,
+) {
+	if all {
+		found, err = r.WhichAll(nil, hs)
+		if slices.ContainsFunc(args, func(arg string) bool { return d.doubts([]byte(arg)) }) {
+			d.doubted = 1
+			d.misled = uint64(len(found))
+		}
+		return found, err
 	}
+	for i, h := range hs {
+		before := len(found)
+		if found, err = r.Which(found, h); err != nil {
+			return nil, err
+		}
+		if d.doubts([]byte(args[i])) {
+			d.doubted++
+			d.misled += uint64(len(found) - before)
+		}
+	}
+	return found, nil
+}
+
+// checkValues returns an error if one of args has a byte that no key of b has, because it ends the
+// field that keys are.
+func checkValues(b informed, d *doubt, args []string) error {
 	for _, arg := range args {
-		if strings.Contains(arg, sep) {
-			return usageError{fmt.Errorf("%s was made with -f %d --sep %q: "+
-				"a LINE is the value of that field, and %q is none", path, field, sep, arg)}
+		if hasAny([]byte(arg), d.bars) {
+			return usageError{fmt.Errorf("%s was made with %s --sep %q: "+
+				"a LINE is the value of that field, and %q is none",
+				d.path, placeFlag(d.made), separatorOf(b), arg)}
 		}
 	}
 	return nil
 }
 
-// hashLines hashes the lines in args in the way that hash, from a bank's Info, names. If no command
-// writes that Hash, the lines are hashed unchanged.
-func hashLines(hash string, args []string) (hs []bloom.Hash, err error) {
-	key, _, known := keyOf(hash)
-	key.KeepCR = key.KeepCR || !known
+// hashLines hashes the keys that key makes of the lines in args.
+func hashLines(key lines.Key, args []string) (hs []bloom.Hash, err error) {
 	for _, arg := range args {
 		line, _, err := key.Of([]byte(arg), 0, nil)
 		if err == nil && len(line) == 0 {

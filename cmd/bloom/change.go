@@ -94,7 +94,7 @@ func changeCommand(
 		if err := f.keyFromInfo(&cfg.Key, c.Flags()); err != nil {
 			return err
 		}
-		if err := f.checkField(cfg.Key.Field); err != nil && !force {
+		if err := f.checkPlace(cfg.Key.Place); err != nil && !force {
 			return err
 		}
 		defer endProgress()

@@ -11,99 +11,139 @@ import (
 )
 
 func checkCommand() *cobra.Command {
+	var k checker
 	var input inputFlags
-	var invert, count, quiet bool
 	c := &cobra.Command{
 		Use:  "check [-v] [-c | -q] FILE ... [file ...]",
 		Args: need(1, -1, "the filter's FILE"),
 		RunE: likeGrep(func(c *cobra.Command, args []string) error {
-			if !quiet && stdoutClosed() {
+			if !k.quiet && stdoutClosed() {
 				return errNoStdout
 			}
-			all, f, files, err := loadAll(args)
-			if err != nil {
-				return filterFirst(c.Name(), err)
-			}
-			cfg, err := input.config(files)
-			if err == nil {
-				err = checkStdout(cfg.Names...)
-			}
+			cfg, err := k.load(c, &input, args)
 			if err != nil {
 				return err
-			}
-			if err := f.keyFromInfo(&cfg.Key, c.Flags()); err != nil {
-				return err
-			}
-			verb := "found"
-			if invert {
-				verb = "not found"
 			}
 			missing := dropUnreadable(cfg)
 			if len(cfg.Names) == 0 {
 				return errShown
 			}
-			out := &output{file: os.Stdout}
-			if !count && !quiet {
-				if err := out.openStdout(cfg.Delim); err != nil {
-					return err
-				}
+			if err := k.open(cfg); err != nil {
+				return err
 			}
-			progress := newProgress(cfg, verb)
-			out.progress = progress
-			cfg.Out = out
-			var present []bool
-			var kept []int
-			var found, hits uint64 // lines to write or count, and lines that the filter may have
-			var misses bool        // whether some lines need another -f
-			reader := lines.Start(c.Context(), cfg)
-			err = reader.Each(c.Context(), nil, nil, func(b *lines.Batch) error {
-				present = answers(present, len(b.Hashes))
-				all(present, b)
-				hits += uint64(trues(present))
-				misses = misses || hits == 0 && missesField(f, cfg.Key.Field, b.Data)
-				kept = indexesOf(kept[:0], present, !invert)
-				progress.add(len(b.Ends), len(kept))
-				found += uint64(len(kept))
-				switch {
-				case quiet && found > 0:
-					return errFound
-				case count || quiet:
-					kept = kept[:0]
-				}
-				b.Keep(kept)
-				return nil
-			})
-			progress.end()
+			err = lines.Start(c.Context(), cfg).Each(c.Context(), nil, nil, k.look)
+			k.progress.end()
 			warnBad(cfg)
-			if hits == 0 {
-				warnHash(f.path, f.Info().Hash)
-				if misses {
-					f.warnField(cfg.Key.Field)
-				}
+			k.warn()
+			if err == nil && k.count && c.Context().Err() == nil {
+				_, err = fmt.Println(k.wanted)
 			}
-			if err == nil && count && c.Context().Err() == nil {
-				_, err = fmt.Println(found)
-			}
-			switch {
-			case err == errFound:
-				return nil
-			case err == nil && missing:
-				return errShown
-			case err == nil && found == 0:
-				return errNothing
-			}
-			return err
+			return k.outcome(err, missing)
 		}),
 	}
-	c.Flags().BoolVarP(&invert, "invert", "v", false,
+	c.Flags().BoolVarP(&k.invert, "invert", "v", false,
 		"write the lines that are certainly not in it")
-	c.Flags().BoolVarP(&count, "count", "c", false,
+	c.Flags().BoolVarP(&k.count, "count", "c", false,
 		"write how many there are, not the lines")
-	c.Flags().BoolVarP(&quiet, "quiet", "q", false,
+	c.Flags().BoolVarP(&k.quiet, "quiet", "q", false,
 		"write nothing; the exit status tells")
 	input.add(c.Flags())
 	input.addBlank(c.Flags())
 	return c
+}
+
+// checker looks up lines, and keeps those that check writes.
+type checker struct {
+	invert, count, quiet bool
+
+	list     *loaded // the filter, or that of one shard
+	all      asker
+	doubt    *doubt
+	progress *progress
+	wanted   uint64 // the lines to write or to count
+	present  []bool // memory for answers
+	kept     []int  // memory for the indexes of lines
+}
+
+// load loads the filter, and returns how to read the lines.
+func (k *checker) load(c *cobra.Command, input *inputFlags, args []string) (*lines.Config, error) {
+	all, list, files, err := loadAll(args)
+	if err != nil {
+		return nil, filterFirst(c.Name(), err)
+	}
+	cfg, err := input.config(files)
+	if err == nil {
+		err = checkStdout(cfg.Names...)
+	}
+	if err == nil {
+		err = list.keyFromInfo(&cfg.Key, c.Flags())
+	}
+	if err != nil {
+		return nil, err
+	}
+	k.all = all
+	k.list = list
+	k.doubt = newDoubt(list.path, list, cfg.Key)
+	return cfg, nil
+}
+
+// open opens the output.
+func (k *checker) open(cfg *lines.Config) error {
+	out := &output{file: os.Stdout}
+	if !k.count && !k.quiet {
+		if err := out.openStdout(cfg.Delim); err != nil {
+			return err
+		}
+	}
+	verb := "found"
+	if k.invert {
+		verb = "not found"
+	}
+	k.progress = newProgress(cfg, verb)
+	out.progress = k.progress
+	cfg.Out = out
+	return nil
+}
+
+// errFound ends check -q at the first line that check would otherwise write.
+var errFound = errors.New("found")
+
+// look looks up the lines of b, and keeps those to write.
+func (k *checker) look(b *lines.Batch) error {
+	k.present = answers(k.present, len(b.Hashes))
+	k.all(k.present, b)
+	k.doubt.look(b, k.present)
+	k.kept = indexesOf(k.kept[:0], k.present, !k.invert)
+	k.progress.add(len(b.Ends), len(k.kept))
+	k.wanted += uint64(len(k.kept))
+	switch {
+	case k.quiet && k.wanted > 0:
+		return errFound
+	case k.count || k.quiet:
+		k.kept = k.kept[:0]
+	}
+	b.Keep(k.kept)
+	return nil
+}
+
+// warn warns if look-ups had another meaning than the keys of the list.
+func (k *checker) warn() {
+	warnHash(k.list.path, k.list.Info().Hash)
+	k.doubt.warn(k.list.Stats().FPR)
+}
+
+// outcome returns the error that gives check its exit status. err ended the look-ups, and missing
+// reports whether a file could not be read.
+func (k *checker) outcome(err error, missing bool) error {
+	switch {
+	case err == errFound:
+		return nil
+	case err == nil && missing:
+		return errShown
+	case err == nil && k.wanted == 0:
+		return errNothing
+	}
+	return err
 }
 
 // dropUnreadable removes files from cfg if they cannot be read, writes an error for each, and
@@ -121,9 +161,6 @@ func dropUnreadable(cfg *lines.Config) (dropped bool) {
 	cfg.Names = names
 	return dropped
 }
-
-// errFound ends check -q at the first line that check would otherwise write.
-var errFound = errors.New("found")
 
 // asker looks up the keys of a batch, as contains does.
 type asker func(found []bool, b *lines.Batch)

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"reflect"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -139,7 +138,7 @@ func (o *dedupeFlags) open(cfg *lines.Config) (*deduper, error) {
 	case old == nil:
 		keyRule{o.input.key, o.part}.setInfo(fresh.f, "", false)
 		facts := factsOf(fresh.f)
-		facts.Set(fieldFact, strconv.Itoa(o.input.key.Field)) // also 0, for whole lines
+		setPlace(facts, o.input.key) // also that of whole lines
 		setFacts(fresh.f, facts)
 		d.seen = fresh
 		return d, nil
@@ -191,7 +190,7 @@ func (o *dedupeFlags) accept(old *loaded, fresh *memory) (hashFilter, error) {
 	if err := old.keyFromInfo(&o.input.key, o.input.flags); err != nil {
 		return nil, err
 	}
-	if err := old.checkField(o.input.key.Field); err != nil && !o.file.force {
+	if err := old.checkPlace(o.input.key.Place); err != nil && !o.file.force {
 		return nil, err
 	}
 	if hash := old.Info().Hash; ownHash(hash) && !o.file.force {

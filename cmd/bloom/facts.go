@@ -1,20 +1,25 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
 // The Meta of a file's Info holds facts that later runs need; docs/format.md lists them. Names that
 // other programs put in Meta are left alone.
 const (
 	fieldFact = "field" // the number of the field that is the key; 0 is the whole line
-	sepFact   = "sep"   // the byte between fields, if --sep named it
+	// the byte between fields, if --sep named it. If keys come from lines with different ones, each is
+	// a value, and anySep stands for files without --sep
+	sepFact   = "sep"
 	shardFact = "shard" // the shard whose lines the filter has, such as 3/8
 	// 1 if the filter has the empty line, which Guava's bits do not show; 0 once it was removed
 	blankFact = "blank"
@@ -47,22 +52,69 @@ func setFacts(f infoHolder, facts url.Values) {
 	f.SetInfo(bloom.Info{Meta: facts.Encode()})
 }
 
-// fieldOf returns the number of the field that the keys of f come from; 0 is the whole line. known
-// is false if f records no single field: its keys come from several fields, or it was made without
-// -f, so that they may be whole lines or values of a field.
-func fieldOf(f informed) (field int, known bool) {
+// placeOf returns the part of lines that the keys of f are. known is false if f records no single
+// one: its keys come from several, or it was made without -f, so that they may be whole lines or
+// values.
+func placeOf(f informed) (place lines.Place, known bool) {
 	field, err := strconv.Atoi(factsOf(f).Get(fieldFact))
-	return field, err == nil && field >= 0
+	if err != nil || field < 0 {
+		return lines.Place{}, false
+	}
+	return lines.Place{Field: field}, true
 }
 
-// fieldOfMore is fieldOf for commands that add keys to f. If this program made f, and f records no
-// field, it returns 0 and true: new keys must be whole lines.
-func fieldOfMore(f informed) (field int, known bool) {
+// placeOfMore is placeOf for commands that add keys to f. If this program made f, and f records no
+// place, new keys must be whole lines.
+func placeOfMore(f informed) (place lines.Place, known bool) {
 	hash := f.Info().Hash
 	if !factsOf(f).Has(fieldFact) {
-		return 0, hash != "" && !ownHash(hash)
+		return lines.Place{}, hash != "" && !ownHash(hash)
 	}
-	return fieldOf(f)
+	return placeOf(f)
+}
+
+// setPlace records that keys are the given part of lines.
+func setPlace(facts url.Values, key lines.Key) {
+	facts.Set(fieldFact, strconv.Itoa(key.Field))
+	if key.Separator != "" {
+		facts.Set(sepFact, key.Separator)
+	}
+}
+
+// setSeveral records that keys are several parts of lines.
+func setSeveral(facts url.Values) {
+	facts.Set(fieldFact, several)
+	facts.Del(sepFact)
+}
+
+// anySep is the value of sepFact for lines that are separated by tabs or by commas, as the first
+// line of each file says.
+const anySep = "\t,"
+
+// separators returns the values of sepFact.
+func separators(facts url.Values) []string {
+	if known := facts[sepFact]; len(known) > 0 {
+		return known
+	}
+	return []string{anySep}
+}
+
+// addSeparator records a separator beside those of the keys in facts. The empty one is anySep.
+func addSeparator(facts url.Values, separator string) {
+	separator = cmp.Or(separator, anySep)
+	known := separators(facts)
+	if !strings.Contains(strings.Join(known, ""), separator) {
+		facts[sepFact] = append(slices.Clone(known), separator)
+	}
+}
+
+// separatorOf returns the separator that a command uses for f if no --sep names one, or "".
+func separatorOf(f informed) string {
+	separator := factsOf(f).Get(sepFact)
+	if len(separator) > 1 { // anySep
+		return ""
+	}
+	return separator
 }
 
 func partOf(f informed) shard {
@@ -94,12 +146,12 @@ func recordsBlank(f informed) bool { return factsOf(f).Get(blankFact) == "1" }
 // fact that only one filter has is kept. A name from other programs gets the values of both.
 func joinFacts(a, b informed) (url.Values, error) {
 	x, y := factsOf(a), factsOf(b)
-	fieldA, knownA := fieldOfMore(a)
-	fieldB, knownB := fieldOfMore(b)
+	placeA, knownA := placeOfMore(a)
+	placeB, knownB := placeOfMore(b)
 	switch {
-	case knownA && knownB && fieldA != fieldB:
+	case knownA && knownB && placeA != placeB:
 		return nil, fmt.Errorf("keys made with %s and keys made with %s do not mix",
-			fieldFlag(fieldA), fieldFlag(fieldB))
+			placeFlag(placeA), placeFlag(placeB))
 	case x.Get(shardFact) != y.Get(shardFact):
 		return nil, errors.New("they have different shards, or one of them has all lines: " +
 			"bloom check asks the files of all shards")
@@ -114,14 +166,17 @@ func joinFacts(a, b informed) (url.Values, error) {
 			}
 		}
 	}
-	if len(all[fieldFact]) > 1 {
-		all.Set(fieldFact, several)
+	if slices.Contains(all[fieldFact], several) {
+		setSeveral(all)
 	}
 	if recordsBlank(a) || recordsBlank(b) {
 		all.Set(blankFact, "1")
 	}
-	if len(all[sepFact]) > 1 || knownA && knownB && x.Get(sepFact) != y.Get(sepFact) {
-		all.Del(sepFact) // a later run needs --sep, or looks for a tab or a comma
+	if knownA && knownB && placeA.Field > 0 {
+		all[sepFact] = x[sepFact]
+		for _, separator := range separators(y) {
+			addSeparator(all, separator)
+		}
 	}
 	differs := func(name string) bool { return len(all[name]) > 1 }
 	if slices.ContainsFunc(outFacts, differs) { // the union continues neither OUT

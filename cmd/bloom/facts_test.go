@@ -115,14 +115,19 @@ func TestFieldIsKept(t *testing.T) {
 	require.Equal(t, "plum\nfig\n", good(t, "plum\nfig\nkiwi\n", "check list"))
 	good(t, "plum:0\n", "remove -f 1 list")
 	require.Equal(t, "fig\n", good(t, "plum\nfig\n", "check list"))
-	require.Equal(t, "field=1&sep=%3A", metaOf(t, "list"))
+	require.Equal(t, "field=1&sep=%3A&sep=%09", metaOf(t, "list"))
+	for _, line := range []string{"plum:7\n", "fig\t8\n"} {
+		saying(t, 1, made+"no -f now: none of the lines was found", line, "check list")
+	}
 
 	// --force goes on, and the list does not say any more what its keys are.
 	good(t, "kiwi:1\n", "add --force list")
 	require.Equal(t, "field=several", metaOf(t, "list"))
 	require.Equal(t, "kiwi:1\n", good(t, "kiwi:1\n", "check list"))
 	good(t, "a:b\n", "add -f 2 --sep : list")
-	saying(t, 1, "", "x\n", "check list")
+	saying(t, 1, "list has keys of several fields, or of fields and whole lines (--force): bloom looks lines up with no -f only",
+		"x\n", "check list")
+	saying(t, 1, "bloom looks lines up with -f 2 only", "x:y\n", "check list -f 2 --sep :")
 
 	// A list or a state of whole lines takes no fields.
 	good(t, "a\n", "dedupe --state lines")
@@ -193,7 +198,9 @@ func TestMergeJoinsFacts(t *testing.T) {
 		{"blank plain", "blank=1", ""},
 		{"field1 field1", "field=1", ""},
 		{"field1sep field1sep", "field=1&sep=%3B", ""},
-		{"field1 field1sep", "field=1", ""},
+		{"field1 field1sep", "field=1&sep=%09%2C&sep=%3B", ""},
+		{"field1sep field1", "field=1&sep=%3B&sep=%09%2C", ""},
+		{"field1sep field1 field1sep", "field=1&sep=%3B&sep=%09%2C", ""},
 		{"field1 field2", "", "keys made with -f 1 and keys made with -f 2 do not mix"},
 		{"field1 plain", "", "keys made with -f 1 and keys made with no -f do not mix"},
 		{"plain field1", "", "keys made with no -f and keys made with -f 1 do not mix"},

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"slices"
-	"strconv"
 
 	"github.com/spf13/pflag"
 
@@ -29,11 +26,8 @@ type infoHolder interface {
 // blank is true, that f has the empty line.
 func (k keyRule) setInfo(f infoHolder, comment string, blank bool) {
 	facts := factsOf(f)
-	if k.Field > 0 {
-		facts.Set(fieldFact, strconv.Itoa(k.Field))
-	}
-	if k.Separator != "" {
-		facts.Set(sepFact, k.Separator)
+	if (k.Place != lines.Place{}) {
+		setPlace(facts, k.Key)
 	}
 	if k.part.n > 0 {
 		facts.Set(shardFact, k.part.String())
@@ -56,16 +50,14 @@ func (k keyRule) mergeInfo(f infoHolder) {
 		info.Hash = severalWays
 	}
 	facts := factsOf(f)
-	field, known := fieldOfMore(f)
+	place, known := placeOfMore(f)
 	switch {
-	case known && field != k.Field:
-		facts.Set(fieldFact, several)
-		facts.Del(sepFact)
+	case known && place != k.Place:
+		setSeveral(facts)
+	case known && place.Field > 0:
+		addSeparator(facts, k.Separator)
 	case !known && !facts.Has(fieldFact):
-		facts.Set(fieldFact, strconv.Itoa(k.Field))
-		if k.Separator != "" {
-			facts.Set(sepFact, k.Separator)
-		}
+		setPlace(facts, k.Key)
 	}
 	info.Meta = facts.Encode()
 	f.SetInfo(info)
@@ -108,50 +100,28 @@ func (f *loaded) keyFromInfo(key *lines.Key, flags *pflag.FlagSet) error {
 		with = cmp.Or(with, "none of --hex, --fold-case and --keep-cr")
 		return usageError{fmt.Errorf("%s was made with %s: say that, or nothing", f.path, with)}
 	}
-	if field, known := fieldOf(f); known && field == key.Field && key.Separator == "" {
-		key.Separator = factsOf(f).Get(sepFact)
+	if place, known := placeOf(f); known && place == key.Place && key.Separator == "" {
+		key.Separator = separatorOf(f)
 	}
 	return nil
 }
 
-// checkField returns an error if the keys of f are known to come from another field.
-func (f *loaded) checkField(field int) error {
-	was, known := fieldOfMore(f)
-	if !known || was == field {
+// checkPlace returns an error if the keys of f are known to be another part of lines.
+func (f *loaded) checkPlace(place lines.Place) error {
+	made, known := placeOfMore(f)
+	if !known || made == place {
 		return nil
 	}
 	return usageError{fmt.Errorf("%s was made with %s, and there is %s now: its keys would mix; "+
-		"--force goes on with it", f.path, fieldFlag(was), fieldFlag(field))}
+		"--force goes on with it", f.path, placeFlag(made), placeFlag(place))}
 }
 
-// missesField reports whether a look-up of data, one or more lines, would miss the keys of f
-// because these come from another field. A line without separators may be the value of a field.
-func missesField(f informed, field int, data []byte) bool {
-	was, known := fieldOf(f)
-	if !known || was == field {
-		return false
+// placeFlag returns the flag for a part of lines.
+func placeFlag(place lines.Place) string {
+	if place.Field > 0 {
+		return fmt.Sprintf("-f %d", place.Field)
 	}
-	separators := cmp.Or(factsOf(f).Get(sepFact), "\t,")
-	return field > 0 || slices.ContainsFunc([]byte(separators), func(sep byte) bool {
-		return bytes.IndexByte(data, sep) >= 0
-	})
-}
-
-// warnField warns that the keys of f come from a field other than the one looked up. It is called
-// if no line was found and missesField returned true.
-func (f *loaded) warnField(field int) {
-	if was, known := fieldOf(f); known {
-		warn("%s was made with %s, and there is %s now: none of the lines was found",
-			f.path, fieldFlag(was), fieldFlag(field))
-	}
-}
-
-// fieldFlag returns the flag for a field. Field 0 is the whole line.
-func fieldFlag(field int) string {
-	if field == 0 {
-		return "no -f"
-	}
-	return fmt.Sprintf("-f %d", field)
+	return "no -f"
 }
 
 // ownHash reports whether hash, from an Info, names a way of making keys that no command has, so
@@ -161,11 +131,10 @@ func ownHash(hash string) bool {
 	return !known && hash != ""
 }
 
-// warnHash is called if no line was found in the file at path. It warns if no command writes hash,
-// the Hash of the file's Info.
+// warnHash warns that look-ups may miss all keys of the file at path, if no command writes hash, the
+// Hash of the file's Info.
 func warnHash(path, hash string) {
 	if ownHash(hash) {
-		warn("%s says that its keys are %q. bloom looked up the lines as its flags say, and found none",
-			path, hash)
+		warn("%s says that its keys are %q. bloom looks up the lines as its flags say", path, hash)
 	}
 }

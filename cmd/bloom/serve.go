@@ -111,6 +111,7 @@ func newServer(path string, key lines.Key, flags *pflag.FlagSet) *server {
 type version struct {
 	filter *loaded
 	key    lines.Key
+	doubt  *doubt // never counts, since requests share it
 	report *report
 	loaded time.Time
 	guava  func() *bloom.Filter // for /filter; nil if the type has no Guava form
@@ -135,11 +136,12 @@ func (s *server) load() error {
 	if err := f.keyFromInfo(&key, s.flags); err != nil {
 		return err
 	}
-	if hash := f.Info().Hash; ownHash(hash) {
-		warn("%s says that its keys are %q. bloom looks up keys and lines as its flags say",
-			s.path, hash)
+	warnHash(s.path, f.Info().Hash)
+	d := newDoubt(s.path, f, key)
+	if d.mixed {
+		warn(mixedKeys, s.path, placeFlag(d.asked))
 	}
-	next := &version{filter: f, key: key, report: f.report(s.path), loaded: time.Now()}
+	next := &version{filter: f, key: key, doubt: d, report: f.report(s.path), loaded: time.Now()}
 	if of := f.kind.guava; of != nil {
 		next.guava = sync.OnceValue(func() *bloom.Filter { return of(f.filter) })
 	}

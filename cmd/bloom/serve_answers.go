@@ -159,20 +159,34 @@ func (s *server) getContains(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, found)
 }
 
-// has reports whether v may have the key of line. scratch is memory for the key.
+// has reports whether v may have the key of line. scratch is memory for the key. For a line that is
+// hardly a key, has returns an error in place of false.
 func (s *server) has(v *version, line []byte, scratch *[]byte) (bool, error) {
+	found, doubtful, err := s.look(v, line, scratch)
+	if err == nil && doubtful && !found {
+		err = v.doubt.refusal(line)
+	}
+	return found, err
+}
+
+// look is has for one of many lines. It reports whether the line is hardly a key.
+func (s *server) look(v *version, line []byte, scratch *[]byte) (found, doubtful bool, err error) {
 	key, next, err := v.key.Of(line, 0, (*scratch)[:0])
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	*scratch = next
-	if len(key) == 0 && !s.blank {
-		return false, errBlank
+	switch {
+	case len(key) == 0 && !s.blank:
+		return false, false, errBlank
+	case hasAny(key, v.doubt.bars):
+		return false, false, v.doubt.refusal(line)
 	}
+	doubtful = v.doubt.doubts(key)
 	if f, ok := v.filter.filter.(hashFilter); ok {
-		return f.ContainsHash(bloom.Sum(key)), nil
+		return f.ContainsHash(bloom.Sum(key)), doubtful, nil
 	}
-	return v.filter.filter.(keyedFilter).Contains(key), nil
+	return v.filter.filter.(keyedFilter).Contains(key), doubtful, nil
 }
 
 // postContains answers for the lines of a body. It reads the body first, so that a slow client
@@ -265,25 +279,36 @@ func take(places chan struct{}) (release func(), err error) {
 }
 
 // selectLines returns the lines of body that v may have or, if want is false, that v certainly
-// lacks. It leaves out blank lines, unless the server looks them up. The result uses the memory of
-// body.
+// lacks. It leaves out blank lines, unless the server looks them up. If many lines are hardly keys,
+// it returns an error. The result uses the memory of body.
 func (s *server) selectLines(v *version, body []byte, want bool) ([]byte, error) {
 	selected := body[:0]
+	d := *v.doubt
+	var refusal error // of the first line that is hardly a key
 	var scratch []byte
 	for number := 1; len(body) > 0; number++ {
 		line, rest, _ := bytes.Cut(body, []byte("\n"))
 		body = rest
-		found, err := s.has(v, line, &scratch)
+		found, doubtful, err := s.look(v, line, &scratch)
 		if err == errBlank {
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", number, err)
 		}
+		if doubtful {
+			d.count(found)
+			if refusal == nil {
+				refusal = fmt.Errorf("line %d: %w", number, d.refusal(line))
+			}
+		}
 		if found == want {
 			selected = append(selected, line...)
 			selected = append(selected, '\n')
 		}
+	}
+	if d.mistaken(v.report.Rate, 1) {
+		return nil, refusal
 	}
 	return selected, nil
 }

@@ -10,11 +10,15 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/fold"
 )
 
+// A Place says which part of a line is its key. The zero Place is the whole line.
+type Place struct {
+	Field int // the number of the field that is the key, from 1
+}
+
 // A Key tells how the key of a line is made. The zero Key is the whole line, without the carriage
 // return at the end of lines from Windows.
 type Key struct {
-	// Field is the number of the field that is the key, from 1, or 0 for the whole line.
-	Field int
+	Place
 	// Separator is the byte between fields. If it is empty, fields are separated by tabs if the
 	// input's first line has one, and otherwise by commas.
 	Separator string
@@ -24,7 +28,7 @@ type Key struct {
 }
 
 // whole reports whether keys are whole lines, with or without a carriage return at the end.
-func (k *Key) whole() bool { return k.Field == 0 && !k.FoldCase && !k.Hex }
+func (k *Key) whole() bool { return k.Place == Place{} && !k.FoldCase && !k.Hex }
 
 // Hash returns the text for the Hash of a bloom.Info. It leaves out the field, because a look-up
 // may have the value of the field alone.

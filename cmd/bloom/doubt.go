@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+)
+
+// doubt tells look-ups that are hardly meant, and counts them: for example of whole lines in a list
+// of one field. If no more of them are found than of any other lines, "not in the list" answers
+// another question.
+type doubt struct {
+	path  string
+	made  lines.Place // the part of lines that the list's keys are
+	asked lines.Place // the part of lines that is looked up
+	mixed bool        // the list's keys are several parts of lines: nothing is known of them
+	all   bool        // every look-up is doubtful
+	signs string      // a key with one of these bytes is doubtful; no key of the list has bars
+	bars  string      // a part of signs
+
+	lines, found    uint64 // lines that were looked up, and that were found
+	doubted, misled uint64 // the doubtful ones among them
+}
+
+// newDoubt returns a doubt about look-ups of the keys that key makes of lines, in f, the list at
+// path.
+func newDoubt(path string, f informed, key lines.Key) *doubt {
+	facts := factsOf(f)
+	d := &doubt{path: path, asked: key.Place, mixed: facts.Get(fieldFact) == several}
+	made, known := placeOf(f)
+	if !known {
+		return d
+	}
+	d.made = made
+	whole := lines.Place{}
+	switch {
+	case made != d.asked && d.asked != whole:
+		d.all = true
+	case made == whole, key.Hex: // Hex refuses separators
+	default:
+		d.signs = strings.Join(separators(facts), "")
+		// A value may have a comma, in quotes, or come from a file with tabs.
+		if named := factsOf(f)[sepFact]; !slices.Contains(named, anySep) {
+			d.bars = strings.ReplaceAll(strings.Join(named, ""), ",", "")
+		}
+		if made == d.asked {
+			d.signs = d.bars
+		}
+	}
+	return d
+}
+
+func hasAny(data []byte, signs string) bool {
+	return slices.ContainsFunc([]byte(signs), func(sign byte) bool {
+		return bytes.IndexByte(data, sign) >= 0
+	})
+}
+
+func (d *doubt) doubts(key []byte) bool { return d.all || hasAny(key, d.signs) }
+
+// look counts the lines of b, before any is kept. found has their answers.
+func (d *doubt) look(b *lines.Batch, found []bool) {
+	d.lines += uint64(len(found))
+	d.found += uint64(trues(found))
+	if !d.all && !hasAny(b.Data, d.signs) {
+		return
+	}
+	for i, ok := range found {
+		if d.doubts(b.Key(i)) {
+			d.count(ok)
+		}
+	}
+}
+
+// count counts a doubtful line.
+func (d *doubt) count(found bool) {
+	d.doubted++
+	if found {
+		d.misled++
+	}
+}
+
+// refusal is the error for a line that is hardly a key.
+func (d *doubt) refusal(line []byte) error {
+	return fmt.Errorf("keys of the list are field %d of lines: ask with that field alone, not with %.80q",
+		d.made.Field, line)
+}
+
+// mistaken reports whether doubtful lines were looked up, and no more of them found than a filter
+// with that rate finds of any lines: the mean, a tenth for the rate's own error, and four standard
+// deviations. several is the number of filters that were asked for each line.
+func (d *doubt) mistaken(rate float64, several int) bool {
+	mean := float64(d.doubted) * float64(several) * rate
+	return d.doubted > 0 && float64(d.misled) <= 1.1*mean+4*math.Sqrt(mean)
+}
+
+// mixedKeys is the warning for a list whose keys are several parts of lines.
+const mixedKeys = "%s has keys of several fields, or of fields and whole lines (--force): " +
+	"bloom looks lines up with %s only"
+
+// warn warns of what the counted look-ups make doubtful.
+func (d *doubt) warn(rate float64) {
+	if d.mixed && d.found < d.lines {
+		warn(mixedKeys, d.path, placeFlag(d.asked))
+	}
+	if !d.mistaken(rate, 1) {
+		return
+	}
+	result := "none of the lines was found"
+	if d.found > 0 {
+		result = fmt.Sprintf("no more of %s that it may not mean were found than of any lines, %s",
+			counted(d.doubted, "line"), humanize.Comma(int64(d.misled)))
+	}
+	if d.made == d.asked {
+		warn("%s was made with --sep %q, and keys have it now: %s", d.path, d.bars, result)
+		return
+	}
+	warn("%s was made with %s, and there is %s now: %s",
+		d.path, placeFlag(d.made), placeFlag(d.asked), result)
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+// users returns lines whose fields are separated by sep.
+func users(from, to int, sep string) string {
+	var b strings.Builder
+	for i := from; i < to; i++ {
+		fmt.Fprintf(&b, "user%d%smail%d@x.org%sx\n", i, sep, i, sep)
+	}
+	return b.String()
+}
+
+// names returns the first fields of users.
+func names(from, to int) string {
+	var b strings.Builder
+	for i := from; i < to; i++ {
+		fmt.Fprintf(&b, "user%d\n", i)
+	}
+	return b.String()
+}
+
+// TestDoubtGoesByTheRate: who looks up lines that cannot be keys is warned, though some are found by
+// mistake. Lines that may be keys need no warning, whether or not they are found.
+func TestDoubtGoesByTheRate(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const made = "was made with -f 1, and there is "
+	const mistaken = "no more of "
+	for name, flags := range map[string]string{
+		"colon": "--sep :", "tab": "", "guava": "--sep : -n 10000", "small": "--sep : -n 2000", "blocked": "--sep : --type blocked",
+		"growing": "--sep : --type growing", "cuckoo": "--sep : --type cuckoo",
+	} {
+		sep := ":"
+		if name == "tab" {
+			sep = "\t"
+		}
+		in := users(0, 10_000, sep)
+		_, stderr, status := bloomRun(t, in, "build -f 1 -o "+name+" "+flags)
+		require.Zero(t, status, stderr)
+		second := "check -v -f 2 " + name
+		if sep == ":" {
+			second += " --sep :"
+		}
+		for line, says := range map[string]string{
+			"check " + name: mistaken, "check -c " + name: mistaken, "check -v " + name: mistaken, "check -cv " + name: mistaken,
+			"check -qv " + name: made, second: mistaken, "check -v -f 1 --sep @ " + name: "keys have it now",
+		} {
+			if name == "tab" && strings.Contains(line, "@") { // a field may have tabs, in a file with commas
+				continue
+			}
+			if strings.Contains(line, "q") { // it ends after few lines, of which one is a false positive
+				in = users(20, 10_000, sep)
+			}
+			_, stderr, _ := bloomRun(t, in, line)
+			requireError(t, stderr, says)
+			requireError(t, stderr, name+" was made with ")
+		}
+		// Some lines are names, and some of those are found.
+		_, stderr, _ = bloomRun(t, names(0, 1000)+users(1000, 2000, sep), "check "+name)
+		requireError(t, stderr, mistaken+"1,000 lines")
+		for _, in := range []string{names(0, 10_000), names(20_000, 30_000), names(9_000, 11_000), users(0, 10_000, ";"), ""} {
+			_, stderr, _ := bloomRun(t, in, "check -v "+name)
+			require.Empty(t, stderr, "%s: %.40q", name, in)
+		}
+		_, stderr, _ = bloomRun(t, in, "check -v -f 1 "+name)
+		require.Empty(t, stderr, name)
+	}
+
+	// A value in quotes may have the separator. Those that are found show that such values are meant.
+	var quoted, values strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&quoted, "\"Doe, John %d\",x\n", i)
+		fmt.Fprintf(&values, "Doe, John %d\n", i)
+	}
+	good(t, quoted.String(), "build -f 1 -o quoted")
+	require.Equal(t, "1000\n", good(t, values.String(), "check -c quoted"))
+	good(t, values.String()+users(0, 10, ","), "check quoted")
+	saying(t, 1, "none of the lines was found", users(0, 3, ","), "check quoted")
+
+	// The files of shards are one list.
+	for i := range 2 {
+		good(t, users(0, 10_000, ":"), fmt.Sprintf("build -f 1 --sep : -n 1000 -p 0.1 --shard %d/2 -o shard%d --force", i, i)+" --type growing")
+	}
+	_, stderr, _ := bloomRun(t, users(0, 1000, ":"), "check -v shard0 shard1")
+	requireError(t, stderr, "shard0 "+made+"no -f now: no more of 1,000 lines that it may not mean were found than of any lines")
+}
+
+// TestDoubtAfterMixing: the list of several fields says so whatever is not found, and that of several
+// separators knows each of them.
+func TestDoubtAfterMixing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, "a:1\n", "build -n 1000 -p 1e-9 -f 1 --sep : -o colon")
+	good(t, "b;1\n", "build -n 1000 -p 1e-9 -f 1 --sep ; -o semicolon")
+	good(t, "c,1\n", "build -n 1000 -p 1e-9 -f 1 -o comma")
+	good(t, "", "merge -o all colon semicolon comma")
+	require.Equal(t, "a\nb\nc\n", good(t, "a\nb\nc\nd\n", "check all"))
+	for _, line := range []string{"a:1\n", "b;1\n", "c,1\n", "c\t1\n"} {
+		saying(t, 1, "all was made with -f 1, and there is no -f now: none of the lines was found", line, "check all")
+	}
+	good(t, "d:2\n", "add -f 1 all") // by the separator of the first list
+	good(t, "e;2\n", "add -f 1 --sep ; all")
+	require.Equal(t, "d\ne\n", good(t, "d\ne\n", "check all"))
+	require.Equal(t, "field=1&sep=%3A&sep=%3B&sep=%09%2C", metaOf(t, "all"))
+
+	good(t, "x\n", "add --force all")
+	const mixed = "all has keys of several fields, or of fields and whole lines (--force): bloom looks lines up with "
+	require.Equal(t, "x\n", good(t, "x\n", "check all"))
+	require.Equal(t, "x\n", saying(t, 0, mixed+"no -f only", "x\na:1\n", "check all"))
+	saying(t, 0, mixed+"-f 2 only", "a:1\n", "check -v -f 2 --sep : all")
+	good(t, "", "merge -o more all colon --force")
+	saying(t, 1, "more has keys of several fields", "y\n", "check more")
+
+	b := bloom.Must(bloom.LoadFile("colon"))
+	b.SetInfo(bloom.Info{Hash: "several ways"})
+	require.NoError(t, b.SaveFile("ways"))
+	saying(t, 0, `ways says that its keys are "several ways"`, "a\n", "check ways")
+}
+
+// TestBankDoubts: bank which warns if no more files are named than by mistake, and of a Hash that no
+// command makes, whatever it names.
+func TestBankDoubts(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var files []string
+	for i := range 300 {
+		files = append(files, write(t, fmt.Sprint("f", i), fmt.Sprintf("\"a,%d\",x\nboth,x\n\"b,b\",x\n", i)))
+	}
+	good(t, "", "bank build -n 10 -p 0.01 -f 1 -o bank", files...)
+	require.Equal(t, 300, strings.Count(good(t, "", "bank which bank both"), "\n"))
+	require.Equal(t, 300, strings.Count(good(t, "", "bank which bank b,b"), "\n"))
+	_, stderr, _ := bloomRun(t, "", "bank which bank both,x")
+	requireError(t, stderr, "bank was made with -f 1: a LINE is the value of that field")
+	_, stderr, _ = bloomRun(t, "", "bank which bank --all both,x both")
+	requireError(t, stderr, "bank was made with -f 1: a LINE is the value of that field")
+	_, stderr, _ = bloomRun(t, "", "bank which bank absent")
+	require.Empty(t, stderr)
+}
+
+// TestServeDoubts: serve refuses lines that cannot be keys of the list, as bank which does, and lines
+// that are hardly keys if no more of them are found than by mistake.
+func TestServeDoubts(t *testing.T) {
+	_, colon := serving(t, users(0, 10_000, ":"), "-f 1 --sep :")
+	_, tab := serving(t, users(0, 10_000, "\t"), "-f 1")
+	_, hex := serving(t, "ff:x\n", "-f 1 --sep : --hex")
+	quoted := ""
+	for i := range 100 {
+		quoted += fmt.Sprintf("\"Doe, %d\",x\n", i)
+	}
+	_, comma := serving(t, quoted, "-f 1")
+	const says = "keys of the list are field 1 of lines: ask with that field alone, not with "
+	for _, test := range []struct {
+		url, body string
+		status    int
+		want      string
+	}{
+		{colon.URL + "/contains?v=1", users(0, 3, ":"), 400, "line 1: " + says + `"user0:mail0@x.org:x"`},
+		{colon.URL + "/contains", "user0\n" + users(0, 10_000, ":"), 400, "line 2: " + says},
+		{colon.URL + "/contains", "user0\nx;y\n", 200, "user0\n"},
+		{colon.URL + "/contains?v=1", "user0\nx,y\n", 200, "x,y\n"},
+		{tab.URL + "/contains", users(0, 10_000, "\t"), 400, "line 1: " + says},
+		{tab.URL + "/contains?v=1", users(0, 3, ","), 400, "line 1: " + says},
+		{tab.URL + "/contains", "user0\nuser1:\n", 200, "user0\n"},
+		{comma.URL + "/contains?v=1", "Doe, 1\nDoe, 2\nRoe, 3\n", 200, "Roe, 3\n"},
+		{comma.URL + "/contains?v=1", "Roe, 3\n", 400, says},
+		{hex.URL + "/contains", "ff\n", 200, "ff\n"},
+		{colon.URL + "/contains?key=user0%3Amail0", "", 400, says + `"user0:mail0"`},
+		{colon.URL + "/contains?key=user0", "", 200, "true\n"},
+		{colon.URL + "/contains?key=absent", "", 200, "false\n"},
+		{tab.URL + "/contains?key=user0%09mail0", "", 400, says},
+		{comma.URL + "/contains?key=Doe,+1", "", 200, "true\n"},
+		{comma.URL + "/contains?key=Roe,+1", "", 400, says},
+		{colon.URL + "/?key=user0%3Amail0", "", 200, "ask with that field alone"},
+	} {
+		method := "POST"
+		if test.body == "" {
+			method = "GET"
+		}
+		answer, resp := ask(t, method, test.url, test.body)
+		assert.Equal(t, test.status, resp.StatusCode, "%s: %.80q", test.url, answer)
+		if resp.StatusCode == http.StatusOK && !strings.Contains(answer, "<html") {
+			assert.Equal(t, test.want, answer)
+		} else {
+			assert.Contains(t, answer, test.want)
+			assert.NotContains(t, answer, "certainly not in the list</")
+		}
+	}
+}
