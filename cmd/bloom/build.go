@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -34,8 +35,9 @@ func maker[F filter](
 
 type buildFlags struct {
 	makeFlags
-	kind string
-	part shard
+	kind  string
+	never string
+	part  shard
 }
 
 func buildCommand() *cobra.Command {
@@ -48,6 +50,7 @@ func buildCommand() *cobra.Command {
 		"other lines reported by mistake")
 	o.part.add(c.Flags())
 	c.Flags().StringVar(&o.kind, "type", "guava", "`type` of the filter")
+	c.Flags().StringVar(&o.never, "never", "", "`FILE` of lines that the filter never reports")
 	var flags []string
 	for _, k := range kinds {
 		if k.flag != "" {
@@ -74,6 +77,9 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 	if err := o.size.check(k.least, "; --type guava has lower ones"); err != nil {
 		return err
 	}
+	if o.never != "" && k.flag != "guava" {
+		return usageError{errNeverType}
+	}
 	makeFor := func(n uint64) (filter, error) { return fitting(k, n, o.size.p) }
 	room := o.part.part(uint64(o.size.n))
 	empty, err := makeFor(room) // before the input is read, so that an error comes early
@@ -84,9 +90,19 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 	return o.file.produce(c, func() (saver, error) {
 		cfg.Take = o.part.take()
 		f := empty
-		if o.size.n > 0 {
+		var spared *never
+		switch {
+		case o.never != "":
+			spared, err = readNever(c.Context(), o.never, cfg)
+			if err == nil {
+				err = spared.checkRate(o.size.p)
+			}
+			if err == nil {
+				f, err = spared.build(c.Context(), cfg, room, o.size.p)
+			}
+		case o.size.n > 0:
 			err = addLines(c.Context(), cfg, f, room)
-		} else {
+		default:
 			f, err = buildMeasured(c.Context(), cfg, k.repeats, makeFor)
 		}
 		warnBad(cfg)
@@ -94,6 +110,11 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 			return nil, err
 		}
 		keyRule{o.input.key, o.part}.setInfo(f, o.comment, cfg.Blanks > 0 && cfg.Blank)
+		if spared != nil {
+			facts := factsOf(f)
+			facts.Set(neverFact, strconv.Itoa(len(spared.names)))
+			setFacts(f, facts)
+		}
 		doing("writing the filter", 0)
 		return f, o.file.checkEmpty("the input has", cfg.Keys == 0)
 	})
@@ -142,10 +163,14 @@ func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) err
 		tooMany = !kindOfFilter(f).keeps && held > room+room/100 // held is an estimate
 	}
 	if tooMany {
-		warn("the filter has more lines than it is made for, about %d: "+
-			"other lines are reported at a rate of %.2g", held, f.Stats().FPR)
+		warnTooMany(f, held)
 	}
 	return nil
+}
+
+func warnTooMany(f filter, held uint64) {
+	warn("the filter has more lines than it is made for, about %d: "+
+		"other lines are reported at a rate of %.2g", held, f.Stats().FPR)
 }
 
 // refused returns an error if f is full and therefore added fewer keys than came. Only filters in
@@ -213,9 +238,6 @@ func makeSpooled(ctx context.Context, file *os.File, all, n uint64,
 	if err != nil {
 		return nil, err
 	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return nil, err
-	}
 	return f, addSpooled(ctx, f.(hashFilter), file, doing("making the filter", all))
 }
 
@@ -243,10 +265,23 @@ func spool(ctx context.Context, cfg *lines.Config, file io.Writer) (
 }
 
 // addSpooled adds to f the digests that spool wrote to file.
-func addSpooled(ctx context.Context, f hashFilter, file io.Reader, p *progress) error {
+func addSpooled(ctx context.Context, f hashFilter, file io.ReadSeeker, p *progress) error {
+	var added []bool
+	return eachSpooled(ctx, file, func(hs []bloom.Hash) error {
+		added = answers(added, len(hs))
+		f.AddBatch(added, hs)
+		p.step(len(hs))
+		return refused(f, trues(added), len(hs))
+	})
+}
+
+// eachSpooled calls handle with the digests that spool wrote to file.
+func eachSpooled(ctx context.Context, file io.ReadSeeker, handle func([]bloom.Hash) error) error {
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
 	raw := make([]byte, 64<<10)
 	var hs []bloom.Hash
-	var added []bool
 	for {
 		n, err := io.ReadFull(file, raw)
 		hs = hs[:0]
@@ -255,10 +290,7 @@ func addSpooled(ctx context.Context, f hashFilter, file io.Reader, p *progress) 
 			h2 := binary.LittleEndian.Uint64(raw[i+8:])
 			hs = append(hs, bloom.NewHash(h1, h2))
 		}
-		added = answers(added, len(hs))
-		f.AddBatch(added, hs)
-		p.step(len(hs))
-		if err := refused(f, trues(added), len(hs)); err != nil {
+		if err := handle(hs); err != nil {
 			return err
 		}
 		switch {

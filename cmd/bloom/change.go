@@ -171,6 +171,11 @@ func union(a, b *loaded) error {
 	if err != nil {
 		return err
 	}
+	for _, f := range []*loaded{a, b} {
+		if n := neverOf(f); n > 0 {
+			warnNever(f.path, n)
+		}
+	}
 	err = a.kind.merge(a.filter, b.filter)
 	if err != nil && a.Stats().M != b.Stats().M {
 		err = fmt.Errorf("%w; build both with the same --type, -n and -p", err)

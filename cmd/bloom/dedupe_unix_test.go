@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -109,7 +108,11 @@ func TestPipeFilter(t *testing.T) {
 func TestSpoolErrors(t *testing.T) {
 	broken := errors.New("broken disk")
 	f := bloom.Must(bloom.New(10, 0.01))
-	require.ErrorIs(t, addSpooled(context.Background(), f, iotest.ErrReader(broken), nil), broken)
+	disk := struct {
+		io.Reader
+		io.Seeker
+	}{iotest.ErrReader(broken), strings.NewReader("")}
+	require.ErrorIs(t, addSpooled(t.Context(), f, disk, nil), broken)
 
 	t.Chdir(t.TempDir())
 	write(t, "input", strings.Repeat("a line of the input\nanother\n", 1000))

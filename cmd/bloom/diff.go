@@ -88,8 +88,12 @@ func patchCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			spared := neverOf(g)
 			if err := patchFrom(g, args[1]); err != nil {
 				return fmt.Errorf("%s is as it was: %w", args[0], err)
+			}
+			if spared > 0 && neverOf(g) == 0 { // the later filter was not made so
+				warnNever(args[0], spared)
 			}
 			return f.saveOver(g, file.path)
 		},

@@ -24,6 +24,8 @@ const (
 	// 1 if the filter has the empty line, which Guava's bits do not show; 0 once it was removed
 	blankFact = "blank"
 
+	neverFact = "never" // how many names build --never kept out; 0 if lines came later
+
 	// The record of OUT; see outRecord.
 	outSizeFact   = "out.size"
 	outDelimFact  = "out.delim"
@@ -177,6 +179,9 @@ func joinFacts(a, b informed) (url.Values, error) {
 		for _, separator := range separators(y) {
 			addSeparator(all, separator)
 		}
+	}
+	if all.Has(neverFact) {
+		all.Set(neverFact, "0") // the union reports more than either
 	}
 	differs := func(name string) bool { return len(all[name]) > 1 }
 	if slices.ContainsFunc(outFacts, differs) { // the union continues neither OUT

@@ -117,6 +117,8 @@ func TestFlagsReachTheirPurpose(t *testing.T) {
 		{"build --comment text", "seq 9 | bloom build -o f FLAG; bloom info f", "comment   text\n", "checksum"},
 		{"build --type blocked", "seq 9 | bloom build -o f FLAG; bloom info f", "blocked.Filter", "bloom.Filter"},
 		{"build --shard 0/2", "seq 9 | bloom build -o f FLAG; bloom info f", "meta      shard=0%2F2\n", "SumString\n  checksum"},
+		{"build --never x", "echo x > x; echo x | bloom build -o f FLAG",
+			"in the input and in x", ""},
 		{"build --force", "echo text > f; seq 9 | bloom build -o f FLAG; bloom check -c f f; :", "0\n", "is no filter"},
 
 		{"bank build -n 5", "seq 9 > a; bloom bank build -o f FLAG a; bloom bank info f",

@@ -37,6 +37,7 @@ type report struct {
 	Rate     float64  `json:"rate"`
 	Span     float64  `json:"span,omitempty"`  // a window's Span in seconds
 	Reach    *float64 `json:"reach,omitempty"` // for how many seconds back a window has every key
+	Never    uint64   `json:"never,omitempty"` // how many names the filter certainly does not report
 	Hash     string   `json:"hash,omitempty"`
 	Comment  string   `json:"comment,omitempty"`
 	Meta     string   `json:"meta,omitempty"`
@@ -105,6 +106,7 @@ func (f *loaded) report(path string) *report {
 	s := f.Stats()
 	r := newReport(path, f.kind.name, s, f.Info())
 	r.Size = f.size
+	r.Never = neverOf(f)
 	r.Checksum = cmp.Or(f.kind.sum, r.Checksum)
 	r.bits = cmp.Or(f.kind.bits, r.bits)
 	r.set = cmp.Or(f.kind.set, r.set)
@@ -136,6 +138,7 @@ func (r *report) rows() (rows []row) {
 	add(true, "keys", "about %s", humanize.Comma(int64(r.Keys)))
 	add(r.MadeFor > 0, "made for", "%s at a rate of %.3g", counted(r.MadeFor, "key"), r.MadeAt)
 	add(true, "rate", "%.3g of other keys are reported, now", r.Rate)
+	add(r.Never > 0, "never", "none of %s is reported", counted(r.Never, "given name"))
 	seconds := func(s float64) time.Duration {
 		return time.Duration(s * float64(time.Second)).Round(time.Second)
 	}

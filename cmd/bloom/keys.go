@@ -44,7 +44,8 @@ const severalWays = "several ways"
 // mergeInfo changes the Info of f before keys made by k are added. A Hash that names another way of
 // making keys becomes severalWays, and another field becomes several. An empty Hash stays empty. A
 // filter of another program gets a record of the field, so that no later run adds another field.
-func (k keyRule) mergeInfo(f infoHolder) {
+func (k keyRule) mergeInfo(f *loaded) {
+	dropNever(f, f.path)
 	info := bloom.Info{}
 	if hash := f.Info().Hash; hash != "" && hash != k.Hash() {
 		info.Hash = severalWays

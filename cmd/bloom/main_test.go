@@ -545,7 +545,7 @@ func TestReadme(t *testing.T) {
 	dir := t.TempDir()
 	in := numbers(0, 100) + numbers(50, 150)
 	const hash = "8846F7EAEE8FB117AD06BDD830B7586C"
-	for name, text := range map[string]string{"urls.txt": in, "urls-0.zst": zstded(in), "log": in, "a.log": in, "hashes.txt": hash + "\n", "pwned.txt.gz": gzipped(hash + ":7\n")} {
+	for name, text := range map[string]string{"urls.txt": in, "urls-0.zst": zstded(in), "log": in, "a.log": in, "hashes.txt": hash + "\n", "ours.txt": "ours\n", "pwned.txt.gz": gzipped(hash + ":7\n")} {
 		write(t, filepath.Join(dir, name), text)
 	}
 	ran := 0
@@ -572,5 +572,5 @@ func TestReadme(t *testing.T) {
 		require.NoError(t, err, "%s: %s", line, out)
 		ran++
 	}
-	require.Equal(t, 13, ran)
+	require.Equal(t, 14, ran)
 }

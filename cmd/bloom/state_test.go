@@ -260,7 +260,7 @@ func TestMemory(t *testing.T) {
 		"dedupe -n 1e11 -p 1e-12", "dedupe -n 1e11 -p 1e-12 --state " + state,
 		"dedupe -n 1e11 --span 1h", "dedupe -n 1e11 --span 1h --state " + state,
 		"build --type blocked -n 4e11 -o " + state, "build --type growing -n 1e12 -o " + state,
-		"build --type cuckoo -n 4e11 -o " + state, "build --type counting -n 9e9 -p 1e-3 -o " + state,
+		"build --type cuckoo -n 4e11 -o " + state,
 		"bank build -n 1000 -p 1e-16 -o " + state + " " + in,
 		"bank build -n 1e9 -p 1e-12 -o " + state + " " + in,
 	} {

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestNever: the filter reports every line of its input and no name, with -n and without it, also
+// where names, fields, shards and ways of making keys meet, and it is a plain filter.
+func TestNever(t *testing.T) {
+	t.Chdir(t.TempDir())
+	in := numbers(0, 2000)
+	write(t, "in", in)
+	names := numbers(10_000, 10_100) + numbers(10_000, 10_100) + "\n" // each twice, and a blank one
+	write(t, "names", names)
+	good(t, in, "build -p 0.01 -o plain")
+	plain := lineCount(good(t, names, "check plain", "--"))
+	require.Positive(t, plain, "the plain filter reports names, so that these tests see something")
+	for _, flags := range []string{"", "-n 2000", "-n 2k --comment text", "--blank"} {
+		good(t, in, "build --force -p 0.02 -o list --never names "+flags)
+		require.Empty(t, goodOrNone(t, numbers(10_000, 10_100), "check list"), flags)
+		require.Equal(t, in, good(t, in, "check list"), flags)
+		info := good(t, "", "info list")
+		want := "100"
+		if flags == "--blank" {
+			want = "101"
+		}
+		require.Contains(t, info, "never     none of "+want+" given names is reported\n")
+		require.Contains(t, info, "made for  2,000 keys at a rate of 0.02\n")
+		require.Contains(t, good(t, "", "info --json list"), `"never":`+want+`,`)
+	}
+	// Lines are keys as the input's are.
+	write(t, "upper", strings.ToUpper("a1,x\na2,x\na3,y\n"))
+	good(t, "b,x\n", "build --force --fold-case -f 1 -p 0.5 -o list --never upper")
+	require.Empty(t, goodOrNone(t, "a1\na2\na3\n", "check -f 1 list"))
+	saying(t, 1, `"A2,X" is in the input and in upper: no filter has a line that it never reports`,
+		"a2,z\n", "build --force --fold-case -f 2 -f 1 -p 0.5 -o list --never upper")
+	for i := range 3 { // the names of a shard
+		good(t, in, fmt.Sprintf("build --force -p 0.01 -o list%d --shard %d/3 --never names", i, i))
+	}
+	require.Empty(t, goodOrNone(t, names, "check list0 list1 list2"))
+	require.Equal(t, in, good(t, in, "check list0 list1 list2"))
+}
+
+// goodOrNone is good for check, which may find no line.
+func goodOrNone(t *testing.T, stdin, line string) string {
+	t.Helper()
+	stdout, stderr, status := bloomRun(t, stdin, line)
+	require.Empty(t, stderr)
+	require.Less(t, status, 2)
+	return stdout
+}
+
+func lineCount(s string) int { return strings.Count(s, "\n") }
+
+// TestNeverRefused: what cannot be kept is an error, before a file is changed.
+func TestNeverRefused(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "names", numbers(0, 1000))
+	write(t, "one", "line 7\nx\n")
+	for _, test := range []struct {
+		status      int
+		line, says  string
+		spellsInput bool
+	}{
+		{1, "--never one", `"line 7" is in the input and in one`, true},
+		{1, "-n 100 --never one", `"line 7" is in the input and in one`, true},
+		{1, "-p 1e-9 --never names", `"line 0" is in the input and in names: ` +
+			`no filter has a line that it never reports (nor 19 lines more)`, true},
+		{2, "-p 0.01 --never names", "names has 1,000 names, of which a filter at a rate of 0.01 " +
+			"reports 10: -p 0.003 would do", false},
+		{2, "--never -", "--never -: the names are read twice, and must be in a regular file", false},
+		{2, "--never /dev/null", "must be in a regular file", false},
+		{1, "--never none", "none: ", false},
+		{2, "--never names --type blocked", "--never needs --type guava", false},
+		{2, "--never names --type growing", "--never needs --type guava", false},
+		{2, "--never names --type counting", "--never needs --type guava", false},
+		{2, "--never names --type cuckoo", "--never needs --type guava", false},
+		{1, "--never names -f 2", "names: line 1: ", false},
+	} {
+		in := "a,b\n"
+		if test.spellsInput {
+			in = numbers(0, 20)
+		}
+		saying(t, test.status, test.says, in, "build -o list "+test.line)
+		require.False(t, exists("list"), test.line)
+	}
+	good(t, "a,b\n", "build -o list -f 2 --skip-bad --never", write(t, "bad", "x,y\n"))
+}
+
+// TestNeverEnds: whatever adds lines to such a filter says that it may report names, and info does
+// not say any more that it reports none.
+func TestNeverEnds(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "names", "x\ny\n")
+	const build = "build --force -n 1000 -o list --never names"
+	const says = "was made to report none of 2 names (--never), and may report some now"
+	good(t, "b\n", "build -n 1000 -o other")
+	for _, line := range []string{
+		"add list", "dedupe --state list", "merge -o list list other", "merge -o list other list",
+		"merge -o list list list",
+	} {
+		good(t, "a\n", build)
+		before := good(t, "", "info list")
+		require.Contains(t, before, "none of 2 given names is reported", line)
+		_, stderr, status := bloomRun(t, "c\n", line)
+		assert.Zero(t, status, line)
+		assert.Contains(t, stderr, says, line)
+		assert.NotContains(t, good(t, "", "info list"), "given name", line)
+		assert.NotContains(t, good(t, "", "info --json list"), `"never"`, line)
+		if !strings.HasPrefix(line, "merge") { // it is said once
+			_, stderr, _ = bloomRun(t, "d\n", line)
+			assert.NotContains(t, stderr, says, line)
+		}
+	}
+	// A patch makes of it what the later filter is.
+	good(t, "a\n", build)
+	good(t, "a\nb\n", "build --force -n 1000 -o plain")
+	good(t, "a\nb\n", "build --force -n 1000 -o later --never names")
+	good(t, "", "diff -o to-plain list plain")
+	good(t, "", "diff -o to-later list later")
+	good(t, "", "diff -o from-plain plain list")
+	good(t, "", "merge -o copy list")
+	require.Contains(t, good(t, "", "info copy"), "none of 2 given names", "the union of one file")
+	good(t, "", "patch copy to-later")
+	require.Contains(t, good(t, "", "info copy"), "none of 2 given names")
+	saying(t, 0, says, "", "patch list to-plain")
+	require.NotContains(t, good(t, "", "info list"), "given name")
+	good(t, "", "patch plain from-plain")
+	require.Contains(t, good(t, "", "info plain"), "none of 2 given names")
+}
