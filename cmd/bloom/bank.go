@@ -45,7 +45,7 @@ func bankBuildCommand() *cobra.Command {
 		defer endProgress()
 		return o.file.produce(c, func() (saver, error) {
 			b, err := buildBank(c.Context(), cfg, uint64(o.size.n), min(o.size.p, 0.5))
-			warnBad(cfg)
+			warnInput(cfg)
 			if err != nil {
 				return nil, err
 			}

@@ -105,7 +105,7 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 		default:
 			f, err = buildMeasured(c.Context(), cfg, k.repeats, makeFor)
 		}
-		warnBad(cfg)
+		warnInput(cfg)
 		if err != nil {
 			return nil, err
 		}

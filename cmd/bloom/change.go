@@ -99,7 +99,7 @@ func changeCommand(
 		}
 		defer endProgress()
 		err = change(c.Context(), cfg, f)
-		warnBad(cfg)
+		warnInput(cfg)
 		if err != nil {
 			return err
 		}

@@ -33,7 +33,7 @@ func checkCommand() *cobra.Command {
 			}
 			err = lines.Start(c.Context(), cfg).Each(c.Context(), nil, nil, k.look)
 			k.progress.end()
-			warnBad(cfg)
+			warnInput(cfg)
 			k.warn()
 			if err == nil && k.count && c.Context().Err() == nil {
 				_, err = fmt.Println(k.wanted)

@@ -36,7 +36,7 @@ func (d *deduper) run(ctx context.Context, cfg *lines.Config) error {
 	}
 	err := lines.Start(ctx, cfg).Each(ctx, ticks, d.tick, d.write)
 	d.progress.end()
-	warnBad(cfg)
+	warnInput(cfg)
 	if err == lines.ErrStuck {
 		if d.state.path != "" {
 			err = fmt.Errorf("%w, and %s is as it was last saved", err, d.state.path)

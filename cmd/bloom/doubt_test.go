@@ -194,3 +194,28 @@ func TestServeDoubts(t *testing.T) {
 		}
 	}
 }
+
+// TestNoSeparator: if no line has the byte between fields, and none was named, field 1 is hardly what
+// was meant. Each command says so, once.
+func TestNoSeparator(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const says = "no line has a tab or a comma: the whole line was taken as field 1 (--sep)"
+	write(t, "in", "a;1\na;2\nb;3\n")
+	write(t, "two", "c,1\n")
+	write(t, "none", "")
+	require.Equal(t, "a;1\na;2\nb;3\n", saying(t, 0, says, "", "dedupe -f 1 in in"))
+	saying(t, 0, says, "", "dedupe -f 1 --state seen in")
+	saying(t, 0, says, "", "build -f 1 -o list in")
+	saying(t, 0, says, "", "build -n 10 -f 1 --type counting -o list --force in none")
+	saying(t, 0, says, "", "add -f 1 list in")
+	saying(t, 0, says, "", "remove -f 1 list in")
+	saying(t, 0, says, "", "check -f 1 list in")
+	saying(t, 0, says, "", "bank build -f 1 -o bank in")
+	good(t, "", "dedupe -f 1 in two") // one of the files has fields
+	good(t, "", "dedupe -f 1 none")
+	good(t, "", "dedupe in")
+	require.Equal(t, "a;1\nb;3\n", good(t, "", "dedupe -f 1 --sep ; in"))
+	good(t, "", "dedupe -f 1 --sep , in") // a file of one column
+	good(t, "", "build -f 1 --sep : -o colon -n 10 two")
+	saying(t, 0, `no line has ":": the whole line was taken as field 1 (--sep)`, "", "add -f 1 colon in")
+}

@@ -186,6 +186,7 @@ func (f *inputFlags) config(names []string) (*lines.Config, error) {
 		Names:   inputs(names),
 		Delim:   '\n',
 		Key:     f.key,
+		Named:   f.key.Separator != "",
 		SkipBad: f.skipBad,
 		Blank:   f.blank,
 		Window:  1 << f.long,

@@ -74,9 +74,17 @@ func readable(name string) error {
 	return file.Close()
 }
 
-func warnBad(cfg *lines.Config) {
+// warnInput warns of lines that were left out, and if the first field was the whole of each line.
+func warnInput(cfg *lines.Config) {
 	if cfg.Bad > 0 {
 		warn("left out %s (--skip-bad), the first of them here: %v",
 			counted(uint64(cfg.Bad), "line"), cfg.FirstBad)
+	}
+	if cfg.Key.Field == 1 && cfg.Keys > 0 && !cfg.Parted && !cfg.Named {
+		between := "a tab or a comma"
+		if cfg.Key.Separator != "" {
+			between = fmt.Sprintf("%q", cfg.Key.Separator)
+		}
+		warn("no line has %s: the whole line was taken as field 1 (--sep)", between)
 	}
 }

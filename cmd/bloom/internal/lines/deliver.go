@@ -90,6 +90,7 @@ func (r *Reader) deliver(b *Batch, handle func(*Batch) error) error {
 	}
 	r.cfg.Blanks += b.blanks
 	r.cfg.Keys += b.keys
+	r.cfg.Parted = r.cfg.Parted || b.parted
 	b.kept = nil
 	if err := handle(b); err != nil {
 		return err

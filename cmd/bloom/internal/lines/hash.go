@@ -33,6 +33,7 @@ func (b *Batch) hash(keys [][]byte, scratch []byte) []byte {
 	b.taken = b.taken[:0]
 	b.next = 0
 	b.skipped = 0
+	b.parted = b.cfg.Key.Field == 1 && bytes.IndexByte(b.Data, b.sep) >= 0
 	cut := cutLines
 	if !b.cfg.Key.whole() {
 		cut = func(b *Batch, keys [][]byte) [][]byte {

@@ -22,6 +22,7 @@ type Config struct {
 	Names []string
 	Delim byte      // the byte that ends each line
 	Key   Key       // how the key of a line is made
+	Named bool      // the user named Key.Separator, who knows it
 	Out   io.Writer // receives the kept lines; nil if Batch.Keep keeps none
 
 	Window  uint64                // the largest zstd window, in bytes; 0 means DefaultWindow
@@ -46,6 +47,7 @@ type Counts struct {
 	FirstBad error        // the error of the first such line
 	Blanks   int          // the lines with an empty key so far
 	Keys     uint64       // the lines with a key so far, including those that Take rejects
+	Parted   bool         // a line with the byte between fields has come; only if Key.Field is 1
 }
 
 // Batch holds some lines of one file.
@@ -70,6 +72,7 @@ type Batch struct {
 	skipAt  int    // the number of lines before that line
 	blanks  int    // the number of lines with an empty key
 	keys    uint64 // the number of lines with a key, for Config.Keys
+	parted  bool   // for Config.Parted
 	picked  bool   // some lines have no digest in Hashes
 	taken   []int  // if picked is true, taken[i] is the number of the line of Hashes[i]
 	kept    []byte // the lines to write
