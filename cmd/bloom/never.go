@@ -51,7 +51,7 @@ func readNever(ctx context.Context, path string, cfg *lines.Config) (*never, err
 		}
 		return 0, nil
 	})
-	warnBad(n.read)
+	warnInput(n.read)
 	return n, err
 }
 
