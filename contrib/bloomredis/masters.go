@@ -15,6 +15,9 @@ import (
 // ring does not show ReplicaOnly, but its server tells that it is a replica. HELLO needs no
 // permission. What answers no HELLO, and what shows no options, is not looked at.
 func (c caller) readsMasters(ctx context.Context) error {
+	if _, err := c.beside("id"); err != nil {
+		return err // a wrong key is told without a server
+	}
 	switch client := c.client.(type) {
 	case interface{ Options() *redis.ClusterOptions }:
 		switch o := client.Options(); {

@@ -130,7 +130,7 @@ return {id, over, now, found and struct.pack(form, unpack(ring, 1, 67)) or ''}`)
 	// KEYS = ..., and the key of a token if there is one.
 	//
 	// A write that the server refuses must fail before all other writes. The first SETRANGE changes
-	// nothing, and neither does the PEXPIRE of a missing string. They fail if the others would.
+	// nothing, and neither does a PEXPIRE without a number. They are refused if the others would be.
 	//
 	// The PEXPIRE that counts comes last. Before Redis 7.2 it reckons from the present clock, but
 	// the other commands of a script compare with the time at which the script began. If the clock
@@ -157,10 +157,13 @@ local function write()
 	end
 	begun = true
 	redis.call('SETRANGE', KEYS[1], 0, '')
-	if not found then
-		if step < 2 ^ 60 then
-			redis.call('PEXPIRE', KEYS[1], 1)
+	if step < 2 ^ 60 then
+		local refused = redis.pcall('PEXPIRE', KEYS[1], '')
+		if not string.find(refused.err, 'not an integer', 1, true) then
+			error(refused.err)
 		end
+	end
+	if not found then
 		found, id = true, ARGV[13]
 		redis.call('SETRANGE', KEYS[1], size - 1, '\0')
 		redis.call('SETRANGE', KEYS[1], 0, text .. id)
