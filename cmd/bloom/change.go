@@ -83,6 +83,9 @@ func changeCommand(
 			return err
 		}
 		defer release()
+		if err := file.reads(); err != nil {
+			return err
+		}
 		f, err := loadKeys(args[0])
 		if err != nil {
 			return filterFirst(c.Name(), err)
@@ -104,7 +107,7 @@ func changeCommand(
 			return err
 		}
 		doing("writing the filter", 0)
-		return f.saveOver(f, file.path)
+		return file.save(f)
 	}
 	file.add(c.Flags())
 	input.add(c.Flags())

@@ -76,6 +76,9 @@ func (o *dedupeFlags) run(c *cobra.Command, args []string) error {
 			return err
 		}
 		defer release()
+		if err := o.file.reads(); err != nil {
+			return err
+		}
 	}
 	d, err := o.open(cfg)
 	if err != nil {
@@ -122,7 +125,10 @@ func (o *dedupeFlags) check(c *cobra.Command) error {
 func (o *dedupeFlags) open(cfg *lines.Config) (*deduper, error) {
 	d := &deduper{
 		arrived: arrivals{total: totalSize(cfg.Names), read: &cfg.Read, part: o.part},
-		state:   state{path: o.file.path, every: o.saveEvery, saved: time.Now()},
+		state:   state{every: o.saveEvery, saved: time.Now()},
+	}
+	if o.state != "" {
+		d.state.file = &o.file
 	}
 	if o.span == 0 { // with --span, -n is a number of lines per span, not per run
 		d.room = o.part.part(uint64(o.size.n))
@@ -246,7 +252,7 @@ func sameSize(old filter, fresh hashFilter) bool {
 func (o *dedupeFlags) openOutput(ctx context.Context, d *deduper, cfg *lines.Config) (
 	release func(), err error,
 ) {
-	taken := append(cfg.Names, d.state.path)
+	taken := append(cfg.Names, o.file.path)
 	if o.out == "" {
 		if o.state != "" && stdoutClosed() {
 			return nil, errClosed

@@ -29,7 +29,7 @@ func (d *deduper) run(ctx context.Context, cfg *lines.Config) error {
 	d.out.progress = d.progress
 	cfg.Out = &d.out
 	var ticks <-chan time.Time
-	if d.state.path != "" {
+	if d.state.file != nil {
 		ticker := time.NewTicker(min(time.Second, max(d.state.every, time.Millisecond)))
 		defer ticker.Stop()
 		ticks = ticker.C
@@ -38,8 +38,8 @@ func (d *deduper) run(ctx context.Context, cfg *lines.Config) error {
 	d.progress.end()
 	warnInput(cfg)
 	if err == lines.ErrStuck {
-		if d.state.path != "" {
-			err = fmt.Errorf("%w, and %s is as it was last saved", err, d.state.path)
+		if d.state.file != nil {
+			err = fmt.Errorf("%w, and %s is as it was last saved", err, d.state.file.path)
 		}
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
-	"github.com/seed79a3ff49/bloom/file"
 )
 
 func diffCommand() *cobra.Command {
@@ -30,7 +29,7 @@ func diffCommand() *cobra.Command {
 // patchBytes is a patch, as a saver.
 type patchBytes []byte
 
-func (p patchBytes) SaveFile(path string) error { return file.Write(path, bytes.NewReader(p)) }
+func (p patchBytes) WriteTo(w io.Writer) (int64, error) { return bytes.NewReader(p).WriteTo(w) }
 
 // diffFiles returns a patch that turns the filter in the first file into the one in the second.
 func diffFiles(from, to string) (patchBytes, error) {
@@ -77,6 +76,9 @@ func patchCommand() *cobra.Command {
 				return err
 			}
 			defer release()
+			if err := file.reads(); err != nil {
+				return err
+			}
 			f, err := load(args[0])
 			if err != nil {
 				return err
@@ -95,7 +97,7 @@ func patchCommand() *cobra.Command {
 			if spared > 0 && neverOf(g) == 0 { // the later filter was not made so
 				warnNever(args[0], spared)
 			}
-			return f.saveOver(g, file.path)
+			return file.save(g)
 		},
 	}
 	file.add(c.Flags())

@@ -162,34 +162,111 @@ func TestLockIsALink(t *testing.T) {
 	}
 }
 
-// TestListOfOthersStays: a list that another program saves while lines are added or removed stays
-// as that program left it: the command has read an older one.
+// TestListOfOthersStays: a list that another program saves while a command is at work stays as that
+// program left it: the command has read an older one. It may have the same size and time.
 func TestListOfOthersStays(t *testing.T) {
 	const build = "build --type counting -n 1000 -o "
-	for name, change := range map[string]func(){
+	for name, replace := range map[string]func(){
 		"replaced":         func() { require.NoError(t, os.Rename("theirs", "list")) },
 		"written in place": func() { write(t, "list", read(t, "theirs")) },
 	} {
-		for _, command := range []string{"add", "remove"} {
-			t.Chdir(t.TempDir())
-			good(t, "a\n", build+"list")
-			good(t, "b\n", build+"theirs")
-			earlier := time.Now().Add(-time.Hour) // the clocks of file systems may be coarse
-			require.NoError(t, os.Chtimes("list", earlier, earlier))
-			require.NoError(t, os.Chtimes("theirs", earlier.Add(time.Second), earlier.Add(time.Second)))
-			theirs := read(t, "theirs")
-			cmd := child(t, program, command, "list")
-			var stderr strings.Builder
-			cmd.Stderr = &stderr
-			in, _ := start(t, cmd)
-			send(t, in, strings.Repeat("a\n", 1<<20)) // more than fits into a pipe: the list is loaded
-			change()
-			require.NoError(t, in.Close())
-			require.Error(t, cmd.Wait())
-			require.Equal(t, 1, cmd.ProcessState.ExitCode(), "%s, %s", name, command)
-			require.Contains(t, stderr.String(), "list was changed by another program meanwhile")
-			require.True(t, theirs == read(t, "list"), "%s, %s", name, command)
-			good(t, "c\n", "add list")
+		for _, line := range []string{"add list", "remove list", "dedupe --state list", "dedupe --state list --save-every 1ms", "dedupe --state list -o out"} {
+			for _, keeps := range []bool{false, true} {
+				t.Chdir(t.TempDir())
+				good(t, "a\n", build+"list")
+				good(t, "b\n", build+"theirs")
+				if strings.HasSuffix(line, "out") { // the first save comes with the first lines
+					good(t, "", "dedupe --state list -o out")
+				}
+				earlier := time.Now().Add(-time.Hour)
+				require.NoError(t, os.Chtimes("list", earlier, earlier))
+				if !keeps {
+					earlier = earlier.Add(time.Second)
+				}
+				require.NoError(t, os.Chtimes("theirs", earlier, earlier))
+				theirs := read(t, "theirs")
+				cmd := command(t, line)
+				cmd.Stdout = io.Discard
+				var stderr strings.Builder
+				cmd.Stderr = &stderr
+				in, _ := start(t, cmd)
+				send(t, in, strings.Repeat("a\n", 1<<20)) // more than fits into a pipe: the list is loaded
+				replace()
+				require.NoError(t, os.Chtimes("list", earlier, earlier))
+				in.Write([]byte("c\n")) // a run that saves may have ended
+				in.Close()
+				require.Error(t, cmd.Wait(), "%s, %s", name, line)
+				require.Equal(t, 1, cmd.ProcessState.ExitCode(), "%s, %s", name, line)
+				require.Contains(t, stderr.String(), "list was changed by another program meanwhile")
+				require.True(t, theirs == read(t, "list"), "%s, %s", name, line)
+				good(t, "c\n", "add list")
+			}
 		}
 	}
+}
+
+// TestStateOfOthersStays: each save of dedupe looks for what other programs have saved since its
+// last one. Its own saves, and a state whose permissions or names change, are no such thing.
+func TestStateOfOthersStays(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, "x\n", "build -o theirs")
+	cmd := command(t, "dedupe -n 1000 -p 1e-9 --state state --save-every 1ms")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	in, out := start(t, cmd)
+	defer in.Close()
+	for i := range 3 {
+		line := fmt.Sprintf("line %d\n", i)
+		send(t, in, line)
+		receive(t, out, line)
+		becomes(t, func() bool {
+			found, _, status := bloomRun(t, line, "check state")
+			return status == 0 && found == line
+		})
+		require.NoError(t, os.Chmod("state", 0o600))
+		if i == 1 {
+			require.NoError(t, os.Link("state", "another name"))
+		}
+	}
+	theirs := read(t, "theirs")
+	write(t, "state", theirs)
+	send(t, in, "last\n")
+	require.Error(t, cmd.Wait())
+	requireError(t, stderr.String(), "state was changed by another program meanwhile")
+	require.Equal(t, theirs, read(t, "state"))
+}
+
+// TestMadeByOthersStays: a state that was missing, and that another program has saved since, stays.
+func TestMadeByOthersStays(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, "x\n", "build -o theirs")
+	cmd, in := holding(t, "state", "dedupe --state state")
+	send(t, in, strings.Repeat("a\n", 1<<20))
+	require.NoError(t, os.Rename("theirs", "state"))
+	require.NoError(t, in.Close())
+	require.Error(t, cmd.Wait())
+	require.Equal(t, "x\n", good(t, "a\nx\n", "check state"))
+}
+
+// TestMergeOfOthersStays: merge replaces one of its inputs only if that is as it was read.
+func TestMergeOfOthersStays(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, "a\n", "build -n 1M -o list")
+	good(t, "b\n", "build -n 1M -o other")
+	good(t, "x\n", "build -n 1M -o theirs")
+	cmd := command(t, "merge -o list list -")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	in, _ := start(t, cmd)
+	other := read(t, "other")
+	send(t, in, other[:len(other)-1]) // more than fits into a pipe: the list is loaded
+	require.NoError(t, os.Rename("theirs", "list"))
+	send(t, in, other[len(other)-1:])
+	require.NoError(t, in.Close())
+	require.Error(t, cmd.Wait())
+	requireError(t, stderr.String(), "list was changed by another program meanwhile")
+	require.Equal(t, "x\n", good(t, "a\nb\nx\n", "check list"))
+	good(t, "", "merge -o list list other")
+	require.Equal(t, "b\nx\n", good(t, "a\nb\nx\n", "check list"))
+	good(t, "", "merge -o other list")
 }

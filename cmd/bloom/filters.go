@@ -7,15 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/cuckoo"
-	"github.com/seed79a3ff49/bloom/file"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/limits"
 )
@@ -78,8 +75,7 @@ type loaded struct {
 	filter
 	path       string
 	kind       kind
-	size       int64     // bytes of the file
-	modified   time.Time // when the file was last written
+	size       int64 // bytes of the file
 	compressed bool
 }
 
@@ -113,7 +109,7 @@ func load(path string) (*loaded, error) {
 	switch {
 	case ok:
 		f, err := k.load(path)
-		return &loaded{f, path, k, info.Size(), info.ModTime(), false}, err
+		return &loaded{f, path, k, info.Size(), false}, err
 	case form.KindOf(head) == form.Bank:
 		return nil, fmt.Errorf("%s is a bank, not a filter; see bloom help bank", path)
 	case form.Name(head) == "patch":
@@ -173,18 +169,13 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 	if _, ok := kindOf(inner); !ok && len(inner) > 0 && form.KindOf(inner) == nil {
 		return nil, noFilter(name, inner)
 	}
-	dir, err := os.MkdirTemp("", "bloom-*")
+	file, path, err := temporaryAt("bloom-*")
 	if err != nil {
 		return nil, fmt.Errorf("no temporary file in %s ($TMPDIR): %w", os.TempDir(), cause(err))
 	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "filter")
-	file, err := os.Create(path)
-	if err != nil {
-		return nil, err
-	}
+	defer discard(file)
 	err = copyChecked(file, io.MultiReader(bytes.NewReader(inner), in), arrived)
-	if err = errors.Join(err, file.Close()); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	f, err := load(path)
@@ -264,9 +255,8 @@ type keyedFilter interface {
 }
 
 // Info is zero: other libraries' files have none.
-func (f foreignFilter) Info() bloom.Info           { return bloom.Info{} }
-func (f foreignFilter) SetInfo(bloom.Info)         {}
-func (f foreignFilter) SaveFile(path string) error { return file.Write(path, f.foreignBytes) }
+func (f foreignFilter) Info() bloom.Info   { return bloom.Info{} }
+func (f foreignFilter) SetInfo(bloom.Info) {}
 
 // foreignLoader returns a function that loads a file of another library. decode decodes its bytes.
 func foreignLoader[F foreignBytes](

@@ -23,6 +23,7 @@ type target struct {
 	force  bool          // the value of --force
 	output string        // the value of -o
 	path   string        // the path of the locked file, with symbolic links followed
+	base   *files.Base   // the file that the command has read; nil if it reads none; see reads
 }
 
 func (f *target) add(flags *pflag.FlagSet) {

@@ -184,7 +184,7 @@ func TestFirstSave(t *testing.T) {
 			cfg := &lines.Config{Names: []string{write(t, "in", numbers(0, 1000))}, Delim: '\n', Blank: true, Counts: new(lines.Counts)}
 			d := &deduper{
 				arrived: arrivals{total: totalSize(cfg.Names), read: &cfg.Read},
-				state:   state{path: "state", every: time.Hour},
+				state:   state{file: &target{path: "state"}, every: time.Hour},
 			}
 			var err error
 			d.seen, err = newGrower(1e-9, true, d.arrived.left)

@@ -71,7 +71,7 @@ func TestPlanIsTheFile(t *testing.T) {
 						hs = append(hs, bloom.SumUint64(uint64(i)))
 					}
 					f.(hashFilter).AddBatch(nil, hs)
-					require.NoError(t, f.SaveFile("list"))
+					require.NoError(t, (&target{path: "list"}).save(f))
 					planned, bits, err := k.plan(uint64(n), p)
 					require.NoError(t, err)
 					require.Equal(t, size(), planned, "%s n=%d p=%v", k.name, n, p)

@@ -6,34 +6,63 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"slices"
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
+	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+	"github.com/seed79a3ff49/bloom/internal/door"
+	"github.com/seed79a3ff49/bloom/internal/files"
+	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// saver is a filter, a bank or a patch.
-type saver interface{ SaveFile(path string) error }
+// saver is a filter, a bank or a patch. WriteTo writes the bytes of its file, but for the trailer of
+// a bloom.Filter.
+type saver = io.WriterTo
 
-func save(f saver, path string) error {
-	if err := f.SaveFile(path); err != nil {
-		return fmt.Errorf("%s was not saved: %w", path, cause(err))
+// writeFile writes the bytes of f's file, as its SaveFile does.
+func writeFile(w io.Writer, f saver) error {
+	if of, ok := f.(*loaded); ok {
+		f = of.filter
 	}
-	return nil
+	g, ok := f.(*bloom.Filter)
+	if !ok {
+		_, err := f.WriteTo(w)
+		return err
+	}
+	info := form.Info(g.Info())
+	if err := info.Check("bloom"); err != nil {
+		return err
+	}
+	h, words := door.Words(g)
+	return form.Guava("bloom").WriteFile(w, h, words, info)
 }
 
-// saveOver saves made at path in place of f, which was loaded from there. It returns an error if
-// another program, which did not wait for the lock, has written the file since, because the keys of
-// that program would be lost.
-func (f *loaded) saveOver(made saver, path string) error {
-	info, err := os.Stat(path)
-	if err == nil && (info.Size() != f.size || !info.ModTime().Equal(f.modified)) {
-		return fmt.Errorf("%s was changed by another program meanwhile, and is as that left it: "+
-			"run bloom again", path)
+// reads says that the command is about to read the file that it will replace.
+func (f *target) reads() error {
+	base, err := files.BaseOf(f.path)
+	f.base = &base
+	return err
+}
+
+// save saves made. If the command has read the file, it returns an error if another program, which
+// did not wait for the lock, has written it since, because the keys of that program would be lost.
+func (f *target) save(made saver) error {
+	replace := files.Write
+	if f.base != nil {
+		replace = f.base.Write
 	}
-	return save(made, path)
+	err := replace(f.path, func(w io.Writer) error { return writeFile(w, made) })
+	switch {
+	case errors.Is(err, files.ErrChanged):
+		return fmt.Errorf("%s was changed by another program meanwhile, and is as that left it: "+
+			"run bloom again", f.path)
+	case err != nil:
+		return fmt.Errorf("%s was not saved: %w", f.path, cause(err))
+	}
+	return nil
 }
 
 // produce locks the file of -o, and saves the result of create there, or writes it to standard
@@ -46,23 +75,30 @@ func (f *target) produce(c *cobra.Command, create func() (saver, error)) error {
 	case f.output == lines.Stdin:
 		return f.produceStdout(read, create)
 	}
-	if c.Name() == "merge" {
-		read = nil // The output may be one of the inputs: the union has all lines of that input.
+	isMerge := c.Name() == "merge" // The output may be an input: the union has all lines of that.
+	others := read
+	if isMerge {
+		others = nil
 	}
-	release, err := f.lock(c.Context(), f.output, read...)
+	release, err := f.lock(c.Context(), f.output, others...)
 	if err != nil {
 		return err
 	}
 	defer release()
+	isInput := func(name string) bool { return same(f.path, name) }
+	if isMerge && slices.ContainsFunc(read, isInput) {
+		if err := f.reads(); err != nil {
+			return err
+		}
+	}
 	made, err := create()
 	if err != nil {
 		return err
 	}
-	return save(made, f.path)
+	return f.save(made)
 }
 
-// produceStdout writes the result of create to a temporary file, and copies that to standard
-// output.
+// produceStdout writes the result of create to standard output.
 func (f *target) produceStdout(read []string, create func() (saver, error)) error {
 	if isatty.IsTerminal(os.Stdout.Fd()) {
 		return usageError{errors.New("-o - would write a filter to the terminal")}
@@ -77,22 +113,7 @@ func (f *target) produceStdout(read []string, create func() (saver, error)) erro
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "bloom-*")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "filter")
-	if err := save(made, path); err != nil {
-		return err
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	_, err = io.Copy(os.Stdout, file)
-	return err
+	return writeFile(os.Stdout, made)
 }
 
 // temporary returns a new temporary file. If the system permits, its name is removed immediately:
@@ -103,6 +124,22 @@ func temporary(pattern string) (*os.File, error) {
 		os.Remove(file.Name())
 	}
 	return file, err
+}
+
+// temporaryAt is temporary for a file that is opened again, at path. Only Linux opens a file without
+// a name: elsewhere the file has one until discard is called.
+func temporaryAt(pattern string) (file *os.File, path string, err error) {
+	file, err = os.CreateTemp("", pattern)
+	if err != nil {
+		return nil, "", err
+	}
+	made, err := file.Stat()
+	path = fmt.Sprintf("/proc/self/fd/%d", file.Fd())
+	if there, thereErr := os.Stat(path); err != nil || thereErr != nil || !os.SameFile(made, there) {
+		return file, file.Name(), nil
+	}
+	os.Remove(file.Name())
+	return file, path, nil
 }
 
 func discard(file *os.File) {

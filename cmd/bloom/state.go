@@ -8,9 +8,9 @@ import (
 )
 
 // state is the file of --state, which remembers from run to run which lines were written. A state
-// without a path is not saved.
+// without a file is not saved.
 type state struct {
-	path    string
+	file    *target
 	every   time.Duration // the time between two saves, unless saving takes long
 	saved   time.Time
 	took    time.Duration // the duration of the last save
@@ -25,14 +25,14 @@ func (s *state) due() bool {
 // save waits until all lines that out wrote to a file are on the disk, and then saves seen. In the
 // other order a power cut could lose lines that the state has, and no run would write them again.
 func (s *state) save(seen *memory, out *output) error {
-	if s.path == "" {
+	if s.file == nil {
 		return nil
 	}
 	start := time.Now()
 	if err := out.sync(seen.f); err != nil {
 		return err
 	}
-	if err := save(seen.f, s.path); err != nil {
+	if err := s.file.save(seen.f); err != nil {
 		return err
 	}
 	s.unsaved = 0

@@ -25,7 +25,7 @@ func (l *looking) Sync() error { return l.sync() }
 // TestSyncBeforeState: a power cut after the state was saved takes no line from the output.
 func TestSyncBeforeState(t *testing.T) {
 	t.Chdir(t.TempDir())
-	s := &state{path: "state", unsaved: 1}
+	s := &state{file: &target{path: "state"}, unsaved: 1}
 	file, err := os.Create("out")
 	require.NoError(t, err)
 	defer file.Close()
@@ -34,16 +34,16 @@ func TestSyncBeforeState(t *testing.T) {
 	fails := &output{file: &looking{file, func() error { return os.ErrDeadlineExceeded }}}
 	require.ErrorIs(t, s.save(m, fails), os.ErrDeadlineExceeded)
 	require.True(t, fails.failed, "an error of the output")
-	require.NoFileExists(t, s.path)
+	require.NoFileExists(t, s.file.path)
 
 	syncs := 0
 	works := &output{file: &looking{file, func() error {
-		require.NoFileExists(t, s.path)
+		require.NoFileExists(t, s.file.path)
 		syncs++
 		return nil
 	}}}
 	require.NoError(t, s.save(m, works))
-	require.FileExists(t, s.path)
+	require.FileExists(t, s.file.path)
 	require.Equal(t, 1, syncs)
 	require.Zero(t, s.unsaved)
 

@@ -46,7 +46,7 @@ func TestKinds(t *testing.T) {
 			require.Equal(t, f.Stats().ApproxCount, g.Stats().ApproxCount)
 		}
 		path := filepath.Join(t.TempDir(), "filter")
-		require.NoError(t, f.SaveFile(path))
+		require.NoError(t, (&target{path: path}).save(f))
 		back := bloom.Must(load(path))
 		require.Equal(t, k.name, back.kind.name)
 		require.InEpsilon(t, f.Stats().ApproxCount, back.Stats().ApproxCount, 0.01)

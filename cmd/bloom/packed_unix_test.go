@@ -1,0 +1,45 @@
+//go:build linux
+
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestNothingInTemporary: kill -9 leaves nothing in $TMPDIR while a filter is unpacked or written to
+// standard output.
+func TestNothingInTemporary(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, "a\n", "build -n 2M -o list")
+	list := read(t, "list")
+	packed := gzipped(list)
+	for _, line := range []string{"merge -o - -", "merge -o new -"} {
+		for _, in := range []string{list, packed + packed} {
+			temporary := t.TempDir()
+			cmd := command(t, line)
+			cmd.Env = append(cmd.Environ(), "TMPDIR="+temporary)
+			stdin, _ := start(t, cmd)
+			send(t, stdin, in[:len(in)/2+1])
+			time.Sleep(10 * time.Millisecond) // in which it makes a file
+			require.NoError(t, cmd.Process.Kill())
+			cmd.Wait()
+			require.Empty(t, filesIn(t, temporary), line)
+		}
+	}
+	cmd := command(t, "merge -o - list")
+	temporary := t.TempDir()
+	cmd.Env = append(cmd.Environ(), "TMPDIR="+temporary)
+	_, out := start(t, cmd)
+	receive(t, out, list[:1])
+	require.Empty(t, filesIn(t, temporary))
+	require.NoError(t, cmd.Process.Kill())
+	cmd.Wait()
+	require.Empty(t, filesIn(t, temporary))
+	require.Equal(t, "a\n", good(t, "a\nb\n", "check", write(t, "list.gz", packed)))
+	require.True(t, list == good(t, packed, "merge -o - -"))
+	require.True(t, strings.HasPrefix(good(t, "", "info list.gz"), "list.gz\n"))
+}
