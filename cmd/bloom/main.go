@@ -21,6 +21,11 @@ import (
 //go:embed help
 var help embed.FS
 
+// topics are pages of help that several commands name, or that few users need.
+var topics = []string{
+	"keys", "sizes", "types", "shards", "never", "state", "out", "files", "limits",
+}
+
 // explain gives c its help: a line, a text, and examples.
 func explain(c *cobra.Command) {
 	name := strings.ReplaceAll(strings.TrimPrefix(c.CommandPath(), "bloom "), " ", "-")
@@ -29,6 +34,11 @@ func explain(c *cobra.Command) {
 		return
 	}
 	short, rest, _ := strings.Cut(string(text), "\n\n")
+	if !c.Runnable() && !c.HasSubCommands() { // cobra shows no Example of a topic
+		c.Short = short
+		c.Long = rest
+		return
+	}
 	long, example, _ := strings.Cut(rest, "\nExamples:\n")
 	c.Short = short
 	c.Long = strings.TrimSpace(long)
@@ -52,6 +62,9 @@ func newRoot() *cobra.Command {
 	root.AddCommand(dedupeCommand(), buildCommand(), checkCommand(), addCommand(), removeCommand(),
 		mergeCommand(), diffCommand(), patchCommand(), infoCommand(), planCommand(), serveCommand(),
 		bankCommand(), versionCommand(version))
+	for _, topic := range topics {
+		root.AddCommand(&cobra.Command{Use: topic})
+	}
 	explain(root)
 	for _, c := range root.Commands() {
 		for _, c := range append(c.Commands(), c) {

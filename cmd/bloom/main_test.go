@@ -24,6 +24,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -534,6 +535,33 @@ func TestHelpFitsATerminal(t *testing.T) {
 	require.Contains(t, good(t, "", "help build"), "--field N")
 	require.Contains(t, good(t, "", "help build"), "--comment text")
 	require.NotRegexp(t, `(?m)^  [a-z]+ +[A-Z]`, good(t, "", "help"))
+}
+
+// TestHelpBeginsWithExamples: few words stand before a command's examples, every page that help
+// names exists, and every page is named.
+func TestHelpBeginsWithExamples(t *testing.T) {
+	named := map[string]bool{}
+	for name, c := range commands() {
+		if c.Example == "" {
+			continue
+		}
+		before, _, _ := strings.Cut(good(t, "", "help "+name), "Examples:")
+		assert.Less(t, len(strings.Fields(before)), 125, name)
+		_, pages, _ := strings.Cut(strings.Join(strings.Fields(c.Long), " "), "bloom help ")
+		pages = regexp.MustCompile(`\([^)]*\)`).ReplaceAllString(strings.TrimSuffix(pages, "."), "")
+		for page := range strings.SplitSeq(pages, ",") {
+			if page = strings.TrimSpace(page); page != "" {
+				named[page] = true
+			}
+		}
+	}
+	for _, topic := range topics {
+		assert.True(t, named[topic], "no command's help names %s", topic)
+		assert.Contains(t, good(t, "", "help"), "bloom "+topic)
+		assert.NotEmpty(t, good(t, "", "help "+topic))
+		delete(named, topic)
+	}
+	assert.Empty(t, named, "help names a page that does not exist")
 }
 
 // TestReadme runs every line of the README's table of commands, in a folder with the files

@@ -28,7 +28,12 @@ func TestMan(t *testing.T) {
 			c.RemoveCommand(c.Commands()...)
 		}
 	}
-	require.NoError(t, doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "bloom", Date: new(time.Time)}, dir))
+	header := &doc.GenManHeader{Section: "1", Source: "bloom", Date: new(time.Time)}
+	require.NoError(t, doc.GenManTree(root, header, dir))
+	for _, topic := range topics { // GenManTree leaves them out
+		of := *header
+		require.NoError(t, doc.GenManTree(find(root, topic), &of, dir))
+	}
 	made, err := filepath.Glob(filepath.Join(dir, "*"))
 	require.NoError(t, err)
 	kept, err := filepath.Glob("man/*")

@@ -51,7 +51,7 @@ func TestExactRate(t *testing.T) {
 func TestHelpOfSizes(t *testing.T) {
 	bits := func(m uint64) float64 { return math.Round(float64(m) / 1000) }
 	guava, exact, fast := bloom.Must(bloom.New(1000, 1e-6)), bloom.Must(bloom.New(roomFor(1000, 1e-6), 1e-6)), bloom.Must(blocked.New(1000, 1e-6))
-	help := strings.Join(strings.Fields(read(t, "help/build.txt")), " ")
+	help := strings.Join(strings.Fields(read(t, "help/sizes.txt")), " ")
 	require.Contains(t, help, fmt.Sprintf("take %v bits a line, where Guava takes %v and reports", bits(exact.M()), bits(guava.M())))
 	require.Contains(t, help, fmt.Sprintf("--type blocked takes %v.", bits(fast.M())))
 }
