@@ -85,7 +85,8 @@ func memorySpec() *service.ConfigSpec {
 					"seconds since 1970 or a text such as `2024-05-17T10:00:00Z`. Spans then go "+
 					"back from the newest time so far. So messages that waited during an outage "+
 					"count by their own times. A time up to a minute in the future counts as now, "+
-					"and a later one as none: such a message counts as the newest. Without the "+
+					"and a later one as none: such a message counts as the newest. Nothing is "+
+					"forgotten before the first time. Without the "+
 					"field, spans go back from the machine's clock.").
 				Example(`root = this.split("@").index(1)`).
 				Optional(),
@@ -129,8 +130,6 @@ type times struct {
 	warned  sync.Once
 }
 
-var errNoTime = errors.New("bloom: no message has come")
-
 // skew is how far the clock of a message's sender may be ahead.
 const skew = time.Minute
 
@@ -168,7 +167,7 @@ func (t *times) see(id string) {
 }
 
 // newestName is the name in Info.Meta of the newest time, in RFC 3339. If files did not keep that
-// time, the clock of a loaded window would show the machine's time until a message has a time.
+// time, a loaded window would forget nothing until a message has a time.
 const newestName = "newest"
 
 func (t *times) load(f filter) {
@@ -188,25 +187,55 @@ func (t *times) store(f filter) {
 	f.SetInfo(bloom.Info{Meta: facts.Encode()})
 }
 
-// now returns the newest time of a message, or the machine's time if no message had one.
+// now returns the newest time of a message, or the zero Time if no message had one: then nothing is
+// forgotten.
 func (t *times) now() time.Time {
 	if newest := t.newest.Load(); newest != 0 {
 		return time.Unix(0, newest)
 	}
-	return time.Now()
+	return time.Time{}
+}
+
+// fields are the values of the fields that both caches have.
+type fields struct {
+	capacity uint64
+	fpr      float64
+	span     time.Duration
+	renew    bool
+}
+
+// readFields returns the fields in conf. Whether capacity and span may be 0, and what is too large,
+// the caches and the filters decide.
+func readFields(conf *service.ParsedConfig) (f fields, err error) {
+	capacity, err1 := conf.FieldInt(capacityField)
+	fpr, err2 := conf.FieldFloat(fprField)
+	span, err3 := conf.FieldDuration(spanField)
+	renew, err4 := conf.FieldBool(renewField)
+	if err := cmp.Or(err1, err2, err3, err4); err != nil {
+		return f, err
+	}
+	switch {
+	case capacity < 0:
+		return f, fmt.Errorf("%s: %d is negative", capacityField, capacity)
+	case span < 0:
+		return f, fmt.Errorf("%s: %v is negative", spanField, span)
+	case span > 0 && capacity == 0:
+		return f, fmt.Errorf("%s: with a span it must be given", capacityField)
+	}
+	return fields{uint64(capacity), fpr, span, renew}, nil
 }
 
 // newMemoryCache makes a cache. now is the clock of a window in tests, and nil otherwise.
 func newMemoryCache(
 	conf *service.ParsedConfig, res *service.Resources, now func() time.Time,
 ) (*cache, error) {
-	capacity, err1 := conf.FieldInt(capacityField)
-	fpr, err2 := conf.FieldFloat(fprField)
-	span, err3 := conf.FieldDuration(spanField)
-	path, err4 := conf.FieldString("path")
-	every, err5 := conf.FieldDuration("save_every")
-	renew, err6 := conf.FieldBool(renewField)
-	if err := cmp.Or(err1, err2, err3, err4, err5, err6); err != nil {
+	f, err := readFields(conf)
+	if err != nil {
+		return nil, err
+	}
+	path, err1 := conf.FieldString("path")
+	every, err2 := conf.FieldDuration("save_every")
+	if err := cmp.Or(err1, err2); err != nil {
 		return nil, err
 	}
 	var m memory
@@ -219,25 +248,16 @@ func newMemoryCache(
 		now = m.times.now
 	}
 	switch {
-	case capacity < 0:
-		return nil, fmt.Errorf("capacity: %d is negative", capacity)
-	case span > 0 && capacity == 0:
-		return nil, fmt.Errorf("capacity: with a span it must be given")
-	case !(fpr > 0 && fpr < 1):
-		return nil, fmt.Errorf("fpr: %v is not above 0 and below 1", fpr)
-	case span < 0:
-		return nil, fmt.Errorf("span: %v is negative", span)
-	case span == 0 && (renew || m.times != nil):
+	case f.span == 0 && (f.renew || m.times != nil):
 		return nil, fmt.Errorf("span: with renew or time it must be given")
 	case every <= 0:
 		return nil, fmt.Errorf("save_every: %v is not positive", every)
 	}
-	var err error
 	if m.path, m.unlock, err = hold(path); err != nil {
 		return nil, fmt.Errorf("path: %w", err)
 	}
 	m.filter, err = openFilter(m.path, window.Config{
-		N: uint64(capacity), P: fpr, Span: span, Renew: renew, Now: now,
+		N: f.capacity, P: f.fpr, Span: f.span, Renew: f.renew, Now: now,
 	})
 	if err != nil {
 		_ = m.unlock()
@@ -251,7 +271,7 @@ func newMemoryCache(
 	if m.times != nil {
 		m.times.load(m.filter)
 	}
-	return newCache(m, span, every, res), nil
+	return newCache(m, f.span, every, res), nil
 }
 
 // hold locks the file at path against other caches and against the command bloom, until unlock is
@@ -311,9 +331,6 @@ func (m memory) contains(_ context.Context, id string) (bool, error) {
 }
 
 func (m memory) figures(context.Context) (s bloom.Stats, reach time.Duration, err error) {
-	if m.times != nil && m.times.newest.Load() == 0 {
-		return s, 0, errNoTime
-	}
 	if w, ok := m.filter.(*window.Filter); ok {
 		reach = w.Reach()
 	}

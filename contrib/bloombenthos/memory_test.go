@@ -604,3 +604,56 @@ func TestTime(t *testing.T) {
 	require.NoError(t, c.Add(ctx, id(7, before.Add(10*time.Second)), nil, nil))
 	require.WithinRange(t, c.set.(memory).times.now(), before, time.Now())
 }
+
+// TestRestartOfABacklog: messages waited for longer than the span. After a clean end and a restart
+// no id passes a second time, whatever number of ids the file has; with some, a piece of the
+// filter's memory is just full.
+func TestRestartOfABacklog(t *testing.T) {
+	ctx := context.Background()
+	at := time.Now().Add(-72 * time.Hour).Unix()
+	for ids := 1790; ids <= 1797; ids++ {
+		path := filepath.Join(t.TempDir(), "ids")
+		conf := `{capacity: 100000, span: 24h, path: ` + path + `, time: 'root = this.split("@").index(1).number()'}`
+		c := testCache(t, conf, nil)
+		id := func(i int) string { return fmt.Sprintf("%d@%d", i, at) }
+		for i := range ids {
+			require.NoError(t, c.Add(ctx, id(i), nil, nil))
+		}
+		require.NoError(t, c.Close(ctx))
+		c = testCache(t, conf, nil)
+		for i := range ids {
+			require.ErrorIs(t, c.Add(ctx, id(i), nil, nil), service.ErrKeyAlreadyExists, "%d of %d ids", i, ids)
+		}
+		require.NoError(t, c.Close(ctx))
+	}
+}
+
+// TestIdsWithoutATime: ids that come before the first message with a time are remembered for a span
+// from that time, also if the metrics are shown before it.
+func TestIdsWithoutATime(t *testing.T) {
+	ctx := context.Background()
+	c := testCache(t, `{capacity: 100, span: 1h, time: 'root = this.split("@").index(1)'}`, nil)
+	require.NoError(t, c.Add(ctx, "undated", nil, nil))
+	_, reach, err := c.set.figures(ctx)
+	require.NoError(t, err)
+	require.Equal(t, time.Hour, reach)
+	require.NoError(t, c.Add(ctx, "a@2024-05-17T10:00:00Z", nil, nil))
+	require.ErrorIs(t, c.Add(ctx, "undated", nil, nil), service.ErrKeyAlreadyExists)
+	require.NoError(t, c.Add(ctx, "b@2024-05-17T10:59:00Z", nil, nil))
+	require.ErrorIs(t, firstError(c.Get(ctx, "undated")), nil)
+	require.NoError(t, c.Add(ctx, "c@2024-05-17T13:00:00Z", nil, nil))
+	require.ErrorIs(t, firstError(c.Get(ctx, "undated")), service.ErrKeyNotFound)
+}
+
+// TestMessagesWithoutAnId: with the key of the README, messages without an id pass, each of them.
+func TestMessagesWithoutAnId(t *testing.T) {
+	page, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	_, key, found := strings.Cut(string(page), "            key: ")
+	require.True(t, found, "the page begins with a configuration")
+	key, _, _ = strings.Cut(key, "\n")
+	s := start(t, "pipeline: {processors: [{dedupe: {cache: seen, key: "+key+"}}]}\n"+
+		"cache_resources: [{label: seen, bloom: {capacity: 100, span: 1h}}]\n")
+	passed := s.send(`{"x":1}`, `{"id":1}`, `{"x":2}`, `{"id":1}`, `{"x":2}`, `{"id":null}`)
+	require.Equal(t, []string{`{"x":1}`, `{"id":1}`, `{"x":2}`, `{"x":2}`, `{"id":null}`}, passed)
+}

@@ -61,19 +61,13 @@ const (
 func newRedisCache(conf *service.ParsedConfig, res *service.Resources) (*cache, error) {
 	url, err1 := conf.FieldString("url")
 	key, err2 := conf.FieldString("key")
-	capacity, err3 := conf.FieldInt(capacityField)
-	fpr, err4 := conf.FieldFloat(fprField)
-	span, err5 := conf.FieldDuration(spanField)
-	renew, err6 := conf.FieldBool(renewField)
-	if err := cmp.Or(err1, err2, err3, err4, err5, err6); err != nil {
+	f, err3 := readFields(conf)
+	if err := cmp.Or(err1, err2, err3); err != nil {
 		return nil, err
 	}
 	options, err := redis.ParseURL(url)
 	if err != nil {
 		return nil, fmt.Errorf("url: %w", err)
-	}
-	if capacity < 1 {
-		return nil, fmt.Errorf("capacity: %d is not positive", capacity)
 	}
 	log := res.Logger()
 	lost := func(err error) {
@@ -81,9 +75,9 @@ func newRedisCache(conf *service.ParsedConfig, res *service.Resources) (*cache, 
 			"and messages pass as if theirs were new: %v", err)
 	}
 	c := bloomredis.WindowConfig{
-		N: uint64(capacity), P: fpr, Span: span, Renew: renew, OnLost: lost,
+		N: f.capacity, P: f.fpr, Span: f.span, Renew: f.renew, OnLost: lost,
 	}
-	if span == 0 {
+	if f.span == 0 {
 		return nil, fmt.Errorf("%s: it must be given", spanField)
 	}
 	if _, err := c.SizeBytes(); err != nil {
@@ -105,7 +99,7 @@ func newRedisCache(conf *service.ParsedConfig, res *service.Resources) (*cache, 
 		client.Close()
 		return nil, fmt.Errorf("url, key: %s: %w", options.Addr, err)
 	}
-	return newCache(shared{w, client}, span, showEvery, res), nil
+	return newCache(shared{w, client}, f.span, showEvery, res), nil
 }
 
 func (s shared) add(ctx context.Context, id string) (isNew bool, err error) {
