@@ -1,0 +1,215 @@
+// Package unkind has readers, writers and servers that keep to their contracts, but are as unhelpful
+// as these allow. Whatever takes one has a test that tries all of them. The ways to replace a file are
+// in package filtertest.
+package unkind
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"testing/iotest"
+)
+
+// ErrStore is the error of the readers and writers here that fail.
+var ErrStore = errors.New("the store failed")
+
+// Readers returns readers of data that return no error but io.EOF.
+func Readers(data []byte) map[string]io.Reader {
+	whole := func() io.Reader { return bytes.NewReader(data) }
+	return map[string]io.Reader{
+		"plain":                  struct{ io.Reader }{whole()},
+		"a byte at a time":       iotest.OneByteReader(whole()),
+		"half of what is asked":  iotest.HalfReader(whole()),
+		"EOF with the last byte": iotest.DataErrReader(whole()),
+		"nothing, then a byte":   &hesitant{r: iotest.OneByteReader(whole())},
+	}
+}
+
+// hesitant returns 0, nil before each read.
+type hesitant struct {
+	r     io.Reader
+	asked bool
+}
+
+func (h *hesitant) Read(p []byte) (int, error) {
+	h.asked = !h.asked
+	if h.asked {
+		return 0, nil
+	}
+	return h.r.Read(p)
+}
+
+// FailingReaders returns readers that return ErrStore after data, which may be a whole form.
+func FailingReaders(data []byte) map[string]io.Reader {
+	behind := func() io.Reader { return io.MultiReader(bytes.NewReader(data), iotest.ErrReader(ErrStore)) }
+	return map[string]io.Reader{
+		"an error behind the last byte":   behind(),
+		"an error with the last byte":     iotest.DataErrReader(behind()),
+		"a byte at a time, then an error": iotest.OneByteReader(behind()),
+	}
+}
+
+// ReaderAts returns readers of requests that return no error but io.EOF.
+func ReaderAts(data []byte) map[string]io.ReaderAt {
+	return map[string]io.ReaderAt{
+		"plain":                   bytes.NewReader(data),
+		"EOF with the last byte":  atEOF{data},
+		"fewer bytes are an EOF":  io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))),
+		"writes behind the bytes": scratch{data},
+	}
+}
+
+// atEOF returns io.EOF with the last byte, as the contract of io.ReaderAt permits.
+type atEOF struct{ data []byte }
+
+func (r atEOF) ReadAt(p []byte, from int64) (int, error) {
+	if from >= int64(len(r.data)) {
+		return 0, io.EOF
+	}
+	n := copy(p, r.data[from:])
+	if from+int64(n) == int64(len(r.data)) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// scratch uses all of p as scratch space, even if it returns fewer bytes, as the contract permits.
+type scratch struct{ data []byte }
+
+func (r scratch) ReadAt(p []byte, from int64) (int, error) {
+	for i := range p {
+		p[i] = 0xee
+	}
+	return bytes.NewReader(r.data).ReadAt(p, from)
+}
+
+// FailingReaderAts returns readers that fail at request number n, from 1 on.
+func FailingReaderAts(data []byte, n int) map[string]io.ReaderAt {
+	return map[string]io.ReaderAt{
+		"an error and no byte":   &failingAt{data: data, left: n},
+		"an error and all bytes": &failingAt{data: data, left: n, all: true},
+	}
+}
+
+type failingAt struct {
+	data []byte
+	left int
+	all  bool // the request that fails has all its bytes
+}
+
+func (r *failingAt) ReadAt(p []byte, from int64) (int, error) {
+	r.left--
+	if r.left > 0 {
+		return bytes.NewReader(r.data).ReadAt(p, from)
+	}
+	if r.all {
+		n, _ := bytes.NewReader(r.data).ReadAt(p, from)
+		return n - min(n, 1), ErrStore
+	}
+	return 0, ErrStore
+}
+
+// Writers returns writers that take the first n bytes and fail.
+func Writers(n int) map[string]io.Writer {
+	return map[string]io.Writer{
+		"an error":           &failingWriter{left: n, err: ErrStore},
+		"a short write":      &failingWriter{left: n},
+		"half, and an error": &failingWriter{left: n, err: ErrStore, half: true},
+	}
+}
+
+type failingWriter struct {
+	left int
+	err  error
+	half bool // takes half of the write that fails
+}
+
+func (w *failingWriter) Write(p []byte) (int, error) {
+	if len(p) <= w.left {
+		w.left -= len(p)
+		return len(p), nil
+	}
+	n := w.left
+	if w.half {
+		n = min(n, len(p)/2)
+	}
+	w.left = 0
+	return n, w.err
+}
+
+// Server is a way to answer a request for data.
+type Server struct {
+	Name  string
+	Whole bool // the client gets all bytes of data, or can notice that it does not
+	Serve func(w http.ResponseWriter, r *http.Request, data []byte)
+}
+
+// Servers returns servers of data, whose entity tag is tag without quotes.
+func Servers(tag string) []Server {
+	tagged := func(h http.Header, etag string) { h["Etag"] = []string{etag} }
+	match := func(w http.ResponseWriter, r *http.Request, etag string) bool {
+		if r.Header.Get("If-None-Match") != etag {
+			return false
+		}
+		tagged(w.Header(), etag)
+		w.WriteHeader(http.StatusNotModified)
+		return true
+	}
+	plain := func(etag string, write func(w http.ResponseWriter, data []byte)) func(http.ResponseWriter, *http.Request, []byte) {
+		return func(w http.ResponseWriter, r *http.Request, data []byte) {
+			if !match(w, r, etag) {
+				tagged(w.Header(), etag)
+				write(w, data)
+			}
+		}
+	}
+	whole := func(w http.ResponseWriter, data []byte) {
+		w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+		_, _ = w.Write(data)
+	}
+	return []Server{
+		{"strong tag", true, plain(strconv.Quote(tag), whole)},
+		{"weak tag", true, plain("W/"+strconv.Quote(tag), whole)},
+		{"no length", true, plain(strconv.Quote(tag), func(w http.ResponseWriter, data []byte) {
+			w.(http.Flusher).Flush()
+			_, _ = w.Write(data)
+		})},
+		{"in pieces", true, plain(strconv.Quote(tag), func(w http.ResponseWriter, data []byte) {
+			for i := range data {
+				_, _ = w.Write(data[i : i+1])
+				if i%16 == 0 {
+					w.(http.Flusher).Flush()
+				}
+			}
+		})},
+		{"identity named", true, plain(strconv.Quote(tag), func(w http.ResponseWriter, data []byte) {
+			w.Header().Set("Content-Encoding", " Identity ")
+			whole(w, data)
+		})},
+		{"early end", false, plain(strconv.Quote(tag), func(w http.ResponseWriter, data []byte) {
+			w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+			_, _ = w.Write(data[:len(data)/2])
+			panic(http.ErrAbortHandler)
+		})},
+		{"early end without a length", false, plain(strconv.Quote(tag), func(w http.ResponseWriter, data []byte) {
+			_, _ = w.Write(data[:len(data)/2])
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		})},
+		{"an error's page with status 200", false, plain(strconv.Quote(tag), func(w http.ResponseWriter, _ []byte) {
+			_, _ = io.WriteString(w, "<html>down for maintenance</html>")
+		})},
+		{"redirect", true, func(w http.ResponseWriter, r *http.Request, data []byte) {
+			if r.URL.Path != "/moved" {
+				http.Redirect(w, r, "/moved", http.StatusTemporaryRedirect)
+				return
+			}
+			if !match(w, r, strconv.Quote(tag)) {
+				tagged(w.Header(), strconv.Quote(tag))
+				whole(w, data)
+			}
+		}},
+	}
+}
