@@ -175,6 +175,42 @@ func TestImpossibleSizesTakeNoMemory(t *testing.T) {
 	require.EqualValues(t, uint64(maxWords*perBits), words)
 }
 
+// TestRepeatedIndexes: a counter counts a key once, however many of the key's indexes it has, and
+// whichever they are. Nothing is left of a key that was removed as often as it was added.
+func TestRepeatedIndexes(t *testing.T) {
+	f := bloom.Must(New(5, 0.01))
+	m := f.M()
+	empty := bloom.Must(f.MarshalBinary())
+	repeated := 0
+	for step := range m {
+		for _, start := range []uint64{0, 1, m - 1} {
+			h := bloom.NewHash(start, step)
+			counted := map[uint64]bool{}
+			for i := range uint64(f.K()) {
+				counted[(start+i*step)%m] = true
+			}
+			if len(counted) < f.K() {
+				repeated++
+			}
+			for range 5 {
+				f.AddHash(h)
+			}
+			for x := range m {
+				want := uint64(0)
+				if counted[x] {
+					want = 5
+				}
+				require.Equal(t, want, f.counters.get(x), "step %d, counter %d", step, x)
+			}
+			for range 5 {
+				require.True(t, f.RemoveHash(h))
+			}
+			require.Equal(t, empty, bloom.Must(f.MarshalBinary()), "step %d", step)
+		}
+	}
+	require.Greater(t, repeated, 10)
+}
+
 // TestOneIndex: if all indexes of a key are the same, its counter counts the key once.
 func TestOneIndex(t *testing.T) {
 	f := bloom.Must(New(100, 0.01))

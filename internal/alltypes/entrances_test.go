@@ -223,9 +223,16 @@ func TestRequestsThatFail(t *testing.T) {
 				}
 				require.ErrorIs(t, failed, unkind.ErrStore, "%s: request %d, %s", typ.Name, n, name)
 				require.NotErrorIs(t, failed, bloom.ErrFormat)
-				if named, ok := r.(interface{ Name(int) (string, error) }); ok {
-					_, err := named.Name(1)
-					require.ErrorIs(t, err, unkind.ErrStore)
+			}
+			for name, at := range unkind.FailingReaderAts(data, n) {
+				r, err := typ.NewReader(at, int64(len(data)))
+				if named, ok := r.(interface{ Name(int) (string, error) }); ok && err == nil {
+					text, err := named.Name(1)
+					if err == nil {
+						require.Equal(t, "name", text)
+						continue
+					}
+					require.ErrorIs(t, err, unkind.ErrStore, "request %d, %s", n, name)
 					require.NotErrorIs(t, err, bloom.ErrFormat)
 				}
 			}

@@ -111,6 +111,7 @@ func TestCodings(t *testing.T) {
 		{[]string{"br, gzip"}, []string{"br", "gzip"}},
 		{[]string{"br", "gzip"}, []string{"br", "gzip"}},
 		{[]string{",gzip,"}, []string{"gzip"}},
+		{[]string{`a;b="c,gzip,d", br`}, []string{`a;b="c,gzip,d"`, "br"}},
 		{[]string{"aws-chunked"}, []string{"aws-chunked"}},
 	} {
 		assert.Equal(t, test.want, Codings(test.lines), "%q", test.lines)
@@ -135,6 +136,9 @@ func TestMatch(t *testing.T) {
 		{[]string{`"r2d2xxxx"`, ` W/"xyzzy" `}, true},
 		{[]string{`, "xyzzy",`}, true},
 		{[]string{`"a,xyzzy"`}, false},
+		{[]string{`"a,xyzzy,b"`}, false},
+		{[]string{`"a", "b,xyzzy,c"`, `"xyzzy,"`}, false},
+		{[]string{`"a,b,", "xyzzy", "c,"`}, true},
 		{[]string{`"a,", "xyzzy"`}, true},
 		{[]string{`"a", xyzzy"`}, false},
 		{[]string{`"XYZZY"`}, false},
