@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/seed79a3ff49/bloom"
@@ -12,8 +13,8 @@ import (
 // FileSource loads the whole file at Path whenever its bytes have changed, however that happened: a
 // file that was replaced by another one of the same size and time, as "cp -p" and "rsync -t" do, is
 // loaded, too. On Windows it misses a file that was written in place and has its old time and size.
-// A version consists of the file's time, its size, and a checksum of its bytes; for the checksum a
-// FileSource reads the file once more. A load that has begun goes on even if the context ends.
+// A version consists of the file's time, its size, and a checksum of its bytes, for which a
+// FileSource reads the file once more; if the time alone changes, nothing is loaded. A load that has begun goes on even if the context ends.
 //
 // Many goroutines may use a FileSource concurrently. It must not be copied.
 type FileSource struct {
@@ -39,15 +40,16 @@ func (s *FileSource) fetch(have string, load func(string) (*bloom.Filter, error)
 		return Update{}, fmt.Errorf("replica: %w", err)
 	}
 	made := id.Modified()
-	version := fmt.Sprintf("%x-%x-%s", made.UnixNano(), id.Size(), id.Sum())
-	if version == have {
+	content := fmt.Sprintf("%x-%s", id.Size(), id.Sum())
+	version := fmt.Sprintf("%x-%s", made.UnixNano(), content)
+	if _, old, _ := strings.Cut(have, "-"); old == content { // at most the time is another one
 		return Update{Version: have}, nil
 	}
 	f, err := load(s.Path)
 	if err != nil {
 		return Update{}, fmt.Errorf("replica: %w", err)
 	}
-	return Update{Version: version, Full: f, made: made}, nil
+	return Update{Version: version, Full: f, Made: made}, nil
 }
 
 // identify returns the identity of the file. It comes before the file is loaded: if the file is

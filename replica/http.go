@@ -144,6 +144,7 @@ func (s *HTTPSource) fetch(
 		next = known{version: versionOf(etag), etag: etag}
 	}
 	u.Version = next.version
+	u.Made = madeOf(resp.Header)
 	switch resp.StatusCode {
 	case http.StatusNotModified:
 		if have == "" {
@@ -152,7 +153,6 @@ func (s *HTTPSource) fetch(
 		return Update{Version: have}, last, nil
 	case http.StatusOK:
 		u.Full, err = readFilter(resp, limit)
-		u.made, _ = http.ParseTime(resp.Header.Get("Last-Modified")) // the zero Time if it is missing
 		if err == nil {
 			next.size = u.Full.SizeBytes()
 		}
@@ -178,6 +178,16 @@ func (s *HTTPSource) fetch(
 		err = fmt.Errorf("%w: %w", errTransfer, err)
 	}
 	return u, next, err
+}
+
+// madeOf returns when the version in an answer was made, or the zero Time if the server does not
+// tell it. Date is the time of the answer.
+func madeOf(h http.Header) time.Time {
+	if made, err := time.Parse(time.RFC3339Nano, h.Get(publish.MadeHeader)); err == nil {
+		return made
+	}
+	made, _ := http.ParseTime(h.Get("Last-Modified")) // the zero Time if it is missing
+	return made
 }
 
 func versionOf(etag string) string { return httphead.Bare(httphead.Opaque(etag)) }

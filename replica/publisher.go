@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/form"
@@ -15,8 +17,13 @@ import (
 
 // Publisher serves versions of a filter. For replicas in the same process it is a [Source]; for the
 // [HTTPSource] of others it is an http.Handler. It has no keys of its own: each [Publisher.Publish]
-// takes a snapshot of the filter to which the program adds. Many goroutines may use a Publisher
-// concurrently. Make it with [NewPublisher]: the zero Publisher panics.
+// takes a snapshot of the filter to which the program adds, and [Publisher.Run] publishes at
+// intervals. Many goroutines may use a Publisher concurrently. Make it with [NewPublisher]: the
+// zero Publisher panics.
+//
+// If a program calls neither Publish nor Run, keys that are added later reach no replica. Then
+// String says so, and the default logger of package slog gets an error once a replica asks although
+// the snapshot has changed; Last-Modified tells clients when the version was made.
 //
 // A Publisher keeps patches for up to 16 past versions; see [bloom.Diff]. A replica with one of
 // these versions gets the bits that changed since then. The patch for a version is made when the
@@ -36,8 +43,11 @@ type Publisher struct {
 	_        nocopy.Locker
 	snapshot func() *bloom.Filter
 
-	mu       sync.Mutex // held by Publish
+	mu       sync.Mutex // held while snapshot is called
 	versions *publish.Publisher
+	used     atomic.Bool // Publish or Run was called
+	warned   bool        // check has logged its error; guarded by mu
+	checked  time.Time   // when check last took a snapshot; guarded by mu
 }
 
 // NewPublisher returns a Publisher that has published a first version. snapshot returns the filter
@@ -52,7 +62,7 @@ func NewPublisher(snapshot func() *bloom.Filter) *Publisher {
 		panic("replica: NewPublisher without a snapshot")
 	}
 	p := &Publisher{snapshot: snapshot, versions: publish.New()}
-	p.Publish()
+	p.publish()
 	return p
 }
 
@@ -61,8 +71,14 @@ func NewPublisher(snapshot func() *bloom.Filter) *Publisher {
 // Add had returned before the call. Publish reads the whole filter, and does not block clients.
 func (p *Publisher) Publish() (version string) {
 	p.made()
+	p.used.Store(true)
+	return p.publish()
+}
+
+func (p *Publisher) publish() (version string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	made := time.Now().Round(0) // by the wall clock, as other processes see it
 	f := p.snapshot()
 	if f == nil || f.K() == 0 {
 		panic("replica: Publish of nil or the zero Filter: " +
@@ -71,19 +87,68 @@ func (p *Publisher) Publish() (version string) {
 	if err := form.Info(f.Info()).Check("replica"); err != nil {
 		panic(err)
 	}
-	return p.versions.Publish(f, false)
+	return p.versions.Publish(f, false, made)
+}
+
+// Run publishes immediately and then at every interval, until ctx ends, and returns ctx's error. A
+// snapshot that has not changed gets no new version. Run returns an error immediately unless every
+// is positive.
+func (p *Publisher) Run(ctx context.Context, every time.Duration) error {
+	p.made()
+	if every <= 0 {
+		return fmt.Errorf("replica: Run: every = %v is not positive", every)
+	}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C:
+		}
+		p.Publish()
+		timer.Reset(every)
+	}
+}
+
+// checkEvery is the least time between two snapshots of check.
+const checkEvery = 10 * time.Second
+
+// check logs an error if keys were added and nobody has called Publish or Run. It is called when a
+// client asks, and takes a snapshot only as long as neither was called.
+func (p *Publisher) check() {
+	if p.used.Load() || !p.mu.TryLock() {
+		return
+	}
+	defer p.mu.Unlock()
+	if p.warned || time.Since(p.checked) < checkEvery {
+		return
+	}
+	p.checked = time.Now()
+	f := p.snapshot()
+	if f == nil || p.versions.Has(f) {
+		return
+	}
+	p.warned = true
+	slog.Error("replica: a Publisher's snapshot has changed, and replicas do not get that: " +
+		"call Publish or Run")
 }
 
 // Fetch implements [Source]. It never fails.
 func (p *Publisher) Fetch(ctx context.Context, have string) (Update, error) {
 	p.made()
-	version, patch, full := p.versions.Since(have)
-	return Update{Version: version, Patch: patch, Full: full}, nil
+	p.check()
+	v, patch, full := p.versions.Since(have)
+	if patch == nil && full == nil {
+		return Update{Version: have}, nil
+	}
+	return Update{Version: v.Name, Patch: patch, Full: full, Made: v.Made}, nil
 }
 
 // ServeHTTP implements http.Handler.
 func (p *Publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	p.made()
+	p.check()
 	p.versions.ServeHTTP(w, req)
 }
 
@@ -92,8 +157,12 @@ func (p *Publisher) String() string {
 	if p.versions == nil {
 		return "replica.Publisher(zero)"
 	}
-	version, size := p.versions.Version()
-	return fmt.Sprintf("replica.Publisher(version %s, %d bytes)", version, size)
+	v := p.versions.Version()
+	never := ""
+	if !p.used.Load() {
+		never = ", and neither Publish nor Run was called"
+	}
+	return fmt.Sprintf("replica.Publisher(version %s, %d bytes%s)", v.Name, v.Size, never)
 }
 
 // LogValue returns what String returns; see [bloom.Filter.LogValue].

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -545,4 +546,130 @@ func TestFullFilterIsNotGzipped(t *testing.T) {
 	rec := httptest.NewRecorder()
 	publisherOf(f).ServeHTTP(rec, req)
 	assert.Empty(t, rec.Header().Get("Content-Encoding"))
+}
+
+// TestPublisherRun: Run publishes at once, and then what has changed, until its context ends.
+func TestPublisherRun(t *testing.T) {
+	set := bloom.Must(bloom.NewSync(1000, 1e-9))
+	p := NewPublisher(set.Snapshot)
+	r := New(p, Config{})
+	for _, every := range []time.Duration{0, -time.Second} {
+		require.ErrorContains(t, p.Run(t.Context(), every), every.String())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	set.AddString("a")
+	go func() { ended <- p.Run(ctx, time.Millisecond) }()
+	versions := map[string]bool{}
+	for _, key := range []string{"a", "b", "c"} {
+		set.AddString(key)
+		require.Eventually(t, func() bool {
+			assert.NoError(t, r.Refresh(ctx))
+			versions[r.Version()] = true
+			return r.ContainsString(key)
+		}, time.Minute, time.Millisecond)
+	}
+	version := r.Version()
+	for range 10 { // equal snapshots are one version
+		time.Sleep(2 * time.Millisecond)
+		require.NoError(t, r.Refresh(ctx))
+		require.Equal(t, version, r.Version())
+	}
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
+	require.ErrorIs(t, p.Run(ctx, time.Hour), context.Canceled)
+}
+
+// TestNobodyPublishes: a Publisher for which nobody calls Publish or Run says so, in String at once
+// and in the log as soon as a replica misses a key, but once.
+func TestNobodyPublishes(t *testing.T) {
+	const never = "neither Publish nor Run was called"
+	for name, ask := range map[string]func(p *Publisher){
+		"Fetch":     func(p *Publisher) { require.NoError(t, New(p, Config{}).Refresh(t.Context())) },
+		"ServeHTTP": func(p *Publisher) { p.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			before := slog.Default()
+			slog.SetDefault(slog.New(slog.NewTextHandler(&out, nil)))
+			defer slog.SetDefault(before)
+			set := bloom.Must(bloom.NewSync(1000, 0.01))
+			p := NewPublisher(set.Snapshot)
+			require.Contains(t, p.String(), never)
+			ask(p)
+			require.Empty(t, out.String(), "nothing is missing")
+			set.AddString("a")
+			ask(p)
+			require.Empty(t, out.String(), "a snapshot for each request would cost too much")
+			p.checked = p.checked.Add(-checkEvery)
+			ask(p)
+			require.Contains(t, out.String(), "call Publish or Run")
+			out.Reset()
+			p.checked = p.checked.Add(-checkEvery)
+			ask(p)
+			require.Empty(t, out.String(), "once")
+			require.Contains(t, p.LogValue().String(), never)
+			p.Publish()
+			require.NotContains(t, p.String(), never)
+		})
+	}
+}
+
+// TestMade: each version was made later than the one before it, in the same process and over HTTP,
+// even if the clock steps back.
+func TestMade(t *testing.T) {
+	set := bloom.Must(bloom.NewSync(1000, 0.01))
+	before := time.Now()
+	p := NewPublisher(set.Snapshot)
+	server := httptest.NewServer(p)
+	t.Cleanup(server.Close)
+	near, far := New(p, Config{}), New(&HTTPSource{URL: server.URL}, Config{})
+	last := before.Add(-1)
+	for i := range 20 {
+		set.AddString(strconv.Itoa(i))
+		p.Publish()
+		require.NoError(t, near.Refresh(t.Context()))
+		require.NoError(t, far.Refresh(t.Context()))
+		made := near.copy.Load().made
+		require.True(t, made.After(last), "%v after %v", made, last)
+		require.True(t, made.Equal(far.copy.Load().made))
+		last = made
+	}
+	require.Zero(t, near.Status().Back)
+	require.Zero(t, far.Status().Back)
+}
+
+// TestOlderByMade: of versions with names that the Replica never had, those that were made earlier
+// count as a step back. Equal, unknown and less exact times do not.
+func TestOlderByMade(t *testing.T) {
+	at := func(ms int) time.Time { return time.UnixMilli(1e12 + int64(ms)) }
+	for _, test := range []struct {
+		made []time.Time
+		back uint64
+	}{
+		{[]time.Time{at(1), at(2), at(3)}, 0},
+		{[]time.Time{at(1), at(1)}, 0},
+		{[]time.Time{at(2), at(1)}, 1},
+		{[]time.Time{at(2), at(1), at(2), at(1)}, 2},
+		{[]time.Time{{}, at(1), {}}, 0},
+		{[]time.Time{at(2), {}, at(1)}, 1},
+		{[]time.Time{at(1500), at(1000), at(1700)}, 0}, // a cache tells whole seconds
+		{[]time.Time{at(1500), at(0)}, 1},
+	} {
+		for _, names := range []string{"", "v"} {
+			i := -1
+			r := New(script(func(string) (Update, error) {
+				version := names
+				if names != "" {
+					version += strconv.Itoa(i)
+				}
+				f := filterOf(t, 1024, 5, strconv.Itoa(i))
+				return Update{Version: version, Full: f, Made: test.made[i]}, nil
+			}), Config{})
+			for i = range test.made {
+				require.NoError(t, r.Refresh(t.Context()))
+			}
+			require.Equal(t, test.back, r.Status().Back, "%v, versions %q", test.made, names)
+		}
+	}
 }

@@ -51,7 +51,6 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/pause"
-	"github.com/seed79a3ff49/bloom/internal/publish"
 )
 
 // Source provides the filter of a Replica.
@@ -78,8 +77,10 @@ type Update struct {
 	// Patch turns the caller's version into the new one; see bloom.Diff. The caller must not
 	// write to it.
 	Patch []byte
-
-	made time.Time // when the file that has Full was written, if known
+	// Made is when the version was made, or the zero Time if the source does not know. A version
+	// that was made earlier than the one that it follows counts in [Status]'s Back. A time of whole
+	// seconds, as HTTP has it, is compared in whole seconds.
+	Made time.Time
 }
 
 // Config configures a Replica. Its zero value is usable.
@@ -132,17 +133,24 @@ type state struct {
 	filter  *bloom.SyncFilter
 	size    int64 // bytes of the binary form
 	version string
-	made    time.Time // as in Update
+	made    time.Time // as in Update, of the last version for which it is known
 }
 
 // precedes reports whether u is known to be older than s.
 func (u *Update) precedes(s *state) bool {
-	name, seq := publish.Seq(u.Version)
-	sameName, present := publish.Seq(s.version)
-	if name != "" && name == sameName {
-		return seq < present
+	last := s.made
+	if u.Made.Nanosecond() == 0 {
+		last = last.Truncate(time.Second)
 	}
-	return !u.made.IsZero() && u.made.Before(s.made)
+	return !u.Made.IsZero() && u.Made.Before(last)
+}
+
+// after returns when the version of u was made, or what s has if u does not tell it.
+func (u *Update) after(s *state) time.Time {
+	if u.Made.IsZero() && s != nil {
+		return s.made
+	}
+	return u.Made
 }
 
 // nothing is the state before the first load. Look-ups and Snapshot use Replica.copy instead, which
@@ -260,7 +268,7 @@ func (r *Replica) fetch(ctx context.Context, have string, told *[]error) error {
 		}
 		r.since = started
 		filter := door.Share[bloom.SyncFilter](u.Full)
-		r.copy.Store(&state{filter, u.Full.SizeBytes(), u.Version, u.made})
+		r.copy.Store(&state{filter, u.Full.SizeBytes(), u.Version, u.after(cur)})
 	case have == "":
 		return errors.New("replica: source has no full filter")
 	default:
@@ -273,7 +281,7 @@ func (r *Replica) fetch(ctx context.Context, have string, told *[]error) error {
 		}
 		cur.filter.AddBatch(nil, u.Added)
 		if u.Version != cur.version {
-			r.copy.Store(&state{cur.filter, cur.size, u.Version, u.made})
+			r.copy.Store(&state{cur.filter, cur.size, u.Version, u.after(cur)})
 		}
 	}
 	if back := r.countBack(cur, &u); back != nil {
@@ -315,12 +323,14 @@ func (s *state) holds(f *bloom.Filter) bool {
 // countBack notes that the Replica had the version of cur before that of u. It returns an error if
 // the Replica had u's version earlier, or if u's version is known to be older than cur's.
 func (r *Replica) countBack(cur *state, u *Update) error {
-	if cur == nil || cur.version == u.Version || cur.version == "" {
+	if cur == nil || cur.version == u.Version && u.Version != "" {
 		return nil
 	}
 	had := u.Version != "" && slices.Contains(r.had, u.Version)
-	r.had = append(r.had, cur.version)
-	r.had = r.had[max(0, len(r.had)-hadVersions):]
+	if cur.version != "" {
+		r.had = append(r.had, cur.version)
+		r.had = r.had[max(0, len(r.had)-hadVersions):]
+	}
 	how := "came back"
 	switch {
 	case had:
@@ -407,10 +417,9 @@ type Status struct {
 	Again uint64
 	// Back counts the refreshes that led back to an older version, as an old copy in a cache does.
 	// Keys that were added since that version are absent again. A version counts as older if it is
-	// one of the last 64 that this Replica had, if the same Publisher published it earlier, or if
-	// its file was written earlier, which HTTP servers tell by Last-Modified. Without such a sign,
-	// a source that was restored from a backup is not noticed, and neither is anything that
-	// happened before the first load.
+	// one of the last 64 that this Replica had, or if its [Update] says that it was made earlier,
+	// as an [HTTPSource] tells by Last-Modified. Without such a sign, a source that was restored
+	// from a backup is not noticed, and neither is anything that happened before the first load.
 	Back uint64
 }
 

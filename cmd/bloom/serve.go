@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
-	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+	"github.com/seed79a3ff49/bloom/internal/files"
 	"github.com/seed79a3ff49/bloom/internal/publish"
 )
 
@@ -90,7 +90,7 @@ type server struct {
 	downloads chan struct{} // holds an element for each answer of /filter under way
 
 	now  atomic.Pointer[version]
-	info fs.FileInfo // describes the file that now was loaded from
+	file files.Identity // of the file that now was loaded from
 
 	publishing sync.Mutex
 	publisher  *publish.Publisher // of now, for /filter; nil until the first request for it
@@ -113,16 +113,16 @@ type version struct {
 	key    lines.Key
 	doubt  *doubt // never counts, since requests share it
 	report *report
+	made   time.Time // when the file was written
 	loaded time.Time
 	guava  func() *bloom.Filter // for /filter; nil if the type has no Guava form
 }
 
 // load loads the file. After an error the server keeps its present version.
 func (s *server) load() error {
-	// Stat comes first: a file that is replaced while it is read is loaded again.
-	info, err := os.Stat(s.path)
+	id, err := s.identify()
 	if err != nil {
-		return fmt.Errorf("%s: %w", s.path, cause(err))
+		return err
 	}
 	f, err := s.open(s.path)
 	if err != nil {
@@ -141,11 +141,18 @@ func (s *server) load() error {
 	if d.mixed {
 		warn(mixedKeys, s.path, placeFlag(d.asked))
 	}
-	next := &version{filter: f, key: key, doubt: d, report: f.report(s.path), loaded: time.Now()}
+	next := &version{
+		filter: f,
+		key:    key,
+		doubt:  d,
+		report: f.report(s.path),
+		made:   id.Modified(),
+		loaded: time.Now(),
+	}
 	if of := f.kind.guava; of != nil {
 		next.guava = sync.OnceValue(func() *bloom.Filter { return of(f.filter) })
 	}
-	s.info = info
+	s.file = id
 	s.now.Store(next)
 	s.publishing.Lock()
 	defer s.publishing.Unlock()
@@ -154,20 +161,29 @@ func (s *server) load() error {
 	case next.guava == nil:
 		s.publisher = nil
 	default:
-		s.publisher.Publish(next.guava(), true)
+		s.publisher.Publish(next.guava(), true, next.made)
 	}
 	return nil
 }
 
-// reload loads the file if it was replaced, and reports whether it did.
+// identify returns the identity of the file. It comes before the file is loaded: a file that is
+// replaced while it is read is loaded again.
+func (s *server) identify() (files.Identity, error) {
+	id, err := files.Identify(s.path, s.file)
+	if err != nil {
+		return id, fmt.Errorf("%s: %w", s.path, cause(err))
+	}
+	return id, nil
+}
+
+// reload loads the file if its bytes have changed, and reports whether it did.
 func (s *server) reload() (bool, error) {
-	info, err := os.Stat(s.path)
+	id, err := s.identify()
 	if err != nil {
 		return false, err
 	}
-	same := os.SameFile(info, s.info) && info.Size() == s.info.Size() &&
-		info.ModTime().Equal(s.info.ModTime())
-	if same {
+	if id.Same(s.file) {
+		s.file = id
 		return false, nil
 	}
 	runtime.GC() // frees the previous version before load allocates

@@ -27,8 +27,7 @@ func (s *server) getFilter(w http.ResponseWriter, r *http.Request) {
 		refuse(w, errBusy)
 		return
 	}
-	_, size := p.Version()
-	setWriteTime(w, size)
+	setWriteTime(w, p.Version().Size)
 	p.ServeHTTP(w, r)
 }
 
@@ -40,7 +39,7 @@ func (s *server) follow() *publish.Publisher {
 	v := s.now.Load()
 	if s.publisher == nil && v.guava != nil {
 		s.publisher = publish.NewExact()
-		s.publisher.Publish(v.guava(), true)
+		s.publisher.Publish(v.guava(), true, v.made)
 	}
 	return s.publisher
 }

@@ -29,6 +29,8 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
+	"github.com/seed79a3ff49/bloom/internal/publish"
 	"github.com/seed79a3ff49/bloom/replica"
 )
 
@@ -151,6 +153,34 @@ func has(t *testing.T, s *server, key string) bool {
 	return found
 }
 
+// TestServeIsReplaced: serve answers from its file, however the file was replaced.
+func TestServeIsReplaced(t *testing.T) {
+	for _, way := range filtertest.Replacements(t) {
+		t.Run(way.Name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "f")
+			of := func(n uint64, key string) []byte {
+				f := bloom.Must(bloom.New(n, 1e-9))
+				f.AddString(key)
+				return bloom.Must(f.MarshalBinary())
+			}
+			way.Begin(t, path, of(1000, "first"))
+			s := newServer(path, lines.Key{}, serveCommand().Flags())
+			require.NoError(t, s.load())
+			for i, key := range []string{"same size", "same size again", "other size"} {
+				way.Replace(t, path, of(1000+uint64(i/2), key))
+				loaded, err := s.reload()
+				require.NoError(t, err)
+				require.True(t, loaded, key)
+				require.True(t, has(t, s, key), key)
+			}
+			require.NoError(t, os.Chmod(path, 0o600))
+			loaded, err := s.reload()
+			require.NoError(t, err)
+			require.False(t, loaded, "its bytes are the same")
+		})
+	}
+}
+
 // TestServeHeaders compares the whole header of each answer with a literal one.
 func TestServeHeaders(t *testing.T) {
 	_, web := serving(t, "apple\n", "-n 10 -p 0.01")
@@ -206,6 +236,15 @@ func TestServeHeaders(t *testing.T) {
 			require.Equal(t, test.status, resp.StatusCode, answer)
 			require.Contains(t, resp.Header, "Date")
 			resp.Header.Del("Date")
+			if strings.HasPrefix(path, "/filter") && test.status < 400 {
+				made, err := http.ParseTime(resp.Header.Get("Last-Modified"))
+				require.NoError(t, err)
+				exactly, err := time.Parse(time.RFC3339Nano, resp.Header.Get(publish.MadeHeader))
+				require.NoError(t, err)
+				require.True(t, made.Equal(exactly.Truncate(time.Second)))
+				resp.Header.Del("Last-Modified")
+				resp.Header.Del(publish.MadeHeader)
+			}
 			var got strings.Builder
 			require.NoError(t, resp.Header.Write(&got))
 			want := strings.NewReplacer("STYLE", styleDigest(t), "LENGTH", fmt.Sprint(len(answer))).Replace(test.want)

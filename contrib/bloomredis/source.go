@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -41,6 +42,16 @@ type source struct{ f *Filter }
 type entry struct{ id, value string }
 
 func (e entry) String() string { return e.id + "/" + hex.EncodeToString([]byte(e.value)) }
+
+// made returns when the server added e. Within a stream, no entry is older than the one before it.
+func (e entry) made() time.Time {
+	ms, _, _ := strings.Cut(e.id, "-")
+	n, err := strconv.ParseInt(ms, 10, 64)
+	if err != nil {
+		return time.Time{} // later than a time.Time can be
+	}
+	return time.UnixMilli(n)
+}
 
 func parseEntry(version string) (e entry, ok bool) {
 	id, value, _ := strings.Cut(version, "/")
@@ -88,7 +99,7 @@ func (s source) since(ctx context.Context, last entry) (replica.Update, error) {
 			last = entry{e.ID, digest}
 		}
 		if len(entries) < page {
-			u.Version = last.String()
+			u.Version, u.Made = last.String(), last.made()
 			return u, nil
 		}
 	}
@@ -113,7 +124,8 @@ func (s source) full(ctx context.Context) (replica.Update, error) {
 		return u, err
 	}
 	if entries := cmd.Val(); len(entries) == 1 {
-		u.Version = entry{entries[0].ID, value(entries[0])}.String()
+		last := entry{entries[0].ID, value(entries[0])}
+		u.Version, u.Made = last.String(), last.made()
 	}
 	var err error
 	u.Full, err = s.f.snapshot(ctx, "")

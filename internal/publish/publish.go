@@ -9,9 +9,9 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/door"
@@ -58,6 +58,7 @@ type Publisher struct {
 // release is a published version. Only wanted and packed change.
 type release struct {
 	version string
+	made    time.Time // when it was made; unless exact, later than the release before
 	filter  *bloom.Filter
 	header  form.Header
 	words   []uint64 // filter's
@@ -94,17 +95,6 @@ func New() *Publisher {
 	}}
 }
 
-// Seq splits a version of a Publisher of New: name is what all its versions begin with, and seq is
-// larger for a newer version. For other versions name is empty.
-func Seq(version string) (name string, seq uint64) {
-	name, number, _ := strings.Cut(version, "-")
-	seq, err := strconv.ParseUint(number, 10, 64)
-	if err != nil || len(name) != len(rand.Text()) {
-		return "", 0
-	}
-	return name, seq
-}
-
 // NewExact returns a Publisher without a version, whose versions are named by their contents:
 // several Publishers of one file, and one after a restart, use the same names. An answer with a
 // whole filter breaks off if the bits of its version can no longer be restored.
@@ -122,14 +112,17 @@ func (r *release) digest() string {
 }
 
 // Publish publishes f, and returns the name of its version, which is new if f differs from the
-// present version in its bits, its size or its Info. If own is true, Publish keeps f, which must
-// not change afterwards; otherwise it copies f.
-func (p *Publisher) Publish(f *bloom.Filter, own bool) (version string) {
+// present version in its bits, its size or its Info. made is when f was made. If own is true,
+// Publish keeps f, which must not change afterwards; otherwise it copies f.
+func (p *Publisher) Publish(f *bloom.Filter, own bool, made time.Time) (version string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	last := p.current.Load()
-	if last != nil && last.filter.Equal(f) && last.filter.Info() == f.Info() {
+	if last.has(f) {
 		return last.version
+	}
+	if last != nil && !p.exact && !made.After(last.made) { // the clock stepped back
+		made = last.made.Add(1)
 	}
 	if !own {
 		f = f.Clone()
@@ -137,6 +130,7 @@ func (p *Publisher) Publish(f *bloom.Filter, own bool) (version string) {
 	p.seq++
 	header, words := door.Words(f)
 	r := &release{
+		made:   made,
 		filter: f,
 		header: header,
 		words:  words,
@@ -248,21 +242,34 @@ func (r *release) find(versions httphead.Tags) (version string, d *patch) {
 // Since returns the present version. If have is that version, patch and full are nil. Otherwise
 // Since returns a patch from have or, if there is none, a copy of the filter. The patch must not be
 // changed.
-func (p *Publisher) Since(have string) (version string, patch []byte, full *bloom.Filter) {
+func (p *Publisher) Since(have string) (v Version, patch []byte, full *bloom.Filter) {
 	r := p.current.Load()
 	if have == r.version {
-		return r.version, nil, nil
+		return r.describe(), nil, nil
 	}
 	if _, d := r.find(httphead.Tags{Opaque: []string{have}}); d != nil {
-		return r.version, d.data, nil
+		return r.describe(), d.data, nil
 	}
-	return r.version, nil, r.filter.Clone()
+	return r.describe(), nil, r.filter.Clone()
 }
 
-// Version returns the present version, and the length of Guava's form of its filter.
-func (p *Publisher) Version() (version string, size int64) {
-	r := p.current.Load()
-	return r.version, r.header.Size()
+// Version describes a version.
+type Version struct {
+	Name string
+	Made time.Time
+	Size int64 // of Guava's form of the filter
+}
+
+// Version returns the present version.
+func (p *Publisher) Version() Version { return p.current.Load().describe() }
+
+func (r *release) describe() Version { return Version{r.version, r.made, r.header.Size()} }
+
+// Has reports whether f has the bits, the size and the Info of the present version.
+func (p *Publisher) Has(f *bloom.Filter) bool { return p.current.Load().has(f) }
+
+func (r *release) has(f *bloom.Filter) bool {
+	return r != nil && r.filter.Equal(f) && r.filter.Info() == f.Info()
 }
 
 func (r *release) size() int64 {

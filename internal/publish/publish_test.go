@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -28,7 +29,7 @@ func changing(size int) (p *Publisher, publish func(n int) string) {
 		for range n {
 			words[rnd.IntN(len(words))] ^= 1 << rnd.IntN(64)
 		}
-		return p.Publish(bloom.Must(bloom.NewWords(words, 3)), true)
+		return p.Publish(bloom.Must(bloom.NewWords(words, 3)), true, time.Now())
 	}
 	publish(len(words) * 32)
 	return p, publish
@@ -59,7 +60,7 @@ func TestDearPatches(t *testing.T) {
 	changes := 8 * size / 200 // in two steps more than cheapBits
 	isPatch := func(have string) bool {
 		version, patch, full := p.Since(have)
-		require.Equal(t, p.current.Load().version, version)
+		require.Equal(t, p.current.Load().version, version.Name)
 		require.True(t, (patch == nil) == (full != nil))
 		return patch != nil
 	}
@@ -243,7 +244,7 @@ func TestExactVersionsNameTheInfo(t *testing.T) {
 			f := bloom.Must(bloom.NewSize(1024, 5))
 			f.AddString("a")
 			f.SetInfo(info)
-			names = append(names, NewExact().Publish(f, true))
+			names = append(names, NewExact().Publish(f, true, time.Time{}))
 		}
 		require.Equal(t, names[0], names[1])
 		require.NotContains(t, versions, names[0])
@@ -270,24 +271,5 @@ func TestSendFails(t *testing.T) {
 	for _, gzipped := range []bool{false, true} {
 		err := p.bodyOf(p.current.Load()).send(&filtertest.LimitedWriter{Err: io.ErrClosedPipe}, gzipped)
 		require.ErrorIs(t, err, io.ErrClosedPipe)
-	}
-}
-
-// TestSeq: the versions of one Publisher tell their order, and no other text does.
-func TestSeq(t *testing.T) {
-	f := bloom.Must(bloom.New(10, 0.01))
-	p := New()
-	first, seq := Seq(p.Publish(f, false))
-	require.EqualValues(t, 1, seq)
-	f.AddString("a")
-	second, seq := Seq(p.Publish(f, false))
-	require.EqualValues(t, 2, seq)
-	require.Equal(t, first, second)
-	other, _ := Seq(New().Publish(f, false))
-	require.NotEqual(t, first, other)
-	md5 := "d41d8cd98f00b204e9800998ecf8427e" // as of a file that was uploaded in parts
-	for _, version := range []string{"", "1", "x-1", first, first + "-", first + "-x", first + "-1-2", md5 + "-2", NewExact().Publish(f, false)} {
-		name, _ := Seq(version)
-		require.Empty(t, name, version)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/seed79a3ff49/bloom/internal/httphead"
 )
@@ -11,6 +12,8 @@ import (
 const (
 	// DeltaIM is the instance manipulation (RFC 3229) of a patch; see docs/format.md.
 	DeltaIM = "bloom-delta1"
+	// MadeHeader is the header that has what Last-Modified has, but more finely, by RFC 3339.
+	MadeHeader = "Bloom-Made"
 	// sparse is the fill ratio below which gzip saves a quarter of a whole filter or more: at 0.2,
 	// a bit has 0.72 bits of information.
 	sparse = 0.2
@@ -28,6 +31,10 @@ func (p *Publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h := w.Header()
 	// The tag is weak, because gzip changes the bytes.
 	h.Set("ETag", "W/"+strconv.Quote(r.version))
+	if !r.made.IsZero() {
+		h.Set("Last-Modified", r.made.UTC().Format(http.TimeFormat))
+		h.Set(MadeHeader, r.made.UTC().Format(time.RFC3339Nano))
+	}
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("Cache-Control", "no-cache") // caches may keep the answer, and ask before each use
 	if have.Match(r.version) {
