@@ -474,11 +474,25 @@ set:
 	RET
 
 // A locked write costs most. So the bits of a key are tested first, without a branch for each, and
-// then the clear ones are set. A bit of missing is 1 if a bit of the key is clear. The lowest bit
-// of missing belongs to the last bit of the key.
+// then the clear ones are set, the final one last; see setBits. A bit of missing is 1 if a bit of
+// the key is clear. The lowest bit of missing belongs to the last bit of the key.
 #define missing DX
 #define word    DI
+#define final   DI // index of the final bit
+#define index   R12
 #define back    R11 // number of bits from a bit to the key's end
+
+// INDEX sets to to the index of the bit that the lowest bit of missing stands for, and removes that
+// bit from missing. A slot has an index in its upper 38 bits.
+#define INDEX(to)                        \
+	BSFQ missing, back               \
+	INCQ back                        \
+	SHLQ $5, back                    \
+	NEGQ back                        \
+	MOVQ (slotsEnd)(back*1), to      \
+	SHRQ $26, to                     \
+	LEAQ -1(missing), back           \
+	ANDQ back, missing
 
 // func syncAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
 TEXT ·syncAddFours(SB), 0, $8224-40
@@ -500,26 +514,29 @@ test:
 	JNE test
 	NOTQ missing
 	TESTQ missing, missing
-	SETNE (result)
-	JEQ set
-write:
-	BSFQ missing, back
-	INCQ back
-	MOVQ back, R12
-	IMULQ increment, R12
-	MOVQ sum, R9
-	SUBQ R12, R9
-	SHLQ $5, back
-	NEGQ back
-	MOVL 4(slotsEnd)(back*1), word
-	MOVL $1, R12
-	SHLXQ R9, R12, R12
-	LOCK
-	ORQ R12, (words)(word*8)
-	LEAQ -1(missing), R12
-	ANDQ R12, missing
-	JNE write
+	JEQ known
+	INDEX(final)
+	JEQ last
 set:
+	INDEX(index)
+	CMPQ index, final
+	JEQ equal
+	MOVL $1, R9
+	SHLXQ index, R9, R9
+	SHRQ $6, index
+	LOCK
+	ORQ R9, (words)(index*8)
+equal:
+	TESTQ missing, missing
+	JNE set
+last:
+	LOCK
+	BTSQ final, (words)
+	SETCC (result)
+	JMP added
+known:
+	MOVB $0, (result)
+added:
 	NEXT_LANE(slotsEnd)
 	SUBQ slotsSize, slotsEnd
 	SUBQ $32, slotsEnd

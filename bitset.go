@@ -44,6 +44,11 @@ func (b bitset) getAtomic(x uint64) (bit, index uint64) {
 // setAtomic sets the bit at index while other goroutines set bits.
 func (b bitset) setAtomic(index uint64) { atomic.OrUint64(&b.words[index>>6], 1<<(index&63)) }
 
+// setFinal is setAtomic, and reports whether the bit was clear.
+func (b bitset) setFinal(index uint64) bool {
+	return atomic.OrUint64(&b.words[index>>6], 1<<(index&63))>>(index&63)&1 == 0
+}
+
 // fold returns a bitset of len(b.words)/d words. d must divide len(b.words). With m bits in b and
 // m' in the result, bit i of b becomes bit i mod m'. As m' divides m, (x mod m) mod m' = x mod m'
 // for every x, so the result has the bits of the same keys.

@@ -228,3 +228,13 @@ func (x *mitz32) next() uint64 {
 	x.sum += x.step
 	return uint64(x.sum ^ uint32(int32(x.sum)>>31))
 }
+
+// probe returns a number whose remainder modulo m is index i of a key, counted from 0.
+func (f *filter) probe(h Hash, i int) uint64 {
+	if f.strategy == Mitz64 {
+		return h.h1 + uint64(i)*h.h2
+	}
+	x := newMitz32(h)
+	x.sum += uint32(i) * x.step
+	return x.next()
+}

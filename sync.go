@@ -15,10 +15,10 @@ import (
 // and encode. Only Patch takes a lock. Every call, encodings and [SyncFilter.Snapshot] included,
 // finds the keys whose Add returned before it. Its bits and its binary form are Filter's.
 //
-// Three things differ from a Filter. If several goroutines add the same new key concurrently, Add
-// reports true to at least one of them, and maybe to several. Stats reads the whole filter, because
-// counting in every Add would not scale. And there are only the operations that make sense while
-// others write; Snapshot returns a Filter for the rest.
+// Of calls that add one new key concurrently, batches included, at most one gets true; see
+// [SyncFilter.Add]. Two things differ from a Filter. Stats reads the whole filter, because counting
+// in every Add would not scale. And there are only the operations that make sense while others
+// write; Snapshot returns a Filter for the rest.
 //
 // Look-ups scale with the number of processors, and so does adding keys that are already present.
 // Adding new keys scales if the filter is much larger than the processors' caches. In a smaller
@@ -93,7 +93,11 @@ func (s *SyncFilter) Snapshot() *Filter {
 	return f
 }
 
-// Add adds key and reports whether the filter changed; see [Filter.Add].
+// Add adds key. True means that key was certainly new, false that it was probably added before, by
+// a call that has returned or by one that runs now. Of calls that add one new key concurrently, one
+// gets true. None does if other keys have all its bits, which during the calls is as rare as a
+// false positive. Beside [SyncFilter.Reset] and [SyncFilter.Patch], which clear bits, a key can be
+// new more than once.
 func (s *SyncFilter) Add(key []byte) bool { return s.AddHash(Sum(key)) }
 
 // AddString is Add of key's bytes, without copying them.
@@ -101,43 +105,77 @@ func (s *SyncFilter) AddString(key string) bool { return s.AddHash(SumString(key
 
 // AddHash is Add by digest.
 func (s *SyncFilter) AddHash(h Hash) bool {
-	f := &s.filter
-	if f.k == 0 {
+	switch {
+	case s.k == 0:
 		panic(errZero)
+	case s.k > fewBits:
+		return s.addMany(h)
 	}
-	if f.strategy == Mitz32 {
-		return s.add32(h)
-	}
-	// Look at up to eight bits without a branch for each, then set those that were clear. Locked
-	// writes are the expensive part, and a cache line that is not written can stay in all
-	// processors' caches.
-	changed := false
-	for b, x, k := f.bits, h.h1, f.k; k > 0; k -= 8 {
-		var clear [8]uint64
-		n := uint64(0)
-		for range min(k, 8) {
+	// Read all bits without a branch for each, and write only after that; see setBits. Locked writes
+	// are the expensive part, and a cache line that is not written can stay in all processors'
+	// caches.
+	var clear [fewBits]uint64 // the indexes of the clear bits, in order
+	n := uint64(0)
+	b := s.bits
+	if s.strategy == Mitz32 {
+		x := newMitz32(h)
+		for range s.k {
+			if bit, index := b.getAtomic(x.next()); bit == 0 {
+				clear[n%fewBits] = index
+				n++
+			}
+		}
+	} else {
+		x := h.h1
+		for range s.k {
 			bit, index := b.getAtomic(x)
-			clear[n&7] = index
+			clear[n%fewBits] = index
 			n += 1 - bit
 			x += h.h2
 		}
-		for _, index := range clear[:n] {
-			b.setAtomic(index)
-			changed = true
-		}
 	}
-	return changed
+	return n > 0 && b.setBits(clear[:n])
 }
 
-func (s *SyncFilter) add32(h Hash) bool {
-	changed := false
-	for x, i := newMitz32(h), s.k; i > 0; i-- {
-		if bit, index := s.bits.getAtomic(x.next()); bit == 0 {
-			s.bits.setAtomic(index)
-			changed = true
+// fewBits is the largest number of a key's bits for which AddHash remembers which were clear.
+const fewBits = 32
+
+// setBits sets the bits that a call has read as clear, in the order in which all calls read a key's
+// bits. It reports whether the call may say that the key is new: of the calls that add one key
+// concurrently, at most one may.
+//
+// The last of these bits is the final one, and is set after all others. Before that, the call has
+// read as set, or has set, every other bit of the key. So after that, the whole key is set, and the
+// final bit of any other call was set before it. Unless other keys interfere, one call may: a call
+// sets its final bit last, and only a call that has read that bit as clear, which then is its final
+// one, sets it. For that, an earlier bit that is equal to the final one must be left alone.
+func (b bitset) setBits(clear []uint64) bool {
+	final := clear[len(clear)-1]
+	for _, index := range clear[:len(clear)-1] {
+		if index != final {
+			b.setAtomic(index)
 		}
 	}
-	return changed
+	return b.setFinal(final)
+}
+
+// addMany is AddHash for any number of bits. It reads the bits before the final one twice.
+func (s *SyncFilter) addMany(h Hash) bool {
+	final, before := uint64(0), -1 // the final bit's index, and the number of bits before it
+	for i := range s.k {
+		if bit, index := s.bits.getAtomic(s.probe(h, i)); bit == 0 {
+			final, before = index, i
+		}
+	}
+	if before < 0 {
+		return false
+	}
+	for i := range before {
+		if bit, index := s.bits.getAtomic(s.probe(h, i)); bit == 0 && index != final {
+			s.bits.setAtomic(index)
+		}
+	}
+	return s.bits.setFinal(final)
 }
 
 // Contains reports whether key may have been added; see [Filter.Contains].
@@ -195,8 +233,8 @@ func (s *SyncFilter) contains32(h Hash) bool {
 	return s.k != 0
 }
 
-// AddBatch is [Filter.AddBatch]. If two goroutines add the same key concurrently, both may report
-// it as new.
+// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if added
+// is shorter than hs. A nil added discards the results.
 func (s *SyncFilter) AddBatch(added []bool, hs []Hash) {
 	if added == nil {
 		bitwords.Discard(hs, s.AddBatch)

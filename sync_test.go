@@ -3,6 +3,7 @@ package bloom_test
 import (
 	"encoding/binary"
 	"math"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -13,45 +14,96 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
+	"github.com/seed79a3ff49/bloom/window"
 )
 
-// TestSyncAdders: several goroutines add the same keys in parallel. Add reports to at least one of them
-// that a key is new, unless the key is a false positive. Each goroutine finds its key immediately.
-func TestSyncAdders(t *testing.T) {
-	const goroutines = 4
-	for _, strategy := range []bloom.Strategy{bloom.Mitz32, bloom.Mitz64} {
-		f, err := bloom.NewWithStrategy(strategy, 20_000, 0.01)
-		require.NoError(t, err)
-		keys := filtertest.Digests(1, 20_000)
-		s := bloom.NewSyncFrom(f.Clone())
-		changed := make([]atomic.Int32, len(keys))
-		filtertest.AtOnce(goroutines, func(int) {
-			for i, h := range keys {
-				if s.AddHash(h) {
-					changed[i].Add(1)
+// TestOneIsNew: of calls that add one new key concurrently, at most one gets true, whichever ways of
+// adding meet. One gets true unless the key is a false positive. Each call finds its key
+// immediately.
+func TestOneIsNew(t *testing.T) {
+	const n, group = 20_000, 16 // keys, and how many are added at a time
+	keys := make([][]byte, n)
+	hs := make([]bloom.Hash, n)
+	for i := range keys {
+		keys[i] = binary.LittleEndian.AppendUint64(nil, uint64(i))
+		hs[i] = bloom.Sum(keys[i])
+	}
+	mitz32 := func(p float64) *bloom.SyncFilter {
+		return bloom.NewSyncFrom(bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, n, p)))
+	}
+	for _, test := range []struct {
+		name string
+		p    float64 // a rate that the filter keeps
+		set  batches
+	}{
+		{"bloom, 7 bits", 0.01, bloom.Must(bloom.NewSync(n, 0.01))},
+		{"bloom, 20 bits", 1e-6, bloom.Must(bloom.NewSync(n, 1e-6))},
+		{"bloom, 70 bits", 1e-6, bloom.NewSyncFrom(bloom.Must(bloom.NewSize(200*n, 70)))},
+		{"bloom, Mitz32", 0.01, mitz32(0.01)},
+		{"blocked, 1 line", 0.01, blocked.NewSyncFrom(bloom.Must(blocked.NewSize(16*n, 1)))},
+		{"blocked, 2 lines", 1e-3, blocked.NewSyncFrom(bloom.Must(blocked.NewSize(32*n, 2)))},
+		{"blocked, 3 lines", 1e-4, blocked.NewSyncFrom(bloom.Must(blocked.NewSize(48*n, 3)))},
+		{"blocked, 4 lines", 1e-4, blocked.NewSyncFrom(bloom.Must(blocked.NewSize(64*n, 4)))},
+		{"counting", 0.01, bloom.Must(counting.New(n, 0.01))},
+		{"growing", 0.01, bloom.Must(growing.New(0, 0.01))},
+		{"window", 0.01, bloom.Must(window.New(window.Config{N: n, P: 0.01, Span: time.Hour}))},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			ways := []func(from int) []bool{
+				func(from int) []bool {
+					isNew := make([]bool, group)
+					for i := range isNew {
+						isNew[i] = test.set.AddHash(hs[from+i])
+					}
+					return isNew
+				},
+				func(from int) []bool {
+					isNew := make([]bool, group)
+					for i := range isNew {
+						isNew[i] = test.set.Add(keys[from+i])
+					}
+					return isNew
+				},
+				func(from int) []bool { return filtertest.Added(test.set, hs[from:from+group]) },
+				func(from int) []bool { return filtertest.Added(test.set, hs[from:from+group]) },
+			}
+			told := make([]atomic.Int32, n)
+			var arrived, lost atomic.Int64
+			filtertest.AtOnce(len(ways), func(w int) {
+				for from := 0; from < n; from += group {
+					// The goroutines wait for each other, so that they add the same keys.
+					turn := int64(from/group + 1)
+					for arrived.Add(1); arrived.Load() < 2*turn; {
+						runtime.Gosched()
+					}
+					for i, isNew := range ways[(w+from/group)%len(ways)](from) {
+						if isNew {
+							told[from+i].Add(1)
+						}
+						if !test.set.ContainsHash(hs[from+i]) {
+							lost.Add(1)
+						}
+					}
 				}
-				if !s.ContainsHash(h) {
-					t.Error("a key was lost")
-					return
+			})
+			require.Zero(t, lost.Load(), "keys that were not found")
+			several, nobody := 0, 0
+			for i := range told {
+				switch n := told[i].Load(); {
+				case n > 1:
+					several++
+				case n == 0:
+					nobody++
 				}
 			}
+			assert.Zero(t, several, "keys that several calls told to be new")
+			// If no call told that a key was new, other keys had all its bits.
+			mean := n * test.p
+			assert.Less(t, float64(nobody), mean+4.5*math.Sqrt(mean)+2, "keys that no call told to be new")
 		})
-
-		f.AddBatch(nil, keys)
-		require.True(t, f.Equal(s.Snapshot()), "the same bits as one goroutine sets")
-		require.Equal(t, bloom.Must(f.MarshalBinary()), bloom.Must(s.MarshalBinary()))
-
-		// If Add told no goroutine that a key was new, other keys had set all its bits. For the
-		// last key, the probability of that is FPR. For earlier keys it is less.
-		unnoticed := 0
-		for i := range changed {
-			if changed[i].Load() == 0 {
-				unnoticed++
-			}
-		}
-		mean := float64(len(keys)) * f.FPR()
-		assert.Less(t, float64(unnoticed), mean+4.5*math.Sqrt(mean))
 	}
 }
 

@@ -13,14 +13,11 @@ import (
 // and encode. It takes no locks. Every call, encodings and [SyncFilter.Snapshot] included, finds
 // the keys whose Add returned before it. Its bits and its binary form are Filter's.
 //
-// A look-up is as fast as in a Filter. An Add of a key that is present writes nothing and is nearly
-// as fast. An Add of a new key needs up to four atomic writes for each line. Several goroutines add
-// new keys hardly faster than one, because each write moves a cache line from one processor to
-// another. If that is too slow, give each goroutine a Filter of its own, of the same size, and
-// merge these with [Filter.Merge].
+// Look-ups are as fast as in a Filter. Adding a key that is present writes nothing. Adding a new key
+// needs up to four atomic writes for each line. How both scale is as in a [bloom.SyncFilter].
 //
-// If several goroutines add the same new key concurrently, Add reports true to at least one of
-// them, and maybe to several. There are only the operations that make sense while others write;
+// Of calls that add one new key concurrently, batches included, at most one gets true; see
+// [bloom.SyncFilter.Add]. There are only the operations that make sense while others write;
 // Snapshot returns a Filter for the rest.
 //
 // The zero SyncFilter contains nothing and can be decoded into; adding to it panics. No other
@@ -56,7 +53,8 @@ func NewSyncFrom(f *Filter) *SyncFilter {
 // bits of keys that are being added meanwhile.
 func (s *SyncFilter) Snapshot() *Filter { return &Filter{filter: s.clone()} }
 
-// Add adds key and reports whether the filter changed; see [Filter.Add].
+// Add adds key and reports whether it was new, as [bloom.SyncFilter.Add] does. Beside Reset a key can
+// be new more than once.
 func (s *SyncFilter) Add(key []byte) bool { return s.b.AddKeyShared(key) }
 
 // AddString is Add of key's bytes, without copying them.
@@ -74,8 +72,8 @@ func (s *SyncFilter) ContainsString(key string) bool { return s.Contains(bitword
 // ContainsHash is Contains by digest.
 func (s *SyncFilter) ContainsHash(h bloom.Hash) bool { return s.b.ContainsShared(h) }
 
-// AddBatch is [Filter.AddBatch]. If two goroutines add the same key concurrently, both may report
-// it as new.
+// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if added
+// is shorter than hs. A nil added discards the results.
 func (s *SyncFilter) AddBatch(added []bool, hs []bloom.Hash) {
 	if added == nil {
 		bitwords.Discard(hs, s.AddBatch)

@@ -129,8 +129,9 @@ func (f filter) String() string {
 
 // Add adds key, which [Filter.Contains] finds with probability Recall(t) after t other keys were
 // added. Add reports whether key was new: whether Contains did not find it before. Both answers can
-// be wrong, as those of Contains can. If several goroutines add a new key concurrently, more than
-// one may get true. Add does not retain key.
+// be wrong, as those of Contains can. If several goroutines concurrently add a key that is not
+// found, one of them gets true, unless other keys that are added during the calls write the same
+// slots: then several may get true, or none. Add does not retain key.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
 // AddString is Add of key's bytes, without copying them.
@@ -142,7 +143,10 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 		panic("flower: Add to a zero Filter: make it with New, or decode into it")
 	}
 	// These reads may miss the cache. Here their misses overlap; between the writes they would not.
-	seen := f.ContainsHash(h)
+	isNew := !f.ContainsHash(h)
+	// The slot of way 0 decides which of several concurrent calls adds the key. The first call that
+	// writes it has not found the key: each other call has written no slot before that. The others
+	// find the fingerprint there.
 	x, step := h.Words()
 	for way := range f.ways {
 		word, shift, fingerprint := f.slot(way, x)
@@ -151,12 +155,16 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 			old := atomic.LoadUint64(word)
 			// The other bits of the word are other slots, which other goroutines may write now.
 			now := old&^(f.mask<<shift) | fingerprint<<shift
-			if old == now || atomic.CompareAndSwapUint64(word, old, now) {
+			if old == now {
+				isNew = isNew && way > 0
+				break
+			}
+			if atomic.CompareAndSwapUint64(word, old, now) {
 				break
 			}
 		}
 	}
-	return !seen
+	return isNew
 }
 
 // AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if added

@@ -1,6 +1,7 @@
 package filtertest
 
 import (
+	"runtime/debug"
 	"syscall"
 	"testing"
 
@@ -18,4 +19,12 @@ func Mapping(t testing.TB, bytes int) []byte {
 	}
 	t.Cleanup(func() { require.NoError(t, syscall.Munmap(m)) })
 	return m
+}
+
+// Faults runs do, and reports whether it touched memory that it may not.
+func Faults(do func()) (fault bool) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() { fault = recover() != nil }()
+	do()
+	return false
 }

@@ -21,7 +21,17 @@ func (b *Blocks) AddKey(key []byte) bool { return addKey(b, key) }
 // AddKeyShared is AddShared of a key's digest.
 func (b *Blocks) AddKeyShared(key []byte) bool {
 	h, found := findKey(b, key)
-	return !found && b.add(h, Writers)
+	return !found && b.addAbsent(h)
+}
+
+// addAbsent is AddShared, for keys that a look-up has not found.
+func (b *Blocks) addAbsent(h bloom.Hash) bool {
+	if b.fast == 0 {
+		return b.add(h, Writers)
+	}
+	var added bool
+	syncAddBlocks(b, &h, 1, 0, &added)
+	return added
 }
 
 // ContainsKey is Contains of a key's digest.

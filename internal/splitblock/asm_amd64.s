@@ -318,31 +318,43 @@ fetch1:
 	FETCH1
 	JMP fetched1
 
-// SHARE is SET while other goroutines write. It does not write to a word that has its bits, so that
-// the cache line can stay in the caches of all processors.
-#define SHARE(a, b, c, d)              \
-	LOCATE                         \
-	VPANDN mask, held, held        \
-	VPOR held, missing, missing    \
-	VMOVDQU held, bits-32(SP)      \
-	ADDQ words, value              \
-	SHARE_WORD(bits-32(SP), 0, a)  \
-	SHARE_WORD(bits-24(SP), 8, b)  \
-	SHARE_WORD(bits-16(SP), 16, c) \
-	SHARE_WORD(bits-8(SP), 24, d)
+// The frame of syncAddBlocks has, for each of a key's lines, the missing bits of its four words and
+// the address of its block. A line's offset is eight times its number.
+#define none       Y6 // zeros
+#define offset     R9
+#define last       R15 // offset of the last line with missing bits
+#define block      BX // address of a line's block
+#define bits       R13 // missing bits of a word
+#define word       R13 // number of the final word in its block
+#define final      DX // address of the final word's block, and then of the word
+#define finalBits  R8 // missing bits of the final word
+#define old        AX // the final word's value
 
-#define SHARE_WORD(bits, at, same) \
-	MOVQ bits, R13             \
-	TESTQ R13, R13             \
-	JEQ same                   \
-	LOCK                       \
-	ORQ R13, at(value)         \
+// READ is TEST of a line that also fills its part of the frame.
+#define READ(line)                         \
+	TEST                               \
+	VMOVDQU held, room-(160-32*line)(SP) \
+	ADDQ words, value                  \
+	MOVQ value, places-(32-8*line)(SP)
+
+// OR sets the missing bits of a word in a line's block. It does not write to a word that lacks none,
+// so that the cache line can stay in the caches of all processors.
+#define OR(at, same)                            \
+	MOVQ room-(160-at)(SP)(offset*4), bits  \
+	TESTQ bits, bits                        \
+	JEQ same                                \
+	LOCK                                    \
+	ORQ bits, at(block)                     \
 same:
 
 // func syncAddBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)
-TEXT ·syncAddBlocks(SB), NOSPLIT, $32-40
+//
+// See addBesideWriters for the order of reads and writes.
+TEXT ·syncAddBlocks(SB), NOSPLIT, $160-40
+	NO_LOCAL_POINTERS
 	BATCH
 	MOVQ dst+32(FP), R12
+	VPXOR none, none, none
 add:
 	DECQ toFetch
 	JLT fetched
@@ -351,22 +363,76 @@ fetched:
 	LOAD(0)
 	VPXOR missing, missing, missing
 	LINE1
-	SHARE(word1, word2, word3, word4)
+	READ(0)
 	CMPQ lines, $2
-	JCS added
+	JCS read
 	LINE2
-	SHARE(word5, word6, word7, word8)
+	READ(1)
 	CMPQ lines, $3
-	JCS added
+	JCS read
 	LINE3
-	SHARE(word9, word10, word11, word12)
+	READ(2)
 	CMPQ lines, $4
-	JCS added
+	JCS read
 	LINE4
-	SHARE(word13, word14, word15, word16)
-added:
+	READ(3)
+read:
 	VPTEST missing, missing
 	SETNE (R12)
+	JEQ added
+	LEAQ -8(lines*8), last
+	VPCMPEQQ held, none, held
+	JMP lastLine
+lineBefore:
+	SUBQ $8, last
+	VPCMPEQQ room-160(SP)(last*4), none, held
+lastLine:
+	VMOVMSKPD held, word
+	XORL $15, word
+	JEQ lineBefore
+	BSRL word, word
+	MOVQ places-32(SP)(last*1), final
+	LEAQ room-160(SP)(last*4), block
+	MOVQ (block)(word*8), finalBits
+	MOVQ $0, (block)(word*8)
+	MOVQ last, offset
+	JMP beside
+besideFinal:
+	CMPQ final, places-32(SP)(offset*1)
+	JNE beside
+	LEAQ room-160(SP)(offset*4), block
+	ANDNQ (block)(word*8), finalBits, old
+	MOVQ old, (block)(word*8)
+beside:
+	SUBQ $8, offset
+	JGE besideFinal
+	LEAQ (final)(word*8), final
+	MOVQ (final), old
+	XORL offset, offset
+line:
+	MOVQ places-32(SP)(offset*1), block
+	OR(0, word1)
+	OR(8, word2)
+	OR(16, word3)
+	OR(24, word4)
+	ADDQ $8, offset
+	CMPQ offset, last
+	JLS line
+again:
+	MOVQ old, bits
+	ORQ finalBits, bits
+	CMPQ bits, old
+	JEQ set
+	LOCK
+	CMPXCHGQ bits, (final)
+	JNE again
+	JMP done
+set:
+	MOVB $0, (R12)
+done:
+	MOVQ b+0(FP), DX
+	MOVQ Blocks_Words+8(DX), length
+added:
 	INCQ R12
 	ADDQ $16, next
 	DECQ left

@@ -20,3 +20,5 @@ func syncAddBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool) {
 		answers[i] = !answers[i] && b.add(h, Writers)
 	}
 }
+
+func (b *Blocks) addAbsent(h bloom.Hash) bool { return b.add(h, Writers) }

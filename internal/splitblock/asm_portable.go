@@ -19,3 +19,5 @@ func addHash(b *Blocks, h bloom.Hash) bool      { return b.Add(h) }
 func containsHash(b *Blocks, h bloom.Hash) bool { return b.Contains(h) }
 
 func (b *Blocks) many(add bool, others Others, dst []bool, hs []bloom.Hash) {}
+
+func (b *Blocks) addAbsent(h bloom.Hash) bool { return b.add(h, Writers) }

@@ -96,8 +96,8 @@ func (b *Blocks) AddBesideReaders(h bloom.Hash) bool {
 
 // AddShared is Add while other goroutines write.
 func (b *Blocks) AddShared(h bloom.Hash) bool {
-	// Without assembly, a look-up before add gains nothing, because add also looks.
-	return !(assembly && containsHash(b, h)) && b.add(h, Writers)
+	// Without assembly, a look-up before the addition gains nothing, because that also looks.
+	return !(assembly && containsHash(b, h)) && b.addAbsent(h)
 }
 
 // Contains reports whether b has all bits of a key.
@@ -131,14 +131,6 @@ func load(word *uint64, others Others) uint64 {
 		return *word
 	}
 	return atomic.LoadUint64(word)
-}
-
-// or sets bits in a word whose value was old, while other goroutines write. It writes nothing if
-// old has the bits, so that the cache line can stay in the caches of all processors.
-func or(word *uint64, old, bits uint64) {
-	if bits&^old != 0 {
-		atomic.OrUint64(word, bits)
-	}
 }
 
 // masks returns the bits of a line in the words of its block. In each lane of 32 bits, the low half
@@ -202,6 +194,9 @@ func (b *Blocks) add(h bloom.Hash, others Others) bool {
 	if b.Lines == 0 {
 		panic("blocked: Add to a zero Filter: make it with a constructor, or decode into it")
 	}
+	if others == Writers {
+		return b.addBesideWriters(h)
+	}
 	h1, h2 := h.Words()
 	missing, value := uint64(0), h1
 	for l := 0; ; {
@@ -216,18 +211,12 @@ func (b *Blocks) add(h bloom.Hash, others Others) bool {
 		w2 := load(&block[2], others)
 		w3 := load(&block[3], others)
 		missing |= m0&^w0 | m1&^w1 | m2&^w2 | m3&^w3
-		switch {
-		case others == Writers:
-			or(&block[0], w0, m0)
-			or(&block[1], w1, m1)
-			or(&block[2], w2, m2)
-			or(&block[3], w3, m3)
-		case bitwords.Race && others == Readers:
+		if bitwords.Race && others == Readers {
 			bitwords.Store(&block[0], w0|m0)
 			bitwords.Store(&block[1], w1|m1)
 			bitwords.Store(&block[2], w2|m2)
 			bitwords.Store(&block[3], w3|m3)
-		default:
+		} else {
 			block[0] = w0 | m0
 			block[1] = w1 | m1
 			block[2] = w2 | m2
@@ -239,6 +228,56 @@ func (b *Blocks) add(h bloom.Hash, others Others) bool {
 		}
 		value = line(h1, h2, l)
 	}
+}
+
+// addBesideWriters is add while other goroutines write. It is like AddHash of bloom.SyncFilter, with
+// words in place of bits: it reads all of a key's words before it sets what was missing, it sets the
+// last word of these after all others, and returns whether that changed the word. bloom's setBits
+// explains why. A word that has what a call sets is not written, so that its cache line can stay in
+// the caches of all processors.
+func (b *Blocks) addBesideWriters(h bloom.Hash) bool {
+	var blocks [MaxLines]*[each]uint64
+	var missing [MaxLines][each]uint64
+	h1, h2 := h.Words()
+	all, value := uint64(0), h1
+	for l := 0; ; {
+		at := narrow(value, len(b.blocks))
+		if len(b.blocks) > Narrow {
+			at = Block(h, l, len(b.blocks))
+		}
+		block := &b.blocks[at]
+		m0, m1, m2, m3 := masks(value)
+		m0 &^= load(&block[0], Writers)
+		m1 &^= load(&block[1], Writers)
+		m2 &^= load(&block[2], Writers)
+		m3 &^= load(&block[3], Writers)
+		blocks[l%MaxLines] = block
+		missing[l%MaxLines] = [each]uint64{m0, m1, m2, m3}
+		all |= m0 | m1 | m2 | m3
+		l++
+		if l == b.Lines {
+			break
+		}
+		value = line(h1, h2, l)
+	}
+	if all == 0 {
+		return false
+	}
+	last := b.Lines*each - 1
+	for missing[last/each][last%each] == 0 {
+		last--
+	}
+	final, bits := &blocks[last/each][last%each], missing[last/each][last%each]
+	for i := range last {
+		word, set := &blocks[i/each][i%each], missing[i/each][i%each]
+		if word == final { // two lines of the key lie in one block
+			set &^= bits
+		}
+		if set != 0 {
+			atomic.OrUint64(word, set)
+		}
+	}
+	return atomic.OrUint64(final, bits)&bits != bits
 }
 
 // contains implements Contains in Go.

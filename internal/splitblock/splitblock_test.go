@@ -252,3 +252,36 @@ func TestBlock(t *testing.T) {
 func TestPortable(t *testing.T) {
 	filtertest.Without(t, "avx2", "^Test(Specified|Keys|Zero)$")
 }
+
+// TestEqualWords: a key is new even if an earlier line in the same block has all bits of its last
+// word.
+func TestEqualWords(t *testing.T) {
+	for lines := 2; lines <= MaxLines; lines++ {
+		tried := 0
+		for i := uint64(0); tried < 20; i++ {
+			h := bloom.SumUint64(i)
+			var earlier, last uint64 // bits in the last word
+			for i, at := range specified(h, lines, 1) {
+				switch {
+				case at.word != each-1:
+				case i < 8*(lines-1):
+					earlier |= at.bit
+				default:
+					last |= at.bit
+				}
+			}
+			if last&^earlier != 0 {
+				continue
+			}
+			tried++
+			for name, add := range adds {
+				b := New(1, lines)
+				answer := make([]bool, 1)
+				add(&b, answer, []bloom.Hash{h})
+				require.True(t, answer[0], "%s, %d lines: new", name, lines)
+				add(&b, answer, []bloom.Hash{h})
+				require.False(t, answer[0], "%s, %d lines: known", name, lines)
+			}
+		}
+	}
+}

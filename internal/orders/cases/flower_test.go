@@ -3,6 +3,7 @@
 package cases
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/seed79a3ff49/bloom"
@@ -18,5 +19,32 @@ func TestFlower(t *testing.T) {
 		f := bloom.Must(flower.New(flower.Config{Slots: 8, Ways: 1, Bits: 8}))
 		add := func(i uint64) func() { return func() { f.AddHash(slot(i)) } }
 		return func() error { return needs(f, slot(0), slot(1), slot(7)) }, threads{add(0), add(1), add(7)}
+	})
+	// Key a has a slot in each of two ways. Other keys overwrite none of these.
+	a := bloom.NewHash(1<<61|5, 3)
+	orders.Run(t, "flower/one key", func() (check, threads) {
+		f := bloom.Must(flower.New(flower.Config{Slots: 16, Ways: 2, Bits: 8}))
+		got := 0
+		add := func() {
+			if f.AddHash(a) {
+				got++
+			}
+		}
+		batch := func() {
+			var isNew [2]bool
+			f.AddBatch(isNew[:], []bloom.Hash{a, a})
+			if isNew[0] {
+				got++
+			}
+			if isNew[1] {
+				got += 2
+			}
+		}
+		return func() error {
+			if got != 1 {
+				return fmt.Errorf("%d calls got true", got)
+			}
+			return needs(f, a)
+		}, threads{add, add, batch}
 	})
 }

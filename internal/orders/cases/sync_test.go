@@ -3,8 +3,10 @@
 package cases
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"path/filepath"
 	"testing"
 
@@ -101,6 +103,108 @@ func TestBlockedSync(t *testing.T) {
 			g.AddHash(key(103))
 			return f.(*blocked.SyncFilter).Merge(g)
 		})
+}
+
+// equalWords returns a key whose two lines have the same bits in the last word of a block.
+func equalWords() bloom.Hash {
+	for i := uint64(0); ; i++ {
+		f := bloom.Must(blocked.NewSize(256, 2))
+		f.AddHash(key(i))
+		form := bloom.Must(f.MarshalBinary())
+		const head, last = 32, 24
+		word := binary.LittleEndian.Uint64(form[head+last:])
+		if bits.OnesCount64(word) == 2 {
+			return key(i)
+		}
+	}
+}
+
+// TestOneIsNew: of calls that add one new key concurrently, one gets true. If other keys set its
+// bits, too, at most one does.
+func TestOneIsNew(t *testing.T) {
+	a, b := key(101), key(102)
+	h1, h2 := a.Words()
+	of := func(m uint64, k int) func() shared {
+		return func() shared { return bloom.NewSyncFrom(bloom.Must(bloom.NewSize(m, k))) }
+	}
+	blocks := func(m uint64, lines int) func() shared {
+		return func() shared { return blocked.NewSyncFrom(bloom.Must(blocked.NewSize(m, lines))) }
+	}
+	for _, test := range []struct {
+		name   string
+		start  func() shared
+		a      bloom.Hash // the key that several add
+		beside bloom.Hash // a key with some of a's bits
+	}{
+		{"bloom, 3 bits", of(192, 3), a, bloom.NewHash(h1+2*h2, h2)},
+		{"bloom, 10 bits", of(1024, 10), a, bloom.NewHash(h1+9*h2, h2)},
+		{"bloom, 34 bits", of(4032, 34), bloom.NewHash(h1, 1<<58), b},                     // bits 0 and 32 are equal
+		{"bloom, equal bits", of(192, 3), bloom.NewHash(h1, 1<<62), bloom.NewHash(h1, 5)}, // bits 0 and 2 are equal
+		{"bloom, one bit", of(192, 3), bloom.NewHash(h1, 0), bloom.NewHash(h1, 5)},
+		{"bloom, Mitz32", func() shared {
+			return bloom.NewSyncFrom(bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 10, 0.1)))
+		}, a, b},
+		{"blocked, 1 line", blocks(256, 1), a, bloom.NewHash(h1&^0xffff, h2)},
+		{"blocked, 2 lines in one block", blocks(256, 2), equalWords(), b},
+		{"blocked, 2 lines", blocks(1024, 2), a, b},
+		{"blocked, 4 lines", blocks(512, 4), a, b},
+	} {
+		start, a, beside := test.start, test.a, test.beside
+		// tell returns threads that count how often they are told that a is new.
+		tell := func(f shared) (got *int, alone, look, batch func()) {
+			got = new(int)
+			count := func(isNew bool) {
+				if isNew {
+					*got++
+				}
+			}
+			alone = func() { count(f.AddHash(a)) }
+			look = func() { count(!f.(asked).ContainsHash(a) && f.AddHash(a)) }
+			batch = func() {
+				var isNew [2]bool
+				f.AddBatch(isNew[:], []bloom.Hash{a, a})
+				count(isNew[0])
+				count(isNew[1])
+			}
+			return got, alone, look, batch
+		}
+		exactly := func(f shared, got *int) check {
+			return func() error {
+				if *got != 1 {
+					return fmt.Errorf("%d calls got true", *got)
+				}
+				return needs(f, a)
+			}
+		}
+		orders.Run(t, test.name+"/two adders", func() (check, threads) {
+			f := start()
+			got, alone, _, _ := tell(f)
+			return exactly(f, got), threads{alone, alone}
+		})
+		orders.Run(t, test.name+"/a look-up before, and a batch", func() (check, threads) {
+			f := start()
+			got, _, look, batch := tell(f)
+			return exactly(f, got), threads{look, batch}
+		})
+		if test.name == "bloom, 34 bits" {
+			continue // two threads have enough orders
+		}
+		orders.Run(t, test.name+"/another key", func() (check, threads) {
+			f := start()
+			got, alone, _, _ := tell(f)
+			return func() error {
+				if *got > 1 {
+					return fmt.Errorf("%d calls got true", *got)
+				}
+				return needs(f, a, beside)
+			}, threads{alone, alone, func() { f.AddHash(beside) }}
+		})
+		orders.Run(t, test.name+"/three adders", func() (check, threads) {
+			f := start()
+			got, alone, _, batch := tell(f)
+			return exactly(f, got), threads{alone, alone, batch}
+		})
+	}
 }
 
 // TestSyncSave: a file has each key whose Add returned before SaveFile, whatever comes beside it,

@@ -63,13 +63,72 @@ var seeds = []seed{
 		replaced("bloom.bitset.setAtomic", "OrUint64", 0,
 			"atomic.StoreUint64(&b.words[index>>6], atomic.LoadUint64(&b.words[index>>6])|1<<(index&63))"),
 	}},
+	{"bloom-any-change", "OneIsNew", []change{
+		replaced("bloom.bitset.setBits", "setFinal", 0, "%s || true"),
+	}},
+	{"bloom-groups", "OneIsNew", []change{
+		copied("bloom.SyncFilter.AddHash", `
+			isNew := false
+			for b, x, k := s.bits, h.h1, s.k; k > 0; k -= 8 {
+				var clear []uint64
+				for range min(k, 8) {
+					if bit, index := b.getAtomic(x); bit == 0 {
+						clear = append(clear, index)
+					}
+					x += h.h2
+				}
+				if len(clear) > 0 {
+					isNew = b.setBits(clear)
+				}
+			}
+			return isNew`),
+	}},
+	{"bloom-equal-bit", "OneIsNew", []change{
+		condition("bloom.bitset.setBits", "setAtomic", 0, "true"),
+	}},
+	{"bloom-many-any-change", "OneIsNew", []change{
+		replaced("bloom.SyncFilter.addMany", "setFinal", 0, "%s || true"),
+	}},
+	{"bloom-many-equal-bit", "OneIsNew", []change{
+		condition("bloom.SyncFilter.addMany", "setAtomic", 0, "bit == 0"),
+	}},
+	{"bloom-batch-order", "OneIsNew", []change{
+		replaced("bloom.SyncFilter.AddBatch", "AddHash", 0,
+			"s.AddHash(NewHash(hs[i].h1+uint64(s.k-1)*hs[i].h2, -hs[i].h2))"),
+	}},
+	{"blocked-any-change", "OneIsNew", []change{
+		replaced("internal/splitblock.Blocks.addBesideWriters", "OrUint64", 2, "%s & 0"),
+	}},
+	{"blocked-one-block", "OneIsNew", []change{
+		condition("internal/splitblock.Blocks.addBesideWriters", "OrUint64", 1,
+			"set = missing[i/each][i%each]; set != 0"),
+	}},
+	{"blocked-batch-order", "OneIsNew/2_lines", []change{
+		replaced("internal/splitblock.Blocks.AddBatch", "b.add", 0,
+			"b.add(func() bloom.Hash { x, y := h.Words(); return bloom.NewHash(y+lineStep, x-lineStep) }(), others)"),
+	}},
+	{"flower-any-slot", "Flower", []change{
+		copied("flower.Filter.AddHash", `
+			isNew := !f.ContainsHash(h)
+			x, step := h.Words()
+			for way := range f.ways {
+				word, shift, fingerprint := f.slot(way, x)
+				x = next(x, step)
+				old := uint64(0)
+				for !atomic.CompareAndSwapUint64(word, old, old&^(f.mask<<shift)|fingerprint<<shift) {
+					old = atomic.LoadUint64(word)
+				}
+			}
+			return isNew`),
+	}},
 	{"bloom-patch-lock", "SyncPatch", []change{unlocked("bloom.SyncFilter.Patch")}},
 	{"merge", "Sync$", []change{
 		replaced("internal/bitwords.OrAtomic", "OrUint64", 0,
 			"atomic.StoreUint64(&words[i], atomic.LoadUint64(&words[i])|w)"),
 	}},
 	{"blocked-add", "BlockedSync", []change{
-		replaced("internal/splitblock.or", "OrUint64", 0, "atomic.StoreUint64(word, old|bits)"),
+		replaced("internal/splitblock.Blocks.addBesideWriters", "OrUint64", 1,
+			"atomic.StoreUint64(word, atomic.LoadUint64(word)|set)"),
 	}},
 	{"info-lock", "SyncInfo", []change{
 		unlocked("internal/form.Kept.change"),
