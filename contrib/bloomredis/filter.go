@@ -1,7 +1,6 @@
 package bloomredis
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -231,44 +230,56 @@ func (f *Filter) String() string {
 }
 
 // Info returns the Info that Redis keeps with the filter: the N and P of the [Open] that created
-// the filter, and what SetInfo and Merge added. It is zero for a filter that others created.
+// the filter, and what UpdateInfo and Merge changed. It is zero for a filter that others created.
 func (f *Filter) Info(ctx context.Context) (bloom.Info, error) {
 	i, err := f.readWhole(ctx, f.opened())
 	return i.Info, err
 }
 
-// SetInfo copies i's non-zero fields to the Info that Redis keeps, for all processes. If both Infos
-// have an N, a P or a Hash and these differ, SetInfo changes nothing and returns an error that
-// wraps [bloom.ErrMismatch]. So if each process calls SetInfo after Open, processes that hash keys
-// in different ways get an error. SetInfo refuses an Info that no file can have.
-func (f *Filter) SetInfo(ctx context.Context, i bloom.Info) error {
-	if err := f.checkInfo(i); err != nil {
-		return err
-	}
+// UpdateInfo calls update with the Info that Redis keeps, and keeps what update leaves there, for
+// all processes. Calls of several processes are one after the other: update is called again if
+// another process has changed the Info in between.
+//
+// If update changes N, P or Hash from one value to another, UpdateInfo changes nothing and returns
+// an error that wraps [bloom.ErrMismatch]. So if each process sets the Hash after Open, processes
+// that hash keys in different ways get an error. UpdateInfo also refuses an Info whose Check returns
+// an error.
+func (f *Filter) UpdateInfo(ctx context.Context, update func(*bloom.Info)) error {
 	for {
 		now, err := f.readWhole(ctx, f.opened())
 		if err != nil {
 			return err
 		}
-		differs := ""
-		switch {
-		case !takeOver(&now.N, i.N):
-			differs = fmt.Sprintf("N = %d, not %d", now.N, i.N)
-		case !takeOver(&now.P, i.P):
-			differs = fmt.Sprintf("P = %v, not %v", now.P, i.P)
-		case !takeOver(&now.Hash, i.Hash):
-			differs = fmt.Sprintf("Hash = %q, not %q", now.Hash, i.Hash)
+		before := now.Info
+		update(&now.Info)
+		if now.Info == before {
+			return nil
 		}
-		if differs != "" {
+		if err := f.checkInfo(now.Info); err != nil {
+			return err
+		}
+		if differs := difference(before, now.Info); differs != "" {
 			return f.errorf("%w: its Info has %s", bloom.ErrMismatch, differs)
 		}
-		now.Comment = cmp.Or(i.Comment, now.Comment)
-		now.Meta = cmp.Or(i.Meta, now.Meta)
 		answer, err := f.change(ctx, infoScript, f.keys(), now.json, now.text())
 		if err != nil || answer == "OK" {
 			return err
 		}
 	}
+}
+
+// difference names the first of N, P and Hash that has another value before and after. Zero is no
+// value.
+func difference(before, after bloom.Info) string {
+	switch {
+	case differ(before.N, after.N):
+		return fmt.Sprintf("N = %d, not %d", before.N, after.N)
+	case differ(before.P, after.P):
+		return fmt.Sprintf("P = %v, not %v", before.P, after.P)
+	case differ(before.Hash, after.Hash):
+		return fmt.Sprintf("Hash = %q, not %q", before.Hash, after.Hash)
+	}
+	return ""
 }
 
 // checkInfo returns an error if no file can have the Info i: a Snapshot with that Info could not be
@@ -282,10 +293,10 @@ func (f *Filter) checkInfo(i bloom.Info) error {
 	return nil
 }
 
-// takeOver sets field to want if field is zero. It returns false if both are not zero and differ.
-func takeOver[T comparable](field *T, want T) bool {
-	*field = cmp.Or(*field, want)
-	return want == *field || want == *new(T)
+// differ reports whether before and after are two values, neither of them zero.
+func differ[T comparable](before, after T) bool {
+	zero := *new(T)
+	return before != zero && after != zero && before != after
 }
 
 // content describes the string under a key.

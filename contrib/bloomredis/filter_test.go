@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -388,7 +389,7 @@ func TestNoClient(t *testing.T) {
 			func() { _ = new(Filter).Reopen(ctx) },
 			func() { _ = new(Sharded).Reopen(ctx) },
 			func() { _, _ = new(Filter).Info(ctx) },
-			func() { _ = new(Filter).SetInfo(ctx, bloom.Info{}) },
+			func() { _ = new(Filter).UpdateInfo(ctx, func(*bloom.Info) {}) },
 			func() { _, _ = new(Window).Reach(ctx) },
 		}
 		for _, s := range []set{new(Filter), new(Sharded), new(Window)} {
@@ -436,18 +437,18 @@ func TestInfoTravels(t *testing.T) {
 	g.SetInfo(bloom.Info{Hash: "sha1"})
 	require.NoError(t, f.Merge(ctx, g))
 	require.Equal(t, bloom.Info{N: 1000, P: 0.01, Hash: "sha1"}, info(), "taken over")
-	require.NoError(t, other.SetInfo(ctx, bloom.Info{Hash: "sha1", Comment: "<é>", Meta: "field=2"}))
+	require.NoError(t, other.UpdateInfo(ctx, func(i *bloom.Info) { i.Comment, i.Meta = "<é>", "field=2" }))
 	want := bloom.Info{N: 1000, P: 0.01, Hash: "sha1", Comment: "<é>", Meta: "field=2"}
 	require.Equal(t, want, info())
 	g.SetInfo(bloom.Info{Hash: "SumString"})
 	g.AddString("a")
 	require.ErrorIs(t, f.Merge(ctx, g), bloom.ErrMismatch)
-	for text, wrong := range map[string]bloom.Info{
-		"its Info has N = 1000, not 1001":             {N: 1001},
-		"its Info has P = 0.01, not 0.02":             {P: 0.02},
+	for text, wrong := range map[string]bloom.Info{ // other Infos, whole
+		"its Info has N = 1000, not 1001":             {N: 1001, P: 0.01, Hash: "sha1"},
+		"its Info has P = 0.01, not 0.02":             {N: 1000, P: 0.02, Hash: "sha1"},
 		`its Info has Hash = "sha1", not "SumString"`: {Hash: "SumString"},
 	} {
-		err := other.SetInfo(ctx, wrong)
+		err := other.UpdateInfo(ctx, func(i *bloom.Info) { *i = wrong })
 		require.ErrorIs(t, err, bloom.ErrMismatch)
 		require.ErrorContains(t, err, text)
 	}
@@ -461,7 +462,7 @@ func TestInfoTravels(t *testing.T) {
 		"Comment = \"a\\x80\" is not":  {Comment: "a\x80"},
 		"Info.Meta":                    {Meta: "b=1&a=2"},
 	} {
-		require.ErrorContains(t, f.SetInfo(ctx, wrong), text)
+		require.ErrorContains(t, f.UpdateInfo(ctx, func(i *bloom.Info) { *i = wrong }), text)
 		g := bloom.Must(bloom.New(1000, 0.01))
 		if g.SetInfo(wrong); wrong.Hash != "" {
 			require.ErrorContains(t, f.Merge(ctx, g), text)
@@ -472,6 +473,29 @@ func TestInfoTravels(t *testing.T) {
 	require.NoError(t, f.Reset(ctx))
 	require.Equal(t, want, info(), "Reset keeps it")
 
+	// It can be emptied, but for the values that others rely on: these are not changed to others.
+	require.NoError(t, f.UpdateInfo(ctx, func(i *bloom.Info) { i.Comment, i.Meta = "", "" }))
+	require.Equal(t, bloom.Info{N: 1000, P: 0.01, Hash: "sha1"}, info())
+	require.NoError(t, f.UpdateInfo(ctx, func(i *bloom.Info) { *i = bloom.Info{} }))
+	require.Zero(t, info())
+	require.NoError(t, f.UpdateInfo(ctx, func(i *bloom.Info) { *i = want }))
+
+	// Calls are one after the other: of facts that two processes add, none is lost.
+	var wg sync.WaitGroup
+	for _, f := range []*Filter{f, other} {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for range 50 {
+				assert.NoError(t, f.UpdateInfo(ctx, func(i *bloom.Info) { i.Comment += "x" }))
+			}
+		}()
+	}
+	wg.Wait()
+	require.Equal(t, want.Comment+strings.Repeat("x", 100), info().Comment)
+	require.PanicsWithValue(t, 7, func() { _ = f.UpdateInfo(ctx, func(*bloom.Info) { panic(7) }) })
+	require.Equal(t, want.Hash, info().Hash, "usable after a panic")
+
 	// Of two that set another Hash concurrently, one hears of it.
 	require.NoError(t, f.Delete(ctx))
 	require.NoError(t, f.Reopen(ctx))
@@ -481,10 +505,10 @@ func TestInfoTravels(t *testing.T) {
 	late.AddHook(afterwards(func(args []any) {
 		if args[0] == "GETRANGE" && args[1] == l.ident && first {
 			first = false
-			require.NoError(t, f.SetInfo(ctx, bloom.Info{Hash: "sha1"}))
+			require.NoError(t, f.UpdateInfo(ctx, func(i *bloom.Info) { i.Hash = "sha1" }))
 		}
 	}))
-	require.ErrorIs(t, l.SetInfo(ctx, bloom.Info{Hash: "SumString"}), bloom.ErrMismatch)
+	require.ErrorIs(t, l.UpdateInfo(ctx, func(i *bloom.Info) { i.Hash = "SumString" }), bloom.ErrMismatch)
 	require.Equal(t, "sha1", info().Hash)
 
 	// A filter that others created has none, until somebody says it.
@@ -492,7 +516,7 @@ func TestInfoTravels(t *testing.T) {
 	require.NoError(t, client.Set(ctx, "f", bloom.Must(g.MarshalBinary()), 0).Err())
 	f = bloom.Must(OpenExisting(ctx, client, "f"))
 	require.Zero(t, info())
-	require.NoError(t, f.SetInfo(ctx, bloom.Info{N: 7, Hash: "sha1"}))
+	require.NoError(t, f.UpdateInfo(ctx, func(i *bloom.Info) { i.N, i.Hash = 7, "sha1" }))
 	require.Equal(t, bloom.Info{N: 7, Hash: "sha1"}, info())
 	requireFound(t, f, true, bloom.SumString("a"))
 }

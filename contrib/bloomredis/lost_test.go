@@ -110,7 +110,9 @@ func TestWhatHappensToTheKey(t *testing.T) {
 				case *Filter:
 					calls["Snapshot"] = func() error { return firstError(s.Snapshot(ctx)) }
 					calls["Info"] = func() error { return firstError(s.Info(ctx)) }
-					calls["SetInfo"] = func() error { return s.SetInfo(ctx, bloom.Info{Hash: "x"}) }
+					calls["UpdateInfo"] = func() error {
+						return s.UpdateInfo(ctx, func(i *bloom.Info) { i.Hash = "x" })
+					}
 				case *Window:
 					calls["Reach"] = func() error { return firstError(s.Reach(ctx)) }
 				}

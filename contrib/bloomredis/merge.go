@@ -32,7 +32,8 @@ func (f *Filter) Merge(ctx context.Context, g *bloom.Filter) error {
 			bloom.ErrMismatch, params, f.params)
 	}
 	if hash := g.Info().Hash; hash != "" {
-		if err := f.SetInfo(ctx, bloom.Info{Hash: hash}); err != nil {
+		err := f.UpdateInfo(ctx, func(i *bloom.Info) { i.Hash = hash })
+		if err != nil {
 			return err
 		}
 	}

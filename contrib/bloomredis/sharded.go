@@ -17,7 +17,7 @@ import (
 // Sharded is a filter in several Redis strings, for more keys than one string has room for, spread
 // over the nodes of a cluster. The digest of a key decides which string has the key.
 //
-// It has the methods of [Filter], except Info, SetInfo, Merge, Snapshot, Source, M and K: call
+// It has the methods of [Filter], except Info, UpdateInfo, Merge, Snapshot, Source, M and K: call
 // these on each of its [Sharded.Shards]. Many goroutines may call the methods.
 type Sharded struct {
 	keyMethods
