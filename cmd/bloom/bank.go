@@ -81,11 +81,11 @@ func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*ba
 	n = max(n, 1)
 	m, k, err := bloom.StrictSize(n, p)
 	if err != nil {
-		return nil, usage(err)
+		return nil, tooLarge(n, p)
 	}
 	b, err := bank.NewSize(m, k)
 	if err != nil {
-		return nil, usage(err)
+		return nil, tooLarge(n, p)
 	}
 	b.SetInfo(bloom.Info{N: n, P: p})
 	// The members lie in groups of 64. One more filter collects the lines of a file.

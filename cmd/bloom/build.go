@@ -83,8 +83,11 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 	makeFor := func(n uint64) (filter, error) { return fitting(k, n, o.size.p) }
 	room := o.part.part(uint64(o.size.n))
 	empty, err := makeFor(room) // before the input is read, so that an error comes early
+	if errors.As(err, new(sizeError)) && blockedHas(room, o.size.p) {
+		return fmt.Errorf("%w; --type blocked has larger ones", err)
+	}
 	if err != nil {
-		return usage(err)
+		return err
 	}
 	defer endProgress()
 	return o.file.produce(c, func() (saver, error) {
@@ -118,6 +121,12 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 		doing("writing the filter", 0)
 		return f, o.file.checkEmpty("the input has", cfg.Keys == 0)
 	})
+}
+
+// blockedHas reports whether there can be a blocked filter for n lines.
+func blockedHas(n uint64, p float64) bool {
+	_, _, err := planBlocked(max(n, 1), p)
+	return err == nil
 }
 
 // errInterrupted is the error of a command that a signal ended before it changed a file.

@@ -135,7 +135,7 @@ func (o *dedupeFlags) open(cfg *lines.Config) (*deduper, error) {
 	}
 	fresh, err := o.newMemory(&d.arrived)
 	if err != nil {
-		return nil, usage(err)
+		return nil, err
 	}
 	old, err := o.load()
 	switch {

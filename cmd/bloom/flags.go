@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -226,19 +225,3 @@ func need(least, most int, what string) cobra.PositionalArgs {
 		return nil
 	}
 }
-
-// usage returns err, which is about a size that the flags ask for, as an error of the command line.
-// Its text names flags in place of Go's packages. A memoryError is returned unchanged, because the
-// size may fit on another machine.
-func usage(err error) error {
-	if _, ok := err.(memoryError); ok || err == nil {
-		return err
-	}
-	return usageError{errors.New(inShell.Replace(err.Error()))}
-}
-
-var inShell = strings.NewReplacer(
-	"bloom.New", "--type guava",
-	"blocked.New", "--type blocked",
-	"package ", "--type ",
-)

@@ -39,6 +39,16 @@ func fits(what string, bytes float64) error {
 
 type memoryError struct{ error }
 
+// sizeError says that no filter is large enough, on any machine. The ranges of -n and -p alone have
+// been checked before.
+type sizeError struct{ error }
+
+func tooLarge(n uint64, p float64) error {
+	return usageError{sizeError{fmt.Errorf(
+		"%s at a rate of %v (-n, -p) need a larger filter than there can be",
+		counted(n, "line"), p)}}
+}
+
 // fitting returns a filter of k for n lines. It returns an error if the filter needs more memory
 // than the machine has.
 func fitting(k kind, n uint64, p float64) (filter, error) {
@@ -53,7 +63,7 @@ func fitting(k kind, n uint64, p float64) (filter, error) {
 func (plan planner) fits(n uint64, p float64) error {
 	size, _, err := plan(max(n, 1), min(p, 0.5))
 	if err != nil {
-		return err
+		return tooLarge(n, p)
 	}
 	what := fmt.Sprintf("a filter of %s at a rate of %v", counted(n, "line"), p)
 	return fits(what, float64(size))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"math"
 	"strconv"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/limits"
 	"github.com/seed79a3ff49/bloom/window"
 )
 
@@ -109,12 +111,15 @@ func planFlower(n uint64, p float64) (size uint64, k int, err error) {
 // sampleKeys is the number of keys above which some sizes are in proportion to the number.
 const sampleKeys = 1 << 20
 
+// inProportion returns the size for n keys if that for sample keys is size.
 func inProportion(size int64, sample, n uint64) uint64 {
 	if n == sample {
 		return uint64(size)
 	}
 	return uint64(float64(size) / float64(sample) * float64(n))
 }
+
+var errTooMany = errors.New("no filter has room for so many keys")
 
 func planCuckoo(n uint64, p float64) (size uint64, k int, err error) {
 	sample := min(n, sampleKeys)
@@ -124,12 +129,19 @@ func planCuckoo(n uint64, p float64) (size uint64, k int, err error) {
 	}
 	f.SetInfo(bloom.Info(madeInfo()))
 	s := f.Stats()
-	return inProportion(s.SizeBytes, sample, n), s.K, nil
+	size = inProportion(s.SizeBytes, sample, n)
+	if size > 8*form.MaxFrameWords {
+		return 0, 0, errTooMany
+	}
+	return size, s.K, nil
 }
 
 // planGrowing adds the keys, because a growing filter may begin a layer for the last of them.
 func planGrowing(n uint64, p float64) (size uint64, k int, err error) {
 	sample := min(n, sampleKeys)
+	if n > limits.GrowingKeys {
+		return 0, 0, errTooMany
+	}
 	f, err := growing.New(sample, p)
 	if err != nil {
 		return 0, 0, err
