@@ -139,7 +139,7 @@ func (s *HTTPSource) fetch(
 	}
 	defer resp.Body.Close()
 
-	limit := cmp.Or(s.Limit, 1<<30)
+	limit := min(cmp.Or(s.Limit, 1<<30), math.MaxInt64-maxPatch-1) // so that sums fit
 	if etag := resp.Header.Get("ETag"); len(etag) <= maxTag {
 		next = known{version: versionOf(etag), etag: etag}
 	}

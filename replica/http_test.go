@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -830,5 +831,21 @@ func TestHTTPBehindProxies(t *testing.T) {
 		require.Equal(t, map[int]int{200: 1, 304: 2}, count.seen, suffix)
 		require.Equal(t, "v1", r.Version())
 		server.Close()
+	}
+}
+
+// TestLargestLimit: a Limit that means "none" refuses no answer, packed or not, whole or a patch.
+func TestLargestLimit(t *testing.T) {
+	for _, limit := range []int64{math.MaxInt64 - maxPatch, math.MaxInt64} {
+		set := bloom.Must(bloom.NewSync(100_000, 0.01))
+		p := NewPublisher(set.Snapshot)
+		server := httptest.NewServer(p)
+		t.Cleanup(server.Close)
+		r := New(&HTTPSource{URL: server.URL, Limit: limit}, Config{})
+		for i := range 3 {
+			require.NoError(t, r.Refresh(t.Context()), "limit %d, refresh %d", limit, i)
+			set.AddString(strconv.Itoa(i))
+			p.Publish()
+		}
 	}
 }

@@ -58,8 +58,9 @@ type SavedSet interface {
 //
 // A page counts as fetched once the callbacks for it have ended, or once its server or colly has
 // refused it: with a status such as 404, or because its URL, or the URL that it redirects to,
-// cannot be requested, such as mailto:ada@example.org. If no answer comes, or one with status 429
-// or 5xx, the page stays under way until the next Resume. It also stays under way if a callback
+// cannot be requested, such as mailto:ada@example.org. If no answer comes, or one with a status that
+// may pass, the page stays under way until the next Resume. These are 407, 408, 409, 421, 423, 424,
+// 425, 429, all from 500 on, and 302, 303, 304 and 307 if they lead nowhere. It also stays under way if a callback
 // aborts the request before it is sent, or refuses a redirect with an error of its own.
 //
 // A Crawl keeps the URL and the depth of each page under way, which needs a few hundred bytes in
@@ -208,9 +209,7 @@ func (w *Crawl) attempt(p *page, link string, visit func() error) error {
 	w.ready.Do(func() {
 		w.c.OnScraped(func(r *colly.Response) { w.ends(r.Request, true) })
 		w.c.OnError(func(r *colly.Response, err error) {
-			status := r.StatusCode
-			final := status > 0 && status < 500 && status != http.StatusTooManyRequests
-			w.ends(r.Request, final || refused(err))
+			w.ends(r.Request, !mayPass(r.StatusCode) || refused(err))
 		})
 	})
 	w.mu.Lock()
@@ -224,6 +223,25 @@ func (w *Crawl) attempt(p *page, link string, visit func() error) error {
 		w.end(link)
 	}
 	return err
+}
+
+// mayPass reports whether a page that answered with this status, which is 0 if it did not, may be
+// there later.
+func mayPass(status int) bool {
+	switch status {
+	case http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, // without a Location
+		http.StatusNotModified,       // an old answer, to another request
+		http.StatusProxyAuthRequired, // the page's server was not asked
+		http.StatusRequestTimeout,
+		http.StatusConflict,
+		http.StatusMisdirectedRequest, // another connection may reach the page
+		http.StatusLocked,
+		http.StatusFailedDependency,
+		http.StatusTooEarly,
+		http.StatusTooManyRequests:
+		return true
+	}
+	return status == 0 || status >= 500
 }
 
 // refused reports whether err says that colly cannot or will not fetch a page, now or later.
@@ -326,8 +344,14 @@ func (w *Crawl) load() error {
 		if w.path == "" {
 			return errors.New("the path is empty")
 		}
-		_, err = os.ReadDir(filepath.Dir(w.path)) // else Save would fail, after the crawl
-		return err
+		if _, err = os.ReadDir(filepath.Dir(w.path)); err != nil {
+			return err
+		}
+		// A Save that fails would do so after the crawl.
+		if err := file.Write(w.path+".pages", new(bytes.Buffer)); err != nil {
+			return fmt.Errorf("the crawl could not be saved: %w", err)
+		}
+		return os.Remove(w.path + ".pages")
 	}
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -189,6 +190,35 @@ func TestCrawlStops(t *testing.T) {
 		require.NoError(t, crawl.Save())
 		data = bloom.Must(os.ReadFile(path + ".pages"))
 		assert.NotContains(t, string(data), "/busy")
+	}
+}
+
+// TestStatuses: a page stays under way after a status that may pass, and after no other.
+func TestStatuses(t *testing.T) {
+	passing := map[int]bool{
+		302: true, 303: true, 304: true, 307: true, // without a Location
+		407: true, 408: true, 409: true, 421: true, 423: true, 424: true, 425: true, 429: true,
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(bloom.Must(strconv.Atoi(r.URL.Path[1:])))
+	}))
+	defer server.Close()
+	path := filepath.Join(t.TempDir(), "visited.bloom")
+	crawl := open(colly.NewCollector(), path)
+	statuses := []int{999}
+	for status := 200; status < 600; status++ {
+		if http.StatusText(status) != "" {
+			statuses = append(statuses, status)
+		}
+	}
+	for _, status := range statuses {
+		_ = crawl.Visit(nil, fmt.Sprintf("%s/%d", server.URL, status))
+	}
+	require.NoError(t, crawl.Save())
+	saved := string(bloom.Must(os.ReadFile(path + ".pages")))
+	for _, status := range statuses {
+		stays := strings.Contains(saved, fmt.Sprintf("/%d\n", status))
+		assert.Equal(t, passing[status] || status >= 500, stays, status)
 	}
 }
 

@@ -31,6 +31,9 @@ func replace(path string, check func() error, write func(io.Writer) error) (
 	if err != nil {
 		return nil, err
 	}
+	if err := renames(path, old); err != nil {
+		return nil, err
+	}
 	dir, err := openDir(filepath.Dir(path))
 	if err != nil {
 		return nil, err
@@ -53,7 +56,11 @@ func replace(path string, check func() error, write func(io.Writer) error) (
 		return nil, err
 	}
 	if old != nil {
-		if err := file.Chmod(keepOwner(file, old)); err != nil {
+		perm, err := keepOwner(file, path, old)
+		if err != nil {
+			return nil, err
+		}
+		if err := file.Chmod(perm); err != nil {
 			return nil, err
 		}
 	}
@@ -85,6 +92,21 @@ func replace(path string, check func() error, write func(io.Writer) error) (
 	return info, dir.sync()
 }
 
+// special are devices, pipes and sockets: a program that writes to a link to one, such as
+// /dev/stdout, does not mean the link.
+const special = fs.ModeDevice | fs.ModeCharDevice | fs.ModeNamedPipe | fs.ModeSocket |
+	fs.ModeIrregular
+
+// Replaceable returns an error if Write could not replace or create the file at path, as far as that
+// can be known without trying. It is for callers with much work before Write.
+func Replaceable(path string) error {
+	old, err := regular(path)
+	if err != nil {
+		return err
+	}
+	return renames(path, old)
+}
+
 // regular returns the file at path, which must be a regular file or a symbolic link to one, or nil
 // if there is none.
 func regular(path string) (fs.FileInfo, error) {
@@ -97,7 +119,16 @@ func regular(path string) (fs.FileInfo, error) {
 	case err != nil:
 		return nil, err
 	case info.Mode()&fs.ModeSymlink != 0:
-		if info, err = os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		info, err = os.Stat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, nil
+		case err != nil: // for example, links that lead to each other
+			return nil, err
+		case info.Mode()&special != 0:
+			err := fmt.Errorf("it leads to no regular file but %v", info.Mode())
+			return nil, &fs.PathError{Op: "replace", Path: path, Err: err}
+		case !info.Mode().IsRegular():
 			return nil, nil
 		}
 	case !info.Mode().IsRegular():

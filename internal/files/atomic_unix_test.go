@@ -129,6 +129,13 @@ func TestChild(t *testing.T) {
 		require.NoError(t, Write(path, text("by a child")))
 	case "refused":
 		require.ErrorIs(t, Write(path, text("by a child")), fs.ErrPermission)
+	case "sticky":
+		err := Replaceable(path)
+		require.ErrorIs(t, err, fs.ErrPermission)
+		require.ErrorContains(t, err, "sticky directory")
+		require.EqualError(t, Write(path, func(io.Writer) error {
+			panic("written before it was refused")
+		}), err.Error())
 	case "lock":
 		_, _, err := Lock(t.Context(), path)
 		require.NoError(t, err)
@@ -161,6 +168,20 @@ func TestUnreadableDirectory(t *testing.T) {
 	}
 }
 
+// TestStickyDirectory: what the rename would refuse is refused before anything is written.
+func TestStickyDirectory(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	require.NoError(t, os.WriteFile(path, nil, 0o666))
+	require.NoError(t, os.Chmod(dir, 0o777|fs.ModeSticky))
+	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))
+	out, err := asNobody(t, "sticky", path).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
 // TestIrregular: Write replaces only regular files and links.
 func TestIrregular(t *testing.T) {
 	dir := t.TempDir()
@@ -181,6 +202,18 @@ func TestIrregular(t *testing.T) {
 		require.Equal(t, []string{"fifo", "folder", "link"}, filtertest.Names(t, dir))
 		require.NoError(t, os.Remove(link))
 	}
+
+	// A program that names such a link means what it leads to.
+	loop := filepath.Join(dir, "loop")
+	require.NoError(t, os.Symlink("loop", loop))
+	for _, target := range []string{os.DevNull, "fifo", "loop"} {
+		require.NoError(t, os.Symlink(target, link))
+		require.Error(t, Write(link, text("x")), target)
+		require.Error(t, Replaceable(link), target)
+		require.NotZero(t, mode(t, link)&fs.ModeSymlink, target)
+		require.NoError(t, os.Remove(link))
+	}
+	require.NoError(t, os.Remove(loop))
 
 	// The new file replaces the link. It has the permissions of the file that the link led to.
 	private := filepath.Join(dir, "private")

@@ -8,19 +8,17 @@ import (
 	"syscall"
 )
 
-// keepOwner gives file the owner and the group of old, as far as the system permits. It returns the
-// permissions that file must get.
-func keepOwner(file *os.File, old fs.FileInfo) fs.FileMode {
+// keepOwner gives file the owner, the group and the access-control list of old, the file at path, as
+// far as the system permits. It returns the permissions that file must get.
+func keepOwner(file *os.File, path string, old fs.FileInfo) (fs.FileMode, error) {
 	perm := old.Mode().Perm()
-	was, ok := old.Sys().(*syscall.Stat_t)
+	stat, ok := old.Sys().(*syscall.Stat_t)
 	if !ok {
-		return perm
+		return perm, nil
 	}
-	if file.Chown(int(was.Uid), int(was.Gid)) == nil || file.Chown(-1, int(was.Gid)) == nil {
-		return perm
-	}
-	// The new group gets no more than others have.
-	return perm&^0o070 | perm&0o007<<3
+	uid, gid := int(stat.Uid), int(stat.Gid)
+	ownGroup := file.Chown(uid, gid) == nil || file.Chown(-1, gid) == nil
+	return keepList(file, path, perm, ownGroup)
 }
 
 // Nameless reports whether the file of info has lost its last name, so that it is gone once it is

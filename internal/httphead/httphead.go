@@ -2,7 +2,7 @@
 // as Accept-Encoding and A-IM, Content-Encoding, and entity tags. It follows RFC 9110.
 //
 // All functions take the values of a field as http.Header.Values returns them. Several lines of a
-// field are one list.
+// field are one list. Its first maxElements elements count: a client may send a megabyte of them.
 package httphead
 
 import (
@@ -11,9 +11,12 @@ import (
 	"strings"
 )
 
+const maxElements = 64
+
 // split calls yield with each non-empty element of a list, without the spaces around it. Commas in
 // quotes do not separate elements.
 func split(lines []string, yield func(element string)) {
+	left := maxElements
 	for _, line := range lines {
 		quoted := false
 		start := 0
@@ -22,6 +25,10 @@ func split(lines []string, yield func(element string)) {
 			case i == len(line), line[i] == ',' && !quoted:
 				if element := trim(line[start:i]); element != "" {
 					yield(element)
+					left--
+				}
+				if left == 0 {
+					return
 				}
 				start = i + 1
 			case line[i] == '"':

@@ -1,9 +1,11 @@
 package httphead
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestPrefers: the cases of RFC 9110, sections 12.4.2 and 12.5.3, for gzip.
@@ -174,4 +176,24 @@ func TestOpaque(t *testing.T) {
 		assert.Equal(t, want, Opaque(tag), tag)
 	}
 	assert.Equal(t, "-gzip", Bare("-gzip"), "nothing would be left")
+}
+
+// TestLongLists: the first 64 elements of a list count, and a longer list costs no more.
+func TestLongLists(t *testing.T) {
+	long := strings.Repeat(`"x", `, 63)
+	for _, lines := range [][]string{
+		{long + `"a", "b", "c"`},
+		{long, `"a"`, `"b", "c"`},
+		{strings.Repeat(", ,", 100) + long + `"a", "b"`},
+		{long + `"a", ` + strings.Repeat(`"b", `, 1<<18)},
+	} {
+		tags := ParseTags(lines)
+		require.Len(t, tags.Opaque, 64)
+		require.True(t, tags.Match("a"))
+		require.False(t, tags.Match("b"))
+	}
+	codings := strings.Repeat("x, ", 63)
+	require.True(t, Lists([]string{codings + "a, b"}, "a"))
+	require.False(t, Lists([]string{codings + "a, b"}, "b"))
+	require.Len(t, Codings([]string{codings + "a, b"}), 64)
 }

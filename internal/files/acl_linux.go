@@ -1,0 +1,118 @@
+package files
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// A file with an access-control list shows in its mode, as the group's permissions, the list's
+// mask: the most that named users and any group get. The group's own permissions are in the list. A
+// copy of the mode alone would give the group the mask.
+//
+// The list is an extended attribute: a version of 4 bytes, and then entries of 8 bytes, little-endian.
+//
+//	2 bytes  tag
+//	2 bytes  permissions, 0 to 7
+//	4 bytes  the user or group of tagUser and tagGroup
+const (
+	accessList  = "system.posix_acl_access"
+	listVersion = 2
+
+	tagUser     = 0x02 // a named user
+	tagOwnGroup = 0x04 // the file's group
+	tagGroup    = 0x08 // a named group
+	tagOthers   = 0x20
+)
+
+// keepList gives file the access-control list of the file at path, or takes away the list that file
+// got from its directory. perm are the permissions in the mode of the file at path. ownGroup is
+// false if file has another group, which then gets no more than others have. keepList returns the
+// permissions that file must get: if it cannot have the list, nobody gets more by that.
+func keepList(file *os.File, path string, perm fs.FileMode, ownGroup bool) (fs.FileMode, error) {
+	list, err := listOf(path)
+	if err != nil {
+		return 0, err
+	}
+	if list == nil {
+		if err := unix.Fremovexattr(int(file.Fd()), accessList); err != nil && !hasNone(err) {
+			perm &^= 0o070 // the mask of the directory's list
+		}
+		return lessGroup(perm, ownGroup), nil
+	}
+	if !ownGroup {
+		list.limit(tagOwnGroup, list.permissions(tagOthers))
+	}
+	if unix.Fsetxattr(int(file.Fd()), accessList, list, 0) == nil {
+		return perm, nil
+	}
+	return lessGroup(list.without(perm), ownGroup), nil
+}
+
+func hasNone(err error) bool {
+	return errors.Is(err, unix.ENODATA) || errors.Is(err, unix.EOPNOTSUPP)
+}
+
+// list is the value of the attribute.
+type list []byte
+
+// listOf returns the list of the file at path, or nil if it has none.
+func listOf(path string) (list, error) {
+	data := make([]byte, 64<<10) // the largest value of an attribute
+	n, err := unix.Getxattr(path, accessList, data)
+	switch {
+	case err != nil && hasNone(err):
+		return nil, nil
+	case err != nil:
+		return nil, &fs.PathError{Op: "getxattr " + accessList, Path: path, Err: err}
+	case n < 4 || n%8 != 4 || binary.LittleEndian.Uint32(data) != listVersion:
+		return nil, &fs.PathError{Op: "getxattr " + accessList, Path: path,
+			Err: fmt.Errorf("%d bytes are no list", n)}
+	}
+	return data[:n], nil
+}
+
+// each calls visit with the tag and the permissions of each entry, and sets the permissions to what
+// visit returns.
+func (l list) each(visit func(tag, perm uint16) uint16) {
+	for at := 4; at < len(l); at += 8 {
+		tag := binary.LittleEndian.Uint16(l[at:])
+		perm := binary.LittleEndian.Uint16(l[at+2:])
+		binary.LittleEndian.PutUint16(l[at+2:], visit(tag, perm))
+	}
+}
+
+// permissions returns the permissions that all entries with this tag have; 7 if there is none.
+func (l list) permissions(tag uint16) uint16 {
+	all := uint16(7)
+	l.each(func(t, perm uint16) uint16 {
+		if t == tag {
+			all &= perm
+		}
+		return perm
+	})
+	return all
+}
+
+// limit takes from entries with this tag what is not in most.
+func (l list) limit(tag, most uint16) {
+	l.each(func(t, perm uint16) uint16 {
+		if t == tag {
+			return perm & most
+		}
+		return perm
+	})
+}
+
+// without returns the permissions of a file that has perm in its mode and loses its list. A named
+// user may be in the file's group, and is then, as members of named groups are, one of the others.
+func (l list) without(perm fs.FileMode) fs.FileMode {
+	users, groups := l.permissions(tagUser), l.permissions(tagGroup)
+	group := users & l.permissions(tagOwnGroup)
+	others := users & groups
+	return perm & (0o700 | fs.FileMode(group)<<3 | fs.FileMode(others))
+}

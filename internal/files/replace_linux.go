@@ -1,0 +1,42 @@
+package files
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// writable returns an error unless this process may make files in dir.
+func writable(dir string) error {
+	err := unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS)
+	if err == unix.ENOSYS || err == unix.EINVAL {
+		return nil
+	}
+	return err
+}
+
+// attributes returns an error if something about the file at path, or its directory, forbids
+// everybody to replace it.
+func attributes(path, dir string) error {
+	file, ok := statx(path)
+	switch {
+	case !ok:
+		return nil
+	case file&unix.STATX_ATTR_MOUNT_ROOT != 0:
+		return &os.PathError{Op: "replace", Path: path, Err: errMounted}
+	case file&(unix.STATX_ATTR_IMMUTABLE|unix.STATX_ATTR_APPEND) != 0:
+		return refusal(path, unix.EPERM, "chattr made it immutable or append-only: chattr -ia %s", path)
+	}
+	if of, ok := statx(dir); ok && of&(unix.STATX_ATTR_IMMUTABLE|unix.STATX_ATTR_APPEND) != 0 {
+		return refusal(path, unix.EPERM,
+			"chattr made its directory immutable or append-only: chattr -ia %s", dir)
+	}
+	return nil
+}
+
+// statx returns the attributes of the file at path itself.
+func statx(path string) (attributes uint64, ok bool) {
+	var x unix.Statx_t
+	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BASIC_STATS, &x)
+	return x.Attributes & x.Attributes_mask, err == nil
+}

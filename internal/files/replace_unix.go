@@ -1,0 +1,64 @@
+//go:build unix
+
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// renames returns an error if the system would refuse to give a new file the name path, where old
+// is now, or nothing if old is nil. It cannot foresee everything.
+func renames(path string, old fs.FileInfo) error {
+	dir := filepath.Dir(path)
+	if err := writable(dir); err != nil {
+		return refusal(path, err, "the new file is made beside it, "+
+			"but this user may not make files in the directory %s: permit that", dir)
+	}
+	if old == nil {
+		return nil
+	}
+	if err := attributes(path, dir); err != nil {
+		return err
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	us := os.Geteuid()
+	if info.Mode()&fs.ModeSticky != 0 && us != 0 && owner(info) != us && owner(old) != us {
+		return refusal(path, syscall.EPERM, "it belongs to another user, "+
+			"and only owners replace files in the sticky directory %s", dir)
+	}
+	return nil
+}
+
+func owner(info fs.FileInfo) int {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return -1
+	}
+	return int(stat.Uid)
+}
+
+// refusal returns an error for path that says what stands in the way, and wraps cause.
+func refusal(path string, cause error, text string, args ...any) error {
+	err := fmt.Errorf("%s: %w", fmt.Sprintf(text, args...), cause)
+	return &fs.PathError{Op: "replace", Path: path, Err: err}
+}
+
+// lessGroup returns perm for a file with its old group, and otherwise with the group's permissions
+// limited to those of others.
+func lessGroup(perm fs.FileMode, ownGroup bool) fs.FileMode {
+	if ownGroup {
+		return perm
+	}
+	return perm&^0o070 | perm&(perm&0o007<<3)
+}
+
+var errMounted = errors.New("it is mounted by itself, as with docker run -v FILE:FILE: " +
+	"mount its directory")
