@@ -55,7 +55,7 @@ type Set interface {
 //   - combine: [Filter.Merge], [Filter.Intersect], [Filter.Fold], [Filter.Clone], [Filter.Equal]
 //   - measure: [Filter.Stats], or one figure of it: [Filter.FPR], [Filter.ApproxCount],
 //     [Filter.FillRatio], [Filter.OnesCount]; room for keys: [Filter.Capacity]
-//   - describe: [Filter.Info], [Filter.SetInfo], [Filter.M], [Filter.K], [Filter.Strategy]
+//   - describe: [Filter.Info], [Filter.UpdateInfo], [Filter.M], [Filter.K], [Filter.Strategy]
 //   - empty: [Filter.Reset]
 //
 // The zero Filter contains nothing and can be decoded into; adding to it panics. Many goroutines

@@ -60,7 +60,7 @@ func calls(f, g *bloom.Filter, c *cuckoo.Filter, n, m, u uint64, p float64, k, l
 	use(f.MarshalBinary())
 	use(f.UnmarshalBinary(data), f.SaveFile(path))
 	f.Reset()
-	f.SetInfo(bloom.Info{Comment: comment})
+	f.UpdateInfo(func(i *bloom.Info) { i.Comment = comment })
 	use(growing.New(n, p))
 	use(growing.New(0, p))
 	use(f.Stats().M, c.Cap())
@@ -96,7 +96,7 @@ func blockedCalls(f, g *blocked.Filter, n, m, u uint64, p float64, lines int, ke
 	use(f.Stats().ApproxCount, f.Stats().FPR, f.Stats().OnesCount == 0, f.M())
 	use(f.Merge(g), f.Intersect(g), f.Equal(g), f.SaveFile(path))
 	f.Reset()
-	f.SetInfo(bloom.Info{Comment: comment})
+	f.UpdateInfo(func(i *bloom.Info) { i.Comment = comment })
 }
 
 // syncCalls has what the sections on holiman and bbloom write of SyncFilters.

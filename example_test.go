@@ -270,7 +270,7 @@ func ExampleLoadOrNew() {
 // The Info says what a filter was made for and how its keys are hashed. Files hold the Info. A
 // program that loads a file checks the Hash first: if keys are hashed in another way, look-ups find
 // nothing.
-func ExampleFilter_SetInfo() {
+func ExampleFilter_UpdateInfo() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
 		log.Fatal(err)
@@ -279,9 +279,10 @@ func ExampleFilter_SetInfo() {
 	path := filepath.Join(dir, "orders.bloom")
 
 	f := bloom.Must(bloom.New(1000, 0.01))
-	info := f.Info() // has N and P
-	info.Hash, info.Comment = "SumUint64", "orders of 2026"
-	f.SetInfo(info)
+	f.UpdateInfo(func(i *bloom.Info) { // New has set N and P
+		i.Hash = "SumUint64"
+		i.Comment = "orders of 2026"
+	})
 	f.AddHash(bloom.SumUint64(4711))
 	if err := f.SaveFile(path); err != nil {
 		log.Fatal(err)

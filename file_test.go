@@ -61,7 +61,7 @@ func TestFileDamage(t *testing.T) {
 	f := smallFilter("a", "b")
 	size := int(f.SizeBytes())
 	for _, info := range []bloom.Info{{}, testInfo} {
-		f.SetInfo(info)
+		f.UpdateInfo(func(i *bloom.Info) { *i = info })
 		require.NoError(t, f.SaveFile(path))
 		good := bloom.Must(os.ReadFile(path))
 		view := bloom.Must(bloom.NewView(good))
@@ -167,7 +167,10 @@ func TestLoadOrNew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	f := bloom.Must(bloom.New(1000, 0.01))
 	f.AddString("a")
-	f.SetInfo(bloom.Info{N: 1001, P: 0.01})
+	f.UpdateInfo(func(i *bloom.Info) {
+		i.N = 1001
+		i.P = 0.01
+	})
 	require.NoError(t, f.SaveFile(path))
 	require.True(t, bloom.Must(bloom.LoadOrNew(path, 1000, 0.01)).ContainsString("a"))
 	require.True(t, bloom.Must(bloom.LoadOrNewSize(path, 9537, 7)).ContainsString("a"), "of as many words")
@@ -187,7 +190,7 @@ func TestLoadOrNew(t *testing.T) {
 func TestOpenFileInfo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	f := smallFilter("a", "b")
-	f.SetInfo(testInfo)
+	f.UpdateInfo(func(i *bloom.Info) { *i = testInfo })
 	require.NoError(t, f.SaveFile(path))
 	good := bloom.Must(os.ReadFile(path))
 	for i := range good {

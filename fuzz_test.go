@@ -147,7 +147,7 @@ func sameAnswers(t testing.TB, g *bloom.Filter, v *bloom.View, seed uint64) {
 func FuzzLoadFile(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "f")
 	a := smallFilter("a")
-	a.SetInfo(testInfo)
+	a.UpdateInfo(func(i *bloom.Info) { *i = testInfo })
 	require.NoError(f, a.SaveFile(path))
 	f.Add(bloom.Must(os.ReadFile(path)), false)
 	for _, data := range seeds(f) {

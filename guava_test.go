@@ -280,7 +280,7 @@ func (g *javaGuava) roundTrip(strategy bloom.Strategy, funnel int) {
 	if g.rnd.IntN(2) == 0 {
 		info = bloom.Info{}
 	}
-	read.SetInfo(info)
+	read.UpdateInfo(func(i *bloom.Info) { *i = info })
 	require.NoError(t, read.SaveFile(path))
 	file, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -453,7 +453,7 @@ class Main {
 
 			f := bloom.Must(bloom.New(1000, 1e-9))
 			f.AddString("zoë")
-			f.SetInfo(bloom.Info{Hash: "stringFunnel(UTF_8)"})
+			f.UpdateInfo(func(i *bloom.Info) { i.Hash = "stringFunnel(UTF_8)" })
 			require.NoError(t, f.SaveFile(filepath.Join(dir, "list.bloom")))
 			cmd := exec.Command("java", "-Dfile.encoding=UTF-8", "-Dsun.jnu.encoding=UTF-8",
 				"-Dstdout.encoding=UTF-8", "-cp", path, "Main", "zoë", "ada")

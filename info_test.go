@@ -9,11 +9,13 @@ import (
 	"log/slog"
 	"math"
 	"reflect"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
@@ -45,10 +47,7 @@ func TestZeroInfo(t *testing.T) {
 	for name, make := range informedTypes() {
 		zero := zeroOf(make())
 		require.Equal(t, name+"(zero)", zero.String())
-		zero.SetInfo(bloom.Info{})
-		require.Equal(t, zeroOf(zero), zero, name)
-		zero.SetInfo(bloom.Info{N: 3, Hash: "h", Meta: "m=1"})
-		zero.SetInfo(bloom.Info{P: 0.1, Comment: "c"})
+		zero.UpdateInfo(func(i *bloom.Info) { *i = info })
 		require.Equal(t, info, zero.Info(), name)
 		require.Equal(t, name+"(zero)", zero.String())
 		_, err := zero.MarshalBinary()
@@ -66,29 +65,154 @@ func TestZeroInfo(t *testing.T) {
 	}
 }
 
-// TestInfoBesideOthers: on every type, the zero value included, goroutines may call Info and SetInfo
-// while others encode and print the filter.
-func TestInfoBesideOthers(t *testing.T) {
+// testEachInfo tests every type with an Info, and the zero value of each.
+func testEachInfo(t *testing.T, test func(t *testing.T, f informed)) {
 	for name, make := range informedTypes() {
-		for _, f := range []informed{make(), zeroOf(make())} {
-			f.SetInfo(bloom.Info{P: 0.5})
-			filtertest.AtOnce(4, func(i int) {
-				for n := range uint64(50) {
-					switch i {
-					case 0:
-						f.SetInfo(bloom.Info{N: n + 1, Meta: fmt.Sprint("m=", n+1)})
-					case 1:
-						f.SetInfo(bloom.Info{Hash: "h"})
-					case 2:
-						require.Equal(t, 0.5, f.Info().P, name)
-					case 3:
-						_, _ = f.WriteTo(io.Discard) // the zero value has no form
-						_ = f.String()
-						f.Stats()
-					}
+		t.Run(name, func(t *testing.T) { test(t, make()) })
+		t.Run(name+" zero", func(t *testing.T) { test(t, zeroOf(make())) })
+	}
+}
+
+// TestUpdateInfo: update gets the present Info, and what it leaves is the Info, each field alone,
+// set or cleared.
+func TestUpdateInfo(t *testing.T) {
+	full := bloom.Info{N: 3, P: 0.1, Hash: "h", Comment: "c", Meta: "m=1"}
+	other := bloom.Info{N: 4, P: 0.2, Hash: "i", Comment: "d", Meta: "m=2"}
+	testEachInfo(t, func(t *testing.T, f informed) {
+		for n := range reflect.TypeFor[bloom.Info]().NumField() {
+			for _, source := range []bloom.Info{other, {}} {
+				f.UpdateInfo(func(i *bloom.Info) { *i = full })
+				want := full
+				value := reflect.ValueOf(source).Field(n)
+				reflect.ValueOf(&want).Elem().Field(n).Set(value)
+				f.UpdateInfo(func(i *bloom.Info) {
+					assert.Equal(t, full, *i)
+					reflect.ValueOf(i).Elem().Field(n).Set(value)
+				})
+				require.Equal(t, want, f.Info())
+			}
+		}
+		var retained *bloom.Info
+		f.UpdateInfo(func(i *bloom.Info) { retained = i })
+		before := f.Info()
+		*retained = other
+		require.Equal(t, before, f.Info(), "the update is over")
+	})
+}
+
+// TestUpdateInfoPanics: if update panics or ends its goroutine, the Info stays as it was, and f
+// goes on.
+func TestUpdateInfoPanics(t *testing.T) {
+	testEachInfo(t, func(t *testing.T, f informed) {
+		f.UpdateInfo(func(i *bloom.Info) { i.Comment = "before" })
+		info := f.Info()
+		half := func(end func()) func() {
+			return func() {
+				f.UpdateInfo(func(i *bloom.Info) {
+					i.Comment = "half"
+					end()
+				})
+			}
+		}
+		require.PanicsWithValue(t, "by update", half(func() { panic("by update") }))
+		filtertest.Together(half(runtime.Goexit))
+		require.Panics(t, func() { f.UpdateInfo(nil) })
+		require.Equal(t, info, f.Info())
+		f.UpdateInfo(func(i *bloom.Info) { i.Comment = "after" })
+		require.Equal(t, "after", f.Info().Comment)
+	})
+}
+
+// TestUpdatesOfInfo: concurrent updates are one after the other, so that none is lost. Info beside
+// one does not wait, and returns the Info before it.
+func TestUpdatesOfInfo(t *testing.T) {
+	testEachInfo(t, func(t *testing.T, f informed) {
+		f.UpdateInfo(func(i *bloom.Info) { *i = bloom.Info{} })
+		filtertest.AtOnce(4, func(int) {
+			for range 25 {
+				f.UpdateInfo(func(i *bloom.Info) {
+					n := i.N
+					runtime.Gosched()
+					i.N = n + 1
+				})
+			}
+		})
+		require.Equal(t, bloom.Info{N: 100}, f.Info())
+		f.UpdateInfo(func(i *bloom.Info) {
+			i.N = 7
+			seen := make(chan bloom.Info)
+			go func() { seen <- f.Info() }()
+			assert.Equal(t, bloom.Info{N: 100}, <-seen)
+			i.Comment = "c"
+		})
+		require.Equal(t, bloom.Info{N: 7, Comment: "c"}, f.Info())
+	})
+}
+
+// TestInfoBesideOthers: on every type, the zero value included, goroutines may call Info and
+// UpdateInfo while others encode and print the filter.
+func TestInfoBesideOthers(t *testing.T) {
+	testEachInfo(t, func(t *testing.T, f informed) {
+		f.UpdateInfo(func(i *bloom.Info) { *i = bloom.Info{P: 0.5, Meta: "n=0"} })
+		filtertest.AtOnce(4, func(i int) {
+			for n := range uint64(50) {
+				switch i {
+				case 0:
+					f.UpdateInfo(func(i *bloom.Info) {
+						i.N = n + 1
+						i.Meta = fmt.Sprint("n=", n+1)
+					})
+				case 1:
+					f.UpdateInfo(func(i *bloom.Info) { i.Hash = "h" })
+				case 2:
+					info := f.Info()
+					assert.Equal(t, 0.5, info.P)
+					assert.Equal(t, fmt.Sprint("n=", info.N), info.Meta, "a mixture")
+				case 3:
+					_, _ = f.WriteTo(io.Discard) // the zero value has no form
+					_ = f.String()
+					f.Stats()
 				}
-			})
-			require.Equal(t, bloom.Info{N: 50, P: 0.5, Hash: "h", Meta: "m=50"}, f.Info(), name)
+			}
+		})
+		require.Equal(t, bloom.Info{N: 50, P: 0.5, Hash: "h", Meta: "n=50"}, f.Info())
+	})
+}
+
+// TestInfoCheck: Check returns an error for each Info that no file can have, and for no other.
+func TestInfoCheck(t *testing.T) {
+	type row struct {
+		info bloom.Info
+		says string
+	}
+	hash, long := strings.Repeat("h", 255), strings.Repeat("c", 4096)
+	rows := []row{
+		{bloom.Info{}, ""},
+		{bloom.Info{N: math.MaxUint64, P: math.Nextafter(1, 0), Hash: hash, Comment: long}, ""},
+		{bloom.Info{Meta: "m=" + long[2:]}, ""},
+		{bloom.Info{P: 1}, "bloom: Info.P = 1 is outside [0, 1)"},
+		{bloom.Info{P: -1e-9}, "bloom: Info.P = -1e-09 is outside [0, 1)"},
+		{bloom.Info{P: math.NaN()}, "bloom: Info.P = NaN is outside [0, 1)"},
+		{bloom.Info{Hash: hash + "h"}, "bloom: Info.Hash has 256 bytes, more than 255"},
+		{bloom.Info{Hash: "\xff"}, `bloom: Info.Hash = "\xff" is not UTF-8`},
+		{bloom.Info{Comment: long + "c"}, "bloom: Info.Comment has 4097 bytes, more than 4096"},
+		{bloom.Info{Comment: "\xff"}, `bloom: Info.Comment = "\xff" is not UTF-8`},
+		{bloom.Info{Meta: "m=" + long}, "bloom: Info.Meta has 4098 bytes, more than 4096"},
+		{bloom.Info{Meta: "b=&a="}, `bloom: Info.Meta = "b=&a=" is not what url.Values.Encode returns`},
+	}
+	for name, make := range informedTypes() {
+		pkg, _, _ := strings.Cut(name, ".")
+		for _, r := range rows {
+			f := make()
+			f.UpdateInfo(func(i *bloom.Info) { *i = r.info })
+			err := f.SaveFile(t.TempDir() + "/f")
+			if r.says == "" {
+				require.NoError(t, r.info.Check())
+				require.NoError(t, err, name)
+				continue
+			}
+			require.EqualError(t, r.info.Check(), r.says)
+			require.ErrorContains(t, err, strings.Replace(r.says, "bloom", pkg, 1), name)
 		}
 	}
 }
@@ -97,7 +221,7 @@ func TestInfoBesideOthers(t *testing.T) {
 // that it took over.
 func TestInfoBesideMerge(t *testing.T) {
 	hashed := bloom.Must(bloom.New(100, 0.01))
-	hashed.SetInfo(bloom.Info{Hash: "h"})
+	hashed.UpdateInfo(func(i *bloom.Info) { i.Hash = "h" })
 	bare := bloom.Must(bloom.New(100, 0.01))
 	patch := bloom.Must(bloom.Diff(bare, bare))
 	for range 50 {
@@ -109,7 +233,7 @@ func TestInfoBesideMerge(t *testing.T) {
 			case 1:
 				require.NoError(t, s.Patch(patch))
 			case 2:
-				s.SetInfo(bloom.Info{Comment: "c"})
+				s.UpdateInfo(func(i *bloom.Info) { i.Comment = "c" })
 				s.Info()
 			}
 		})
@@ -134,14 +258,14 @@ func TestDeepEqual(t *testing.T) {
 			for i := range 50 {
 				alltypes.Add(f, fmt.Sprint(i))
 			}
-			f.SetInfo(info)
+			f.UpdateInfo(func(i *bloom.Info) { *i = info })
 			return f
 		}
 		f := full()
 		decoded := func() informed {
 			g := zeroOf(f)
 			require.NoError(t, g.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
-			g.SetInfo(info)
+			g.UpdateInfo(func(i *bloom.Info) { *i = info })
 			return g
 		}
 		switch name {
@@ -151,7 +275,7 @@ func TestDeepEqual(t *testing.T) {
 		require.Equal(t, full(), f, name)
 		require.Equal(t, decoded(), decoded(), name)
 		other := full()
-		other.SetInfo(bloom.Info{Comment: "d"})
+		other.UpdateInfo(func(i *bloom.Info) { i.Comment = "d" })
 		require.NotEqual(t, other, f, name)
 		if name == "counting.Filter" { // it counts keys in stripes while these are added
 			continue
@@ -170,24 +294,6 @@ func TestInfoComparable(t *testing.T) {
 	require.Equal(t, 1, map[bloom.Info]int{a: 1}[b])
 	b.Meta = "m=2"
 	require.False(t, a == b)
-}
-
-// TestMetaInFiles: a file keeps the Meta, and SaveFile refuses one that url.Values.Encode does not
-// return.
-func TestMetaInFiles(t *testing.T) {
-	var out bytes.Buffer
-	for name, make := range informedTypes() {
-		f := make()
-		f.SetInfo(bloom.Info{Meta: "b=1&a=2"})
-		err := f.SaveFile(t.TempDir() + "/f")
-		pkg, _, _ := strings.Cut(name, ".")
-		require.ErrorContains(t, err,
-			pkg+`: Info.Meta = "b=1&a=2" is not what url.Values.Encode returns`)
-		f.SetInfo(bloom.Info{Meta: "a=2&b=1"})
-		require.NoError(t, f.SaveFile(t.TempDir()+"/f"))
-		_, err = f.WriteTo(&out)
-		require.NoError(t, err)
-	}
 }
 
 // TestLogTakesNoPass: package log/slog writes the String of a filter, and reads no bits for that.

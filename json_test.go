@@ -19,7 +19,11 @@ import (
 // jsonValues has a value of each type that JSON can hold.
 func jsonValues(t *testing.T) []any {
 	small := bloom.Must(bloom.New(5, 0.1))
-	small.SetInfo(bloom.Info{Hash: "SumString", Comment: "<&>\u2028", Meta: "field=2"})
+	small.UpdateInfo(func(i *bloom.Info) {
+		i.Hash = "SumString"
+		i.Comment = "<&>\u2028"
+		i.Meta = "field=2"
+	})
 	sync := bloom.NewSyncFrom(small)
 	small.AddString("a")
 	sync.AddString("a")

@@ -68,7 +68,12 @@ func TestPatch(t *testing.T) {
 			for _, n := range []int{0, 1, 2, 10, 100, 7 * words, 100 * words} {
 				from := randomFilter(rnd, words, fill)
 				to, differ := flipped(rnd, from, n)
-				to.SetInfo(bloom.Info{N: uint64(n + 1), P: 0.25, Hash: "SumString", Comment: "to"})
+				to.UpdateInfo(func(i *bloom.Info) {
+					i.N = uint64(n + 1)
+					i.P = 0.25
+					i.Hash = "SumString"
+					i.Comment = "to"
+				})
 				name := fmt.Sprintf("%d words, %v set, %d bits differ", words, fill, differ)
 
 				patch, err := bloom.Diff(from, to)
@@ -171,7 +176,7 @@ func TestPatchOfOtherFilters(t *testing.T) {
 	_, err := bloom.Diff(new(bloom.Filter), new(bloom.Filter))
 	require.EqualError(t, err, "bloom: the zero value has no binary form")
 	bad := from.Clone()
-	bad.SetInfo(bloom.Info{P: 2})
+	bad.UpdateInfo(func(i *bloom.Info) { i.P = 2 })
 	_, err = bloom.Diff(from, bad)
 	require.EqualError(t, err, "bloom: Info.P = 2 is outside [0, 1)")
 }
@@ -222,7 +227,10 @@ func smallPatch() (patch []byte, from, to *bloom.Filter) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	from = randomFilter(rnd, 20, 0.5)
 	to, _ = flipped(rnd, from, 30)
-	to.SetInfo(bloom.Info{N: 9, Hash: "Sum"})
+	to.UpdateInfo(func(i *bloom.Info) {
+		i.N = 9
+		i.Hash = "Sum"
+	})
 	return bloom.Must(bloom.Diff(from, to)), from, to
 }
 

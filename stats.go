@@ -70,18 +70,27 @@ type Info struct {
 	Meta string
 }
 
-// Info returns what [New] and SetInfo set. [Filter.SaveFile] keeps it. Guava's binary form has no
-// room for it, so a filter decoded from that has the zero Info.
-func (f *filter) Info() Info {
-	return Info(f.info.Get())
-}
+// Check returns an error that names a field if SaveFile would refuse i.
+func (i Info) Check() error { return form.Info(i).Check("bloom") }
 
-// SetInfo sets the fields of f's Info that are not zero in i, and keeps the others. It cannot clear
-// a field. SaveFile returns an error if a field is out of its range.
+// Info returns what [New] and UpdateInfo set. [Filter.SaveFile] keeps it. Guava's binary form has
+// no room for it, so a filter decoded from that has the zero Info.
+func (f *filter) Info() Info { return Info(f.info.Get()) }
+
+// UpdateInfo calls update with a copy of f's Info. What update leaves there becomes the Info, so it
+// can set some fields, keep others and clear others:
 //
-// On every type of this module, the zero value included, Info and SetInfo may be called by many
+//	f.UpdateInfo(func(i *bloom.Info) { i.Hash = "SumString" })
+//
+// Calls are one after the other, so none loses what another wrote, and Info returns the Info before
+// or after an update. update must not call methods of f. If it panics, the Info stays as it was.
+// SaveFile returns an error if [Info.Check] does.
+//
+// On every type of this module, the zero value included, Info and UpdateInfo may be called by many
 // goroutines, also while others use the filter.
-func (f *filter) SetInfo(i Info) { f.info.Add(form.Info(i)) }
+func (f *filter) UpdateInfo(update func(*Info)) {
+	f.info.Update(func(i *form.Info) { update((*Info)(i)) })
+}
 
 func describe(name string, m uint64, k int, s Strategy) string {
 	if m == 0 {

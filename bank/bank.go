@@ -358,11 +358,13 @@ func (b *Bank) Name(i int) (string, error) {
 	return "", nil
 }
 
-// Info returns the values that New, SetInfo or decoding set. N and P are for one member.
+// Info returns the values that New, UpdateInfo or decoding set. N and P are for one member.
 func (b *Bank) Info() bloom.Info { return bloom.Info(b.info.Get()) }
 
-// SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of range.
-func (b *Bank) SetInfo(i bloom.Info) { b.info.Add(form.Info(i)) }
+// UpdateInfo is [bloom.Filter.UpdateInfo]. Encoding returns an error if a field is out of its range.
+func (b *Bank) UpdateInfo(update func(*bloom.Info)) {
+	b.info.Update(func(i *form.Info) { update((*bloom.Info)(i)) })
+}
 
 // Stats reads the whole Bank. M and K are those of a member, OnesCount and ApproxCount are sums
 // over all members, and FillRatio and FPR are means: on average, Which reports FPR*Len members for

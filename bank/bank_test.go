@@ -220,10 +220,10 @@ func second(_ *Bank, err error) error { return err }
 // TestFilterThatDoesNotFit: AppendFilter refuses a filter that does not fit, and changes nothing.
 func TestFilterThatDoesNotFit(t *testing.T) {
 	b := bloom.Must(NewSize(192, 3))
-	b.SetInfo(bloom.Info{Hash: "SumString"})
+	b.UpdateInfo(func(i *bloom.Info) { i.Hash = "SumString" })
 	b.AddString(b.Append(), "a")
 	other := bloom.Must(bloom.NewSize(192, 3))
-	other.SetInfo(bloom.Info{Hash: "SumUTF16"})
+	other.UpdateInfo(func(i *bloom.Info) { i.Hash = "SumUTF16" })
 	for want, f := range map[string]*bloom.Filter{
 		"bank: filters differ in strategy: Mitz64 and Mitz32":        bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 10, 0.1)),
 		"bank: filters differ in k: 3 and 4":                         bloom.Must(bloom.NewSize(192, 4)),
@@ -394,7 +394,7 @@ func TestConcurrent(t *testing.T) {
 	look(func(n int) {
 		b.Clear(n % spare)
 		_ = bloom.Must(b.Name(n % spare))
-		b.SetInfo(bloom.Info{N: uint64(n)})
+		b.UpdateInfo(func(i *bloom.Info) { i.N = uint64(n) })
 	})
 	for i, h := range hs {
 		if i%2 == 0 {

@@ -71,7 +71,7 @@ func TestReaderReads(t *testing.T) {
 	for i := range o.Len() {
 		o.SetName(i, "a name that makes the file longer")
 	}
-	o.SetInfo(bloom.Info{Comment: string(bytes.Repeat([]byte("c"), 4096))})
+	o.UpdateInfo(func(i *bloom.Info) { i.Comment = string(bytes.Repeat([]byte("c"), 4096)) })
 	s := &store{data: bloom.Must(o.MarshalBinary())}
 	r := bloom.Must(NewReader(s, int64(len(s.data))))
 	require.LessOrEqual(t, s.bytes, 8<<10)

@@ -24,7 +24,12 @@ func sample(t testing.TB) (*oracle, []bloom.Hash) {
 	o, hs := walk(t, 192, 3, 40, 1)
 	o.SetName(0, "zero")
 	o.SetName(39, "thirty-nine")
-	o.SetInfo(bloom.Info{N: 10, P: 0.1, Hash: "SumString", Comment: "a sample"})
+	o.UpdateInfo(func(i *bloom.Info) {
+		i.N = 10
+		i.P = 0.1
+		i.Hash = "SumString"
+		i.Comment = "a sample"
+	})
 	return o, hs
 }
 
@@ -39,7 +44,12 @@ func TestEveryFormKeepsABank(t *testing.T) {
 			for i := 1; i < members; i += 1 + members/100 {
 				o.SetName(i, fmt.Sprintf("member %d", i))
 			}
-			o.SetInfo(bloom.Info{N: 1, P: 0.1, Hash: "SumString", Comment: strings.Repeat("c", members%4096)})
+			o.UpdateInfo(func(i *bloom.Info) {
+				i.N = 1
+				i.P = 0.1
+				i.Hash = "SumString"
+				i.Comment = strings.Repeat("c", members%4096)
+			})
 			data := bloom.Must(o.MarshalBinary())
 			path := filepath.Join(t.TempDir(), "bank")
 			require.NoError(t, o.SaveFile(path))

@@ -19,7 +19,10 @@ import (
 func TestViews(t *testing.T) {
 	for lines := 1; lines <= splitblock.MaxLines; lines++ {
 		f := bloom.Must(NewSize(1000*256, lines))
-		f.SetInfo(bloom.Info{N: 7, Hash: "SumString"})
+		f.UpdateInfo(func(i *bloom.Info) {
+			i.N = 7
+			i.Hash = "SumString"
+		})
 		keys := filtertest.Digests(1, 5000)
 		f.AddBatch(nil, keys)
 		f.AddString("key")

@@ -23,7 +23,12 @@ func TestReader(t *testing.T) {
 	hs := filtertest.Digests(1, 2*n)
 	for lines := 1; lines <= 4; lines++ {
 		f := bloom.Must(blocked.NewSize(12*n*uint64(lines), lines))
-		f.SetInfo(bloom.Info{N: n, P: 0.01, Hash: "h", Comment: string(make([]byte, 4096))})
+		f.UpdateInfo(func(i *bloom.Info) {
+			i.N = n
+			i.P = 0.01
+			i.Hash = "h"
+			i.Comment = string(make([]byte, 4096))
+		})
 		f.AddBatch(nil, hs[:n])
 		path := filepath.Join(t.TempDir(), "f")
 		require.NoError(t, f.SaveFile(path))

@@ -364,7 +364,7 @@ func (f *Filter) Clone() *Filter {
 func (f *Filter) Bloom() *bloom.Filter {
 	if f.zero() {
 		g := new(bloom.Filter)
-		g.SetInfo(f.Info())
+		g.UpdateInfo(func(i *bloom.Info) { *i = f.Info() })
 		return g
 	}
 	h := form.Header{Strategy: uint8(bloom.Mitz64), K: f.k, Words: len(f.counters.words) / perBits}

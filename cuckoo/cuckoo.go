@@ -217,11 +217,13 @@ func (f *filter) Stats() bloom.Stats {
 // LogValue returns what String returns; see [bloom.Filter.LogValue].
 func (f *filter) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
-// Info returns what New and SetInfo set. Every encoding keeps it.
+// Info returns what New and UpdateInfo set. Every encoding keeps it.
 func (f *filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
-// SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of its range.
-func (f *filter) SetInfo(i bloom.Info) { f.info.Add(form.Info(i)) }
+// UpdateInfo is [bloom.Filter.UpdateInfo]. Encoding returns an error if a field is out of its range.
+func (f *filter) UpdateInfo(update func(*bloom.Info)) {
+	f.info.Update(func(i *form.Info) { update((*bloom.Info)(i)) })
+}
 
 // Reset removes all keys.
 func (f *filter) Reset() {

@@ -647,11 +647,11 @@ func TestAllocations(t *testing.T) {
 func TestEqual(t *testing.T) {
 	f := sized(100, 10)
 	f.InsertString("key")
-	f.SetInfo(bloom.Info{N: 7})
+	f.UpdateInfo(func(i *bloom.Info) { i.N = 7 })
 	g := f.Clone()
 	require.Equal(t, f.Info(), g.Info())
 	require.True(t, f.Equal(g), "a clone")
-	g.SetInfo(bloom.Info{N: 8})
+	g.UpdateInfo(func(i *bloom.Info) { i.N = 8 })
 	require.True(t, f.Equal(g), "another Info")
 	require.True(t, g.RemoveString("key"))
 	require.False(t, f.Equal(g), "without the key")

@@ -67,7 +67,12 @@ func TestFrozen(t *testing.T) {
 	for range 11 {
 		fresh.InsertString("0")
 	}
-	fresh.SetInfo(bloom.Info{N: 1020, P: 0.01, Hash: "SumString", Comment: "0 to 999, in decimal"})
+	fresh.UpdateInfo(func(i *bloom.Info) {
+		i.N = 1020
+		i.P = 0.01
+		i.Hash = "SumString"
+		i.Comment = "0 to 999, in decimal"
+	})
 	if *freeze {
 		require.NoError(t, fresh.SaveFile(path))
 	}

@@ -12,11 +12,13 @@ import (
 
 const errNoForm = form.NoForm("flower")
 
-// Info returns what New and SetInfo set. Every encoding keeps it.
+// Info returns what New and UpdateInfo set. Every encoding keeps it.
 func (f *Filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
-// SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of its range.
-func (f *Filter) SetInfo(i bloom.Info) { f.info.Add(form.Info(i)) }
+// UpdateInfo is [bloom.Filter.UpdateInfo]. Encoding returns an error if a field is out of its range.
+func (f *Filter) UpdateInfo(update func(*bloom.Info)) {
+	f.info.Update(func(i *form.Info) { update((*bloom.Info)(i)) })
+}
 
 // SizeBytes returns the length of the binary form in bytes, or 0 for the zero Filter. f needs
 // little more memory.

@@ -44,11 +44,13 @@ func checkParams(params []uint64) (uint64, error) {
 	return shards, nil
 }
 
-// Info returns what New and SetInfo set. Every encoding keeps it.
+// Info returns what New and UpdateInfo set. Every encoding keeps it.
 func (f *Filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
-// SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of its range.
-func (f *Filter) SetInfo(i bloom.Info) { f.info.Add(form.Info(i)) }
+// UpdateInfo is [bloom.Filter.UpdateInfo]. Encoding returns an error if a field is out of its range.
+func (f *Filter) UpdateInfo(update func(*bloom.Info)) {
+	f.info.Update(func(i *form.Info) { update((*bloom.Info)(i)) })
+}
 
 // SizeBytes returns the length of the binary form in bytes, or 0 for the zero Filter. In memory f
 // needs little more, but up to 6 % more for a short time before a layer begins.

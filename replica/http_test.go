@@ -108,7 +108,7 @@ func TestHTTPAnswers(t *testing.T) {
 	require.Greater(t, len(sealed), len(good))
 	info := bloom.Info{N: 100, P: 0.01, Comment: strings.Repeat("c", 4096), Hash: strings.Repeat("h", 255)}
 	withInfo := filterOf(t, 1024, 5, "new")
-	withInfo.SetInfo(info)
+	withInfo.UpdateInfo(func(i *bloom.Info) { *i = info })
 	told := fileOf(t, withInfo)
 	brokenInfo := bytes.Clone(told)
 	brokenInfo[len(good)+1000] ^= 1

@@ -99,7 +99,7 @@ func TestPublishNamesWhatDiffers(t *testing.T) {
 		patch  bool
 	}{
 		{"bits", func() { now.AddString("b") }, true},
-		{"Info", func() { now.SetInfo(bloom.Info{Hash: "SumString"}) }, true},
+		{"Info", func() { now.UpdateInfo(func(i *bloom.Info) { i.Hash = "SumString" }) }, true},
 		{"bits that are cleared", func() { now.Reset(); now.AddString("b") }, true},
 		{"size", func() { now = filterOf(t, 1280, 3, "b") }, false},
 		{"hashes", func() { now = filterOf(t, 1280, 4, "b") }, false},

@@ -410,7 +410,7 @@ func TestRefreshHoldsTwoFilters(t *testing.T) {
 	var full *bloom.Filter
 	r := New(script(func(string) (Update, error) { return Update{Version: "1", Full: full}, nil }), Config{})
 	full = filterOf(t, 8*size, 5, "a")
-	full.SetInfo(bloom.Info{Hash: "SumString"})
+	full.UpdateInfo(func(i *bloom.Info) { i.Hash = "SumString" })
 	taken := filtertest.Allocated(func() { require.NoError(t, r.Refresh(context.Background())) })
 	require.Less(t, taken, uint64(100_000))
 	require.True(t, r.ContainsString("a"))
@@ -447,7 +447,7 @@ func TestTellsOfTheSameFilter(t *testing.T) {
 		f.AddString(name)
 		require.NoError(t, r.Refresh(ctx))
 		require.EqualValues(t, 9, r.Status().Again, name+": a new filter")
-		f.SetInfo(bloom.Info{Comment: name})
+		f.UpdateInfo(func(i *bloom.Info) { i.Comment = name })
 		require.NoError(t, r.Refresh(ctx))
 		require.EqualValues(t, 9, r.Status().Again, name+": a new Info")
 	}

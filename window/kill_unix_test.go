@@ -53,7 +53,7 @@ func TestKilled(t *testing.T) {
 					clock.Advance(times[count-1] - clock.Elapsed())
 					f.AddHash(bloom.SumUint64(keys[count-1]))
 					if count%(n/4) == 0 {
-						f.SetInfo(bloom.Info{Comment: strconv.Itoa(count)})
+						f.UpdateInfo(func(i *bloom.Info) { i.Comment = strconv.Itoa(count) })
 						require.NoError(t, f.SaveFile(path))
 						fmt.Println(count)
 					}

@@ -185,7 +185,7 @@ func TestReadings(t *testing.T) {
 				_ = f.String()
 				f.Config()
 				f.Info()
-				f.SetInfo(bloom.Info{Comment: "c"})
+				f.UpdateInfo(func(i *bloom.Info) { i.Comment = "c" })
 				f.SizeBytes()
 				f.Reset()
 				require.NoError(t, f.UnmarshalBinary(data), "no part of N is full")

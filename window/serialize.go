@@ -72,11 +72,13 @@ func (s *state) params() (p []uint64, live run) {
 	return p, live
 }
 
-// Info returns what New, SetInfo or decoding set.
+// Info returns what New, UpdateInfo or decoding set.
 func (f *Filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
-// SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of range.
-func (f *Filter) SetInfo(i bloom.Info) { f.info.Add(form.Info(i)) }
+// UpdateInfo is [bloom.Filter.UpdateInfo]. Encoding returns an error if a field is out of its range.
+func (f *Filter) UpdateInfo(update func(*bloom.Info)) {
+	f.info.Update(func(i *form.Info) { update((*bloom.Info)(i)) })
+}
 
 // SizeBytes returns the length of the binary form in bytes, or 0 for the zero Filter. In memory f
 // needs little more.

@@ -87,7 +87,10 @@ func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*ba
 	if err != nil {
 		return nil, tooLarge(n, p)
 	}
-	b.SetInfo(bloom.Info{N: n, P: p})
+	b.UpdateInfo(func(i *bloom.Info) {
+		i.N = n
+		i.P = p
+	})
 	// The members lie in groups of 64. One more filter collects the lines of a file.
 	groups := float64((len(cfg.Names) + 63) / 64)
 	what := fmt.Sprintf("a bank of %s for %s each, at a rate of %v,",

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -27,7 +28,10 @@ func maker[F filter](
 		n = max(n, 1)
 		f, err := create(n, min(p, 0.5))
 		if err == nil {
-			f.SetInfo(bloom.Info{N: n, P: p})
+			f.UpdateInfo(func(i *bloom.Info) {
+				i.N = n
+				i.P = p
+			})
 		}
 		return checked(f, err)
 	}
@@ -114,9 +118,9 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 		}
 		keyRule{o.input.key, o.part}.setInfo(f, o.comment, cfg.Blanks > 0 && cfg.Blank)
 		if spared != nil {
-			facts := factsOf(f)
-			facts.Set(neverFact, strconv.Itoa(len(spared.names)))
-			setFacts(f, facts)
+			changeFacts(f, func(facts url.Values) {
+				facts.Set(neverFact, strconv.Itoa(len(spared.names)))
+			})
 		}
 		doing("writing the filter", 0)
 		return f, o.file.checkEmpty("the input has", cfg.Keys == 0)

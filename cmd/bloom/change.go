@@ -187,7 +187,11 @@ func union(a, b *loaded) error {
 	if x.Comment != y.Comment {
 		comment = severalComments
 	}
-	a.SetInfo(bloom.Info{Hash: cmp.Or(x.Hash, y.Hash), Comment: comment, Meta: facts.Encode()})
+	a.UpdateInfo(func(i *bloom.Info) {
+		i.Hash = cmp.Or(x.Hash, y.Hash)
+		i.Comment = comment
+		i.Meta = facts.Encode()
+	})
 	return err
 }
 

@@ -106,7 +106,7 @@ func TestNamesInMessages(t *testing.T) {
 	}
 	// A program may have written any text to the Info.
 	f := bloom.Must(bloom.LoadFile("list"))
-	f.SetInfo(bloom.Info{Hash: "by hand"})
+	f.UpdateInfo(func(i *bloom.Info) { i.Hash = "by hand" })
 	require.NoError(t, f.SaveFile(name))
 	_, stderr, _ := bloomRun(t, "banana\n", "check", name)
 	require.Contains(t, stderr, shown+" says that its keys are")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"reflect"
 	"time"
@@ -143,9 +144,9 @@ func (o *dedupeFlags) open(cfg *lines.Config) (*deduper, error) {
 		return nil, err
 	case old == nil:
 		keyRule{o.input.key, o.part}.setInfo(fresh.f, "", false)
-		facts := factsOf(fresh.f)
-		setPlace(facts, o.input.key) // also that of whole lines
-		setFacts(fresh.f, facts)
+		changeFacts(fresh.f, func(facts url.Values) {
+			setPlace(facts, o.input.key) // also that of whole lines
+		})
 		d.seen = fresh
 		return d, nil
 	}

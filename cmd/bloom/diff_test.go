@@ -47,7 +47,7 @@ func TestPatchWithALongInfo(t *testing.T) {
 	for name, comment := range map[string]string{"old": "o", "new": "n"} {
 		good(t, name+"\n", "build -n 10 -o", name, "--comment", strings.Repeat(comment, 4096))
 		f := bloom.Must(bloom.LoadFile(name))
-		f.SetInfo(bloom.Info{Meta: "m=" + strings.Repeat(comment, 4094)})
+		f.UpdateInfo(func(i *bloom.Info) { i.Meta = "m=" + strings.Repeat(comment, 4094) })
 		require.NoError(t, f.SaveFile(name))
 	}
 	good(t, "", "diff -o patch old new")

@@ -121,7 +121,7 @@ func TestDoubtAfterMixing(t *testing.T) {
 	saying(t, 1, "more has keys of several fields", "y\n", "check more")
 
 	b := bloom.Must(bloom.LoadFile("colon"))
-	b.SetInfo(bloom.Info{Hash: "several ways"})
+	b.UpdateInfo(func(i *bloom.Info) { i.Hash = "several ways" })
 	require.NoError(t, b.SaveFile("ways"))
 	saying(t, 0, `ways says that its keys are "several ways"`, "a\n", "check ways")
 }

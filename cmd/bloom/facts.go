@@ -21,7 +21,7 @@ const (
 	// a value, and anySep stands for files without --sep
 	sepFact   = "sep"
 	shardFact = "shard" // the shard whose lines the filter has, such as 3/8
-	// 1 if the filter has the empty line, which Guava's bits do not show; 0 once it was removed
+	// 1 if the filter has the empty line, which Guava's bits do not show
 	blankFact = "blank"
 
 	neverFact = "never" // how many names build --never kept out; 0 if lines came later
@@ -35,23 +35,29 @@ const (
 var outFacts = []string{outSizeFact, outDelimFact, outDigestFact}
 
 // several is the value of fieldFact if keys come from different fields, and of outSizeFact if the
-// filter is a union of states with different OUTs. The facts are not deleted, because SetInfo
-// cannot empty a Meta.
+// filter is a union of states with different OUTs. These facts are not deleted, because a filter
+// that lacks them takes over those of a filter that is merged into it.
 const several = "several"
 
 // informed is a filter or a bank, which may be read only.
 type informed interface{ Info() bloom.Info }
 
-func factsOf(f informed) url.Values {
-	facts, err := url.ParseQuery(f.Info().Meta)
+func factsOf(f informed) url.Values { return factsIn(f.Info()) }
+
+func factsIn(i bloom.Info) url.Values {
+	facts, err := url.ParseQuery(i.Meta)
 	if err != nil {
 		return url.Values{}
 	}
 	return facts
 }
 
-func setFacts(f infoHolder, facts url.Values) {
-	f.SetInfo(bloom.Info{Meta: facts.Encode()})
+func changeFacts(f infoHolder, change func(url.Values)) {
+	f.UpdateInfo(func(i *bloom.Info) {
+		facts := factsIn(*i)
+		change(facts)
+		i.Meta = facts.Encode()
+	})
 }
 
 // placeOf returns the part of lines that the keys of f are. known is false if f records no single
@@ -128,17 +134,13 @@ func partOf(f informed) shard {
 }
 
 func recordBlank(f infoHolder) {
-	facts := factsOf(f)
-	facts.Set(blankFact, "1")
-	setFacts(f, facts)
+	changeFacts(f, func(facts url.Values) { facts.Set(blankFact, "1") })
 }
 
 // recordBlankRemoved records that the empty line was removed, once f certainly lacks it.
 func recordBlankRemoved(f hashFilter) {
 	if recordsBlank(f) && !f.ContainsHash(bloom.SumString("")) {
-		facts := factsOf(f)
-		facts.Set(blankFact, "0")
-		setFacts(f, facts)
+		changeFacts(f, func(facts url.Values) { facts.Del(blankFact) })
 	}
 }
 

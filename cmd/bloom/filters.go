@@ -255,8 +255,8 @@ type keyedFilter interface {
 }
 
 // Info is zero: other libraries' files have none.
-func (f foreignFilter) Info() bloom.Info   { return bloom.Info{} }
-func (f foreignFilter) SetInfo(bloom.Info) {}
+func (f foreignFilter) Info() bloom.Info             { return bloom.Info{} }
+func (f foreignFilter) UpdateInfo(func(*bloom.Info)) {}
 
 // foreignLoader returns a function that loads a file of another library. decode decodes its bytes.
 func foreignLoader[F foreignBytes](

@@ -32,7 +32,11 @@ func guava(t *testing.T, n uint64, p float64, from, to int) string {
 	f := bloom.Must(bloom.New(roomFor(n, p), p))
 	addNumbers(f, from, to)
 	path := filepath.Join(t.TempDir(), "guava")
-	f.SetInfo(bloom.Info{N: n, P: p, Hash: "SumString"})
+	f.UpdateInfo(func(i *bloom.Info) {
+		i.N = n
+		i.P = p
+		i.Hash = "SumString"
+	})
 	require.NoError(t, f.SaveFile(path))
 	return read(t, path)
 }
@@ -174,7 +178,10 @@ func TestMerge(t *testing.T) {
 	}
 	for path, n := range map[string]uint64{"a": 1000, "b": 1001} { // of one size
 		f := bloom.Must(bloom.NewSize(1<<14, 7))
-		f.SetInfo(bloom.Info{N: n, P: 0.01})
+		f.UpdateInfo(func(i *bloom.Info) {
+			i.N = n
+			i.P = 0.01
+		})
 		require.NoError(t, f.SaveFile(path))
 	}
 	good(t, "", "merge -o d a b")
@@ -254,10 +261,10 @@ func TestTextsThatBeginLikeFilters(t *testing.T) {
 func TestLongInfoIsReplaced(t *testing.T) {
 	t.Chdir(t.TempDir())
 	f := bloom.Must(bloom.New(10, 0.01))
-	f.SetInfo(bloom.Info{
-		Hash:    strings.Repeat("h", 255),
-		Comment: strings.Repeat("c", 4096),
-		Meta:    "a=" + strings.Repeat("m", 4094),
+	f.UpdateInfo(func(i *bloom.Info) {
+		i.Hash = strings.Repeat("h", 255)
+		i.Comment = strings.Repeat("c", 4096)
+		i.Meta = "a=" + strings.Repeat("m", 4094)
 	})
 	require.NoError(t, f.SaveFile("list"))
 	good(t, "a\n", "build -o list")
@@ -329,7 +336,7 @@ func TestKeysAreMadeAsTheFileSays(t *testing.T) {
 	// What a program says in its own words is not about flags.
 	f := bloom.Must(bloom.New(1, 0.01))
 	f.AddString("ff")
-	f.SetInfo(bloom.Info{Hash: "SumString of the host"})
+	f.UpdateInfo(func(i *bloom.Info) { i.Hash = "SumString of the host" })
 	require.NoError(t, f.SaveFile(path))
 	const says = `list says that its keys are "SumString of the host". bloom looks up the lines as its flags say`
 	saying(t, 0, says, "ff\n", "check list")
@@ -349,7 +356,7 @@ func TestKeysAreMadeAsTheFileSays(t *testing.T) {
 
 	b := bloom.Must(bank.New(1, 0.01))
 	b.Append()
-	b.SetInfo(bloom.Info{Hash: "SumString of the host"})
+	b.UpdateInfo(func(i *bloom.Info) { i.Hash = "SumString of the host" })
 	b.AddString(0, "ff")
 	b.AddString(0, "gg\r")
 	require.NoError(t, b.SaveFile(path))

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 
 	"github.com/spf13/pflag"
 
@@ -19,23 +20,27 @@ type keyRule struct {
 // infoHolder is a filter or a bank.
 type infoHolder interface {
 	Info() bloom.Info
-	SetInfo(bloom.Info)
+	UpdateInfo(func(*bloom.Info))
 }
 
 // setInfo sets the Info of a new filter or bank: how keys are made, the text of --comment and, if
 // blank is true, that f has the empty line.
 func (k keyRule) setInfo(f infoHolder, comment string, blank bool) {
-	facts := factsOf(f)
-	if (k.Place != lines.Place{}) {
-		setPlace(facts, k.Key)
-	}
-	if k.part.n > 0 {
-		facts.Set(shardFact, k.part.String())
-	}
-	if blank {
-		facts.Set(blankFact, "1")
-	}
-	f.SetInfo(bloom.Info{Hash: k.Hash(), Comment: comment, Meta: facts.Encode()})
+	f.UpdateInfo(func(i *bloom.Info) {
+		i.Hash = k.Hash()
+		i.Comment = comment
+	})
+	changeFacts(f, func(facts url.Values) {
+		if (k.Place != lines.Place{}) {
+			setPlace(facts, k.Key)
+		}
+		if k.part.n > 0 {
+			facts.Set(shardFact, k.part.String())
+		}
+		if blank {
+			facts.Set(blankFact, "1")
+		}
+	})
 }
 
 // severalWays is the Hash of a filter whose keys were not all hashed in one way.
@@ -46,22 +51,22 @@ const severalWays = "several ways"
 // filter of another program gets a record of the field, so that no later run adds another field.
 func (k keyRule) mergeInfo(f *loaded) {
 	dropNever(f, f.path)
-	info := bloom.Info{}
-	if hash := f.Info().Hash; hash != "" && hash != k.Hash() {
-		info.Hash = severalWays
-	}
-	facts := factsOf(f)
 	place, known := placeOfMore(f)
-	switch {
-	case known && place != k.Place:
-		setSeveral(facts)
-	case known && place.Field > 0:
-		addSeparator(facts, k.Separator)
-	case !known && !facts.Has(fieldFact):
-		setPlace(facts, k.Key)
-	}
-	info.Meta = facts.Encode()
-	f.SetInfo(info)
+	f.UpdateInfo(func(i *bloom.Info) {
+		if i.Hash != "" && i.Hash != k.Hash() {
+			i.Hash = severalWays
+		}
+	})
+	changeFacts(f, func(facts url.Values) {
+		switch {
+		case known && place != k.Place:
+			setSeveral(facts)
+		case known && place.Field > 0:
+			addSeparator(facts, k.Separator)
+		case !known && !facts.Has(fieldFact):
+			setPlace(facts, k.Key)
+		}
+	})
 }
 
 // keyFlags lists the ways of making a key from a line or a field, and the flags for each.

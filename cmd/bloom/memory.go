@@ -32,7 +32,11 @@ func (m *memory) ready() {
 	}
 	f := m.create()
 	info := m.f.Info()
-	f.SetInfo(bloom.Info{Hash: info.Hash, Comment: info.Comment, Meta: info.Meta})
+	f.UpdateInfo(func(i *bloom.Info) {
+		i.Hash = info.Hash
+		i.Comment = info.Comment
+		i.Meta = info.Meta
+	})
 	m.f = f
 	m.create = nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net/url"
 	"os"
 	"strconv"
 
@@ -105,7 +106,7 @@ func (n *never) build(ctx context.Context, cfg *lines.Config, room uint64, p flo
 			return nil, err
 		}
 		if n.spares(f) {
-			f.SetInfo(info)
+			f.UpdateInfo(func(i *bloom.Info) { *i = info })
 			if held := f.ApproxCount(); held > room+room/100 { // held is an estimate
 				warnTooMany(f, held)
 			}
@@ -179,9 +180,7 @@ func neverOf(f informed) uint64 {
 // dropNever is called before f, which was loaded from path, gets other lines.
 func dropNever(f infoHolder, path string) {
 	if n := neverOf(f); n > 0 {
-		facts := factsOf(f)
-		facts.Set(neverFact, "0")
-		setFacts(f, facts)
+		changeFacts(f, func(facts url.Values) { facts.Set(neverFact, "0") })
 		warnNever(path, n)
 	}
 }

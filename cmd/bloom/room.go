@@ -127,7 +127,7 @@ func planCuckoo(n uint64, p float64) (size uint64, k int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	f.SetInfo(bloom.Info(madeInfo()))
+	f.UpdateInfo(func(i *bloom.Info) { i.Hash = madeInfo().Hash })
 	s := f.Stats()
 	size = inProportion(s.SizeBytes, sample, n)
 	if size > 8*form.MaxFrameWords {
@@ -146,7 +146,7 @@ func planGrowing(n uint64, p float64) (size uint64, k int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	f.SetInfo(bloom.Info(madeInfo()))
+	f.UpdateInfo(func(i *bloom.Info) { i.Hash = madeInfo().Hash })
 	f.AddHash(bloom.SumUint64(0))
 	first := f.Stats()
 	hs := make([]bloom.Hash, 0, 1024)

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"strconv"
 	"time"
 )
@@ -63,9 +64,9 @@ func outRecordOf(f informed) (r outRecord, ok bool) {
 
 // setOutRecord replaces the record of OUT in the facts of f.
 func setOutRecord(f infoHolder, r outRecord) {
-	facts := factsOf(f)
-	facts.Set(outSizeFact, strconv.FormatInt(r.size, 10))
-	facts.Set(outDelimFact, strconv.Itoa(int(r.delim)))
-	facts.Set(outDigestFact, fmt.Sprintf("%016x", r.digest))
-	setFacts(f, facts)
+	changeFacts(f, func(facts url.Values) {
+		facts.Set(outSizeFact, strconv.FormatInt(r.size, 10))
+		facts.Set(outDelimFact, strconv.Itoa(int(r.delim)))
+		facts.Set(outDigestFact, fmt.Sprintf("%016x", r.digest))
+	})
 }

@@ -111,7 +111,7 @@ type filter interface {
 	bloom.Set
 	Stats() bloom.Stats
 	Info() bloom.Info
-	SetInfo(bloom.Info)
+	UpdateInfo(func(*bloom.Info))
 	SaveFile(path string) error
 }
 
@@ -182,9 +182,11 @@ func (t *times) store(f filter) {
 	if newest == 0 {
 		return
 	}
-	facts, _ := url.ParseQuery(f.Info().Meta)
-	facts.Set(newestName, time.Unix(0, newest).UTC().Format(time.RFC3339Nano))
-	f.SetInfo(bloom.Info{Meta: facts.Encode()})
+	f.UpdateInfo(func(i *bloom.Info) {
+		facts, _ := url.ParseQuery(i.Meta)
+		facts.Set(newestName, time.Unix(0, newest).UTC().Format(time.RFC3339Nano))
+		i.Meta = facts.Encode()
+	})
 }
 
 // now returns the newest time of a message, or the zero Time if no message had one: then nothing is

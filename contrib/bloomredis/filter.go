@@ -12,7 +12,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/blocked"
 )
 
 const (
@@ -285,10 +284,8 @@ func difference(before, after bloom.Info) string {
 // checkInfo returns an error if no file can have the Info i: a Snapshot with that Info could not be
 // saved.
 func (f *Filter) checkInfo(i bloom.Info) error {
-	g := bloom.Must(blocked.NewSize(1, 1)) // has no form without an Info
-	g.SetInfo(i)
-	if _, err := g.MarshalBinary(); err != nil {
-		return f.errorf("%s", strings.TrimPrefix(err.Error(), "blocked: "))
+	if err := i.Check(); err != nil {
+		return f.errorf("%s", strings.TrimPrefix(err.Error(), "bloom: "))
 	}
 	return nil
 }

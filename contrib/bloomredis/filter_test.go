@@ -434,13 +434,13 @@ func TestInfoTravels(t *testing.T) {
 
 	g := bloom.Must(bloom.New(1000, 0.01))
 	require.NoError(t, f.Merge(ctx, g))
-	g.SetInfo(bloom.Info{Hash: "sha1"})
+	g.UpdateInfo(func(i *bloom.Info) { i.Hash = "sha1" })
 	require.NoError(t, f.Merge(ctx, g))
 	require.Equal(t, bloom.Info{N: 1000, P: 0.01, Hash: "sha1"}, info(), "taken over")
 	require.NoError(t, other.UpdateInfo(ctx, func(i *bloom.Info) { i.Comment, i.Meta = "<é>", "field=2" }))
 	want := bloom.Info{N: 1000, P: 0.01, Hash: "sha1", Comment: "<é>", Meta: "field=2"}
 	require.Equal(t, want, info())
-	g.SetInfo(bloom.Info{Hash: "SumString"})
+	g.UpdateInfo(func(i *bloom.Info) { i.Hash = "SumString" })
 	g.AddString("a")
 	require.ErrorIs(t, f.Merge(ctx, g), bloom.ErrMismatch)
 	for text, wrong := range map[string]bloom.Info{ // other Infos, whole
@@ -464,7 +464,7 @@ func TestInfoTravels(t *testing.T) {
 	} {
 		require.ErrorContains(t, f.UpdateInfo(ctx, func(i *bloom.Info) { *i = wrong }), text)
 		g := bloom.Must(bloom.New(1000, 0.01))
-		if g.SetInfo(wrong); wrong.Hash != "" {
+		if g.UpdateInfo(func(i *bloom.Info) { *i = wrong }); wrong.Hash != "" {
 			require.ErrorContains(t, f.Merge(ctx, g), text)
 		}
 	}
@@ -667,7 +667,7 @@ func TestFileAndBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "seen.bloom")
 	f := bloom.Must(bloom.New(1000, 0.01))
 	f.AddString("a")
-	f.SetInfo(bloom.Info{Hash: "SumString"})
+	f.UpdateInfo(func(i *bloom.Info) { i.Hash = "SumString" })
 	require.NoError(t, f.SaveFile(path))
 
 	f = bloom.Must(bloom.LoadFile(path))

@@ -27,7 +27,7 @@ func (f *Filter) snapshot(ctx context.Context, id string) (*bloom.Filter, error)
 	if _, err := g.ReadFrom(bufio.NewReaderSize(d, piece)); err != nil {
 		return nil, cmp.Or(d.err, err)
 	}
-	g.SetInfo(d.info)
+	g.UpdateInfo(func(i *bloom.Info) { *i = d.info })
 	return g, nil
 }
 

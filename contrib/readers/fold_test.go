@@ -34,7 +34,7 @@ func TestReadersFoldCase(t *testing.T) {
 		want.WriteString(hex.EncodeToString(fold.Append(nil, line)) + "\n")
 	}
 	f := bloom.Must(bloom.New(1, 0.01))
-	f.SetInfo(bloom.Info{Hash: "SumString, case folded by Unicode " + fold.Version})
+	f.UpdateInfo(func(i *bloom.Info) { i.Hash = "SumString, case folded by Unicode " + fold.Version })
 	path := filepath.Join(t.TempDir(), "filter")
 	require.NoError(t, f.SaveFile(path))
 	for _, reader := range [][]string{

@@ -48,12 +48,15 @@ func (m *maker) patches() {
 		add("patch-"+old+"-many", file, bloom.Must(bloom.Diff(from(file), f)))
 		f.Reset()
 		m.fill(f, func(i int) bool { return i%6 == 1 })
-		f.SetInfo(bloom.Info{Comment: "fewer", Meta: "day=2"})
+		f.UpdateInfo(func(i *bloom.Info) {
+			i.Comment = "fewer"
+			i.Meta = "day=2"
+		})
 		add("patch-"+old+"-fewer", file, bloom.Must(bloom.Diff(from(file), f)))
 	}
 	const old = "guava-1.bloom"
 	renamed := from(old)
-	renamed.SetInfo(bloom.Info{Comment: "the same keys"})
+	renamed.UpdateInfo(func(i *bloom.Info) { i.Comment = "the same keys" })
 	add("patch-none", old, bloom.Must(bloom.Diff(from(old), renamed)))
 
 	// Each rice is right whose stream has at most w words.

@@ -232,7 +232,10 @@ func TestReadersHashAsTheFileSays(t *testing.T) {
 		f := bloom.Must(bloom.New(100, 1e-9))
 		f.AddString(test.key)
 		hash, meta, _ := strings.Cut(test.hash, "|")
-		f.SetInfo(bloom.Info{Hash: hash, Meta: meta})
+		f.UpdateInfo(func(i *bloom.Info) {
+			i.Hash = hash
+			i.Meta = meta
+		})
 		path := filepath.Join(dir, strconv.Itoa(i))
 		require.NoError(t, f.SaveFile(path))
 		asked = append(asked, question{path, []byte(test.input)})
@@ -337,7 +340,10 @@ func TestReadersTellFieldsFromLines(t *testing.T) {
 		} {
 			f := bloom.Must(bloom.New(100, 1e-9))
 			f.AddString("é")
-			f.SetInfo(bloom.Info{Hash: "SumString", Meta: test.meta})
+			f.UpdateInfo(func(i *bloom.Info) {
+				i.Hash = "SumString"
+				i.Meta = test.meta
+			})
 			path := filepath.Join(t.TempDir(), "filter")
 			require.NoError(t, f.SaveFile(path))
 			cmd := exec.Command(reader.command, reader.file, path)
@@ -365,7 +371,10 @@ func TestReadersRefuseKeys(t *testing.T) {
 	for _, key := range []uint64{0, 1, 1 << 63, 1<<64 - 1} {
 		f.AddHash(bloom.SumUint64(key))
 	}
-	f.SetInfo(bloom.Info{Comment: strings.Repeat("c", 4096), Meta: "m=" + strings.Repeat("m", 4096-2)})
+	f.UpdateInfo(func(i *bloom.Info) {
+		i.Comment = strings.Repeat("c", 4096)
+		i.Meta = "m=" + strings.Repeat("m", 4096-2)
+	})
 	require.NoError(t, f.SaveFile(filepath.Join(dir, "filter")))
 	b := bloom.Must(bank.New(100, 1e-9))
 	require.NoError(t, onlyError(b.AppendFilter(f)))
@@ -480,7 +489,7 @@ func TestReadersTakeTextAsALine(t *testing.T) {
 	} {
 		f := bloom.Must(bloom.New(100, 1e-9))
 		f.AddString(test.key)
-		f.SetInfo(bloom.Info{Hash: test.hash})
+		f.UpdateInfo(func(i *bloom.Info) { i.Hash = test.hash })
 		path := filepath.Join(dir, strconv.Itoa(i))
 		require.NoError(t, f.SaveFile(path))
 		args = append(args, path, test.line)

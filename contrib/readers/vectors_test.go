@@ -99,7 +99,13 @@ func none(i int) bool { return false }
 func (m *maker) guava() {
 	for _, strategy := range []bloom.Strategy{bloom.Mitz32, bloom.Mitz64} {
 		f := bloom.Must(bloom.NewWithStrategy(strategy, 180, 0.1))
-		f.SetInfo(bloom.Info{N: 180, P: 0.1, Hash: "SumString", Comment: "wörter", Meta: "a=%FF&b=1+2&c="})
+		f.UpdateInfo(func(i *bloom.Info) {
+			i.N = 180
+			i.P = 0.1
+			i.Hash = "SumString"
+			i.Comment = "wörter"
+			i.Meta = "a=%FF&b=1+2&c="
+		})
 		m.fill(f, odd)
 		name := fmt.Sprintf("guava-%d", strategy)
 		m.add(name+".bloom", "bloom", save(m.t, f), odd)
@@ -114,7 +120,7 @@ func (m *maker) guava() {
 func (m *maker) blocked() {
 	for lines := 1; lines <= 4; lines++ {
 		f := bloom.Must(blocked.NewSize(uint64(256*(3+2*lines)), lines))
-		f.SetInfo(bloom.Info{Comment: strings.Repeat("c", lines)})
+		f.UpdateInfo(func(i *bloom.Info) { i.Comment = strings.Repeat("c", lines) })
 		m.fill(f, odd)
 		m.add(fmt.Sprintf("blocked-%d.bloom", lines), "blocked", save(m.t, f), odd)
 	}
@@ -171,7 +177,10 @@ func (m *maker) cuckoo() {
 			k.InsertString(m.v.Keys[1])
 			k.InsertString(m.v.Keys[3])
 		}
-		k.SetInfo(bloom.Info{N: 172, Hash: "SumString"})
+		k.UpdateInfo(func(i *bloom.Info) {
+			i.N = 172
+			i.Hash = "SumString"
+		})
 		m.add(fmt.Sprintf("cuckoo-%d.bloom", bits), "cuckoo", save(m.t, k), odd)
 	}
 	k := emptyCuckoo(m.t, 42, 17) // 168 places for 172 keys: the list alone has the others

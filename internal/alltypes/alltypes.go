@@ -24,7 +24,7 @@ import (
 // Filter has the methods that all types share.
 type Filter interface {
 	Info() bloom.Info
-	SetInfo(bloom.Info)
+	UpdateInfo(func(*bloom.Info))
 	Stats() bloom.Stats
 	Reset()
 	SaveFile(path string) error

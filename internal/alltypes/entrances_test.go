@@ -279,7 +279,7 @@ func TestFilesThatAreReplaced(t *testing.T) {
 	for _, typ := range Forms() {
 		f, g, larger := full(typ), full(typ), typ.New(1000)
 		Add(g, "of the second")
-		g.SetInfo(bloom.Info{Comment: "of the second"})
+		g.UpdateInfo(func(i *bloom.Info) { i.Comment = "of the second" })
 		Add(larger, "of the second")
 		for _, next := range []Filter{g, larger} {
 			for _, way := range filtertest.Replacements(t) {

@@ -36,7 +36,7 @@ func full(typ Type) Filter {
 	for i := range 20 {
 		Add(f, fmt.Sprint("key ", i))
 	}
-	f.SetInfo(largest)
+	f.UpdateInfo(func(i *bloom.Info) { *i = largest })
 	return f
 }
 
@@ -58,7 +58,8 @@ func change(f Filter) {
 		b.SetName(1, "other")
 		b.Clear(2)
 	}
-	f.SetInfo(bloom.Info{N: 7, P: 0.5, Hash: "other", Comment: "other", Meta: "other=1"})
+	other := bloom.Info{N: 7, P: 0.5, Hash: "other", Comment: "other", Meta: "other=1"}
+	f.UpdateInfo(func(i *bloom.Info) { *i = other })
 }
 
 // method calls a method of f that takes args and returns a value, and perhaps an error.
@@ -95,7 +96,7 @@ func copies(typ Type, f Filter) (ways []copied) {
 			if err := decode(g); err != nil {
 				panic(err)
 			}
-			g.SetInfo(f.Info()) // Guava's form has no Info
+			g.UpdateInfo(func(i *bloom.Info) { *i = f.Info() }) // Guava's form has no Info
 			return g
 		}
 	}
@@ -215,17 +216,17 @@ func TestCopiesOfZero(t *testing.T) {
 			if !has(f, way) {
 				continue
 			}
-			f.SetInfo(bloom.Info{Comment: "of zero"})
+			f.UpdateInfo(func(i *bloom.Info) { i.Comment = "of zero" })
 			g := method(f, way).(Filter)
 			require.Equal(t, f.Info(), g.Info(), "%s.%s", typ.Name, way)
 			require.Contains(t, g.String(), "(zero)")
-			g.SetInfo(bloom.Info{Comment: "of the copy"})
+			g.UpdateInfo(func(i *bloom.Info) { i.Comment = "of the copy" })
 			require.Equal(t, "of zero", f.Info().Comment, "%s.%s", typ.Name, way)
 		}
 	}
 	// A new filter has an Info that Bloom takes over, and so has the zero value's.
 	var c counting.Filter
-	c.SetInfo(bloom.Info{Comment: "of zero"})
+	c.UpdateInfo(func(i *bloom.Info) { i.Comment = "of zero" })
 	require.Equal(t, c.Info(), c.Bloom().Info())
 }
 
@@ -278,7 +279,8 @@ func refusals(t *testing.T, typ Type) (all []refusal) {
 			g = method(g, "Snapshot").(Filter)
 		}
 		Add(g, "of the other")
-		g.SetInfo(bloom.Info{N: 3, P: 0.25, Hash: hash, Comment: "other", Meta: "other=1"})
+		info := bloom.Info{N: 3, P: 0.25, Hash: hash, Comment: "other", Meta: "other=1"}
+		g.UpdateInfo(func(i *bloom.Info) { *i = info })
 		return g
 	}
 	for _, name := range []string{"Merge", "Intersect"} {
@@ -313,7 +315,10 @@ func refusals(t *testing.T, typ Type) (all []refusal) {
 	if typ.Package() == "bloom" {
 		a, b := bloom.Must(bloom.New(100, 0.01)), bloom.Must(bloom.New(100, 0.01))
 		b.AddString("b")
-		b.SetInfo(bloom.Info{Comment: "of the patch", Hash: "another"})
+		b.UpdateInfo(func(i *bloom.Info) {
+			i.Comment = "of the patch"
+			i.Hash = "another"
+		})
 		larger := bloom.Must(bloom.New(1000, 0.01))
 		for name, data := range map[string][]byte{
 			"of another filter": bloom.Must(bloom.Diff(b, a)),
@@ -329,14 +334,20 @@ func refusals(t *testing.T, typ Type) (all []refusal) {
 		for _, hash := range []string{"", "another", largest.Hash} {
 			add("AppendFilter of another size", func(f Filter) error {
 				g := bloom.Must(bloom.New(70, 0.001))
-				g.SetInfo(bloom.Info{Hash: hash, Comment: "other"})
+				g.UpdateInfo(func(i *bloom.Info) {
+					i.Hash = hash
+					i.Comment = "other"
+				})
 				_, err := f.(*bank.Bank).AppendFilter(g)
 				return err
 			})
 		}
 		add("AppendFilter of another hash", func(f Filter) error {
 			g := bloom.Must(bloom.New(100, 0.01))
-			g.SetInfo(bloom.Info{Hash: "another", Comment: "other"})
+			g.UpdateInfo(func(i *bloom.Info) {
+				i.Hash = "another"
+				i.Comment = "other"
+			})
 			_, err := f.(*bank.Bank).AppendFilter(g)
 			return err
 		})
@@ -452,7 +463,7 @@ func TestLargestInfo(t *testing.T) {
 			"P":       {P: math.Inf(1)},
 		} {
 			g := full(typ)
-			g.SetInfo(i)
+			g.UpdateInfo(func(about *bloom.Info) { *about = i })
 			require.ErrorContains(t, g.SaveFile(filepath.Join(t.TempDir(), "f")), "Info."+field)
 		}
 	}
@@ -530,7 +541,7 @@ func (w *walk) next(f Filter) {
 	w.info = w.randomInfo()
 	w.other = w.typ.New([]uint64{100, 1000}[w.rnd.IntN(2)])
 	Add(w.other, w.key)
-	w.other.SetInfo(w.randomInfo())
+	w.other.UpdateInfo(func(i *bloom.Info) { *i = w.randomInfo() })
 	w.form = bloom.Must(w.other.MarshalBinary())
 	if w.rnd.IntN(2) == 0 {
 		w.form = w.form[1:]
@@ -545,7 +556,7 @@ func (w *walk) next(f Filter) {
 			after = before.Clone()
 		}
 		after.AddString(w.key)
-		after.SetInfo(w.randomInfo())
+		after.UpdateInfo(func(i *bloom.Info) { *i = w.randomInfo() })
 		w.patch = bloom.Must(bloom.Diff(before, after))
 	}
 }

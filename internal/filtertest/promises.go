@@ -52,7 +52,7 @@ type View interface {
 type Filter interface {
 	answers
 	Reset()
-	SetInfo(bloom.Info)
+	UpdateInfo(func(*bloom.Info))
 	LogValue() slog.Value
 	SaveFile(path string) error
 	encoding.BinaryMarshaler
@@ -245,7 +245,7 @@ func (typ Type) filled() *filter {
 	for _, h := range keys {
 		f.AddHash(h)
 	}
-	f.SetInfo(info)
+	f.UpdateInfo(func(i *bloom.Info) { *i = info })
 	return f
 }
 
@@ -484,7 +484,7 @@ func testReset(t *testing.T, typ Type) {
 	f.addAll(Digests(6, 10_000))
 	f.Reset()
 	require.Equal(t, info, f.Info())
-	fresh.SetInfo(info)
+	fresh.UpdateInfo(func(i *bloom.Info) { *i = info })
 	require.Equal(t, fresh.Stats(), f.Stats())
 	same(t, fresh, f)
 	for _, g := range []*filter{f, fresh} {
@@ -511,7 +511,7 @@ func testStats(t *testing.T, typ Type) {
 	agrees(t, f.Filter, s)
 	decoded := typ.zero()
 	require.NoError(t, decoded.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
-	decoded.SetInfo(info) // SizeBytes includes the Info, and Guava's form has none
+	decoded.UpdateInfo(func(i *bloom.Info) { *i = info }) // SizeBytes includes the Info, and Guava's form has none
 	got := decoded.Stats()
 	require.InDelta(t, s.ApproxCount, got.ApproxCount, 20)
 	got.ApproxCount = s.ApproxCount
@@ -783,7 +783,7 @@ func testInfo(t *testing.T, typ Type) {
 		{N: 7},
 	} {
 		before := f.Info()
-		f.SetInfo(info)
+		f.UpdateInfo(func(i *bloom.Info) { *i = info })
 		info = bloom.Info{
 			N: cmp.Or(info.N, before.N), P: cmp.Or(info.P, before.P),
 			Hash: cmp.Or(info.Hash, before.Hash), Comment: cmp.Or(info.Comment, before.Comment),
@@ -799,17 +799,17 @@ func testInfo(t *testing.T, typ Type) {
 			require.EqualValues(t, len(file), f.Stats().SizeBytes)
 		}
 		g := typ.filled()
-		g.SetInfo(bloom.Info{Comment: "to be replaced"})
+		g.UpdateInfo(func(i *bloom.Info) { i.Comment = "to be replaced" })
 		require.NoError(t, g.UnmarshalBinary(file))
 		require.Equal(t, info, g.Info())
 		for way, decode := range decoders {
-			g.SetInfo(bloom.Info{Comment: "to be replaced"})
+			g.UpdateInfo(func(i *bloom.Info) { i.Comment = "to be replaced" })
 			require.NoError(t, decode(g, bloom.Must(f.MarshalBinary())), way)
 			require.Equal(t, bare, g.Info(), "decoder %d", way)
 		}
 	}
 	old := bloom.Must(os.ReadFile(path))
-	f.SetInfo(bloom.Info{Hash: strings.Repeat("x", 256)})
+	f.UpdateInfo(func(i *bloom.Info) { i.Hash = strings.Repeat("x", 256) })
 	long := typ.pkg() + ": Info.Hash has 256 bytes, more than 255"
 	require.ErrorContains(t, f.SaveFile(path), long)
 	require.Equal(t, old, bloom.Must(os.ReadFile(path)), "the old file")

@@ -61,17 +61,6 @@ func (i Info) Fits(pkg string, j Info) error {
 	return nil
 }
 
-// with returns i after copying j's non-zero fields to it.
-func (i Info) with(j Info) Info {
-	return Info{
-		N:       cmp.Or(j.N, i.N),
-		P:       cmp.Or(j.P, i.P),
-		Hash:    cmp.Or(j.Hash, i.Hash),
-		Comment: cmp.Or(j.Comment, i.Comment),
-		Meta:    cmp.Or(j.Meta, i.Meta),
-	}
-}
-
 // Folded returns i without N and P, which do not describe a smaller filter with the same keys.
 func (i Info) Folded() Info {
 	i.N, i.P = 0, 0
@@ -82,12 +71,13 @@ func (i Info) Folded() Info {
 // filter by value share the Info of the original.
 //
 // The pointer is a plain one, so that reflect.DeepEqual compares what it points to. It is nil in
-// the zero filter, until Add sets it.
+// the zero filter, until Update sets it.
 type Kept struct{ at *kept }
 
 type kept struct {
-	mu   sync.Mutex
-	info Info
+	changes sync.Mutex // held while a new Info is made, so that no change is lost
+	mu      sync.Mutex // guards info; a change that takes long does not keep Get waiting
+	info    Info
 }
 
 // Keep returns a Kept that holds i.
@@ -112,15 +102,16 @@ func (k *Kept) Get() Info {
 	return at.info
 }
 
-// Add copies i's non-zero fields to the Info.
-func (k *Kept) Add(i Info) {
-	if i == (Info{}) {
-		return
+// Update calls update with a copy of the Info, which becomes the Info when update returns. If
+// update panics, the Info stays as it was.
+func (k *Kept) Update(update func(*Info)) {
+	if k.load() == nil {
+		k.swap(new(kept)) // or another goroutine has set the pointer
 	}
-	if k.load() == nil && k.swap(&kept{info: i}) {
-		return
-	}
-	_ = k.change(func(old Info) (Info, error) { return old.with(i), nil })
+	_ = k.change(func(i Info) (Info, error) {
+		update(&i)
+		return i, nil
+	})
 }
 
 // Join returns an error as Info.Fits does. If k has no Hash, Join gives it the Hash of j.
@@ -140,26 +131,30 @@ func (k *Kept) Replace(i Info) {
 	})
 }
 
-// change replaces the Info by what the function to returns, unless it fails or k is the zero Kept.
-func (k *Kept) change(to func(Info) (Info, error)) error {
+// change replaces the Info by the one that newInfo makes of it, unless newInfo fails or k is the
+// zero Kept.
+func (k *Kept) change(newInfo func(Info) (Info, error)) error {
 	at := k.load()
 	if at == nil {
 		return nil
 	}
+	at.changes.Lock()
+	defer at.changes.Unlock()
+	i, err := newInfo(k.Get())
+	if err != nil {
+		return err
+	}
 	at.mu.Lock()
 	defer at.mu.Unlock()
-	i, err := to(at.info)
-	if err == nil {
-		at.info = i
-	}
-	return err
+	at.info = i
+	return nil
 }
 
 func (k *Kept) load() *kept { return (*kept)(atomic.LoadPointer(k.pointer())) }
 
-// swap sets the pointer if it is nil, and reports whether it was.
-func (k *Kept) swap(at *kept) bool {
-	return atomic.CompareAndSwapPointer(k.pointer(), nil, unsafe.Pointer(at))
+// swap sets the pointer if it is nil.
+func (k *Kept) swap(at *kept) {
+	atomic.CompareAndSwapPointer(k.pointer(), nil, unsafe.Pointer(at))
 }
 
 // pointer returns the address of k's pointer for package atomic. An atomic.Pointer would hide it in

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"net/url"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -41,18 +40,22 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestZeroKept: the zero Kept has the zero Info, and keeps what many goroutines add.
+// TestZeroKept: the zero Kept has the zero Info, and keeps what many goroutines set.
 func TestZeroKept(t *testing.T) {
 	for range 100 {
 		var k form.Kept
 		require.NoError(t, k.Join("test", form.Info{Hash: "a"}))
 		k.Replace(form.Info{Hash: "a"})
-		k.Add(form.Info{})
 		require.Zero(t, k.Get())
 		require.Equal(t, form.Kept{}, k)
 		require.Equal(t, form.Kept{}, k.Clone())
 		filtertest.AtOnce(4, func(i int) {
-			k.Add([]form.Info{{N: 1}, {P: 0.1}, {Hash: "h"}, {Meta: "m="}}[i])
+			k.Update([]func(*form.Info){
+				func(i *form.Info) { i.N = 1 },
+				func(i *form.Info) { i.P = 0.1 },
+				func(i *form.Info) { i.Hash = "h" },
+				func(i *form.Info) { i.Meta = "m=" },
+			}[i])
 			k.Get()
 		})
 		require.Equal(t, form.Info{N: 1, P: 0.1, Hash: "h", Meta: "m="}, k.Get())
@@ -68,20 +71,12 @@ func TestReplace(t *testing.T) {
 	require.Equal(t, form.Info{Hash: "b"}, k.Get())
 }
 
-// TestAdd: Add sets each field alone. A copy by value shares the Info, and a Clone does not.
-func TestAdd(t *testing.T) {
+// TestSharedInfo: a copy by value shares the Info, and a Clone does not.
+func TestSharedInfo(t *testing.T) {
 	full := form.Info{N: 3, P: 0.1, Hash: "a", Comment: "c", Meta: "m=1"}
-	other := form.Info{N: 4, P: 0.2, Hash: "b", Comment: "d", Meta: "m=2"}
-	for i := range reflect.TypeFor[form.Info]().NumField() {
-		one, want := form.Info{}, full
-		field := reflect.ValueOf(other).Field(i)
-		reflect.ValueOf(&one).Elem().Field(i).Set(field)
-		reflect.ValueOf(&want).Elem().Field(i).Set(field)
-		k := form.Keep(full)
-		shared, clone := k, k.Clone()
-		k.Add(one)
-		require.Equal(t, want, k.Get())
-		require.Equal(t, want, shared.Get())
-		require.Equal(t, full, clone.Get())
-	}
+	k := form.Keep(full)
+	shared, clone := k, k.Clone()
+	k.Update(func(i *form.Info) { i.Comment = "" })
+	require.Empty(t, shared.Get().Comment)
+	require.Equal(t, full, clone.Get())
 }

@@ -243,7 +243,7 @@ func TestExactVersionsNameTheInfo(t *testing.T) {
 		for range 2 {
 			f := bloom.Must(bloom.NewSize(1024, 5))
 			f.AddString("a")
-			f.SetInfo(info)
+			f.UpdateInfo(func(i *bloom.Info) { *i = info })
 			names = append(names, NewExact().Publish(f, true, time.Time{}))
 		}
 		require.Equal(t, names[0], names[1])

@@ -302,12 +302,12 @@ func TestSyncPatch(t *testing.T) {
 }
 
 // TestSyncInfo: of two Merges of other Hashes, one succeeds, and its Hash stays. Info returns what
-// one SetInfo set, and not a mixture of two.
+// one UpdateInfo left, and not a mixture of two.
 func TestSyncInfo(t *testing.T) {
 	a, b := key(101), key(102)
 	with := func(hash string, h bloom.Hash) *bloom.Filter {
 		f := small(h)
-		f.SetInfo(bloom.Info{Hash: hash})
+		f.UpdateInfo(func(i *bloom.Info) { i.Hash = hash })
 		return f
 	}
 	orders.Run(t, "bloom.SyncFilter/Merges of two Hashes", func() (check, threads) {
@@ -326,7 +326,7 @@ func TestSyncInfo(t *testing.T) {
 				func() { errs[1] = s.Merge(with("two", b)) },
 			}
 	})
-	orders.Run(t, "bloom.SyncFilter/SetInfo, SetInfo, Info", func() (check, threads) {
+	orders.Run(t, "bloom.SyncFilter/UpdateInfo, UpdateInfo, Info", func() (check, threads) {
 		s := bloom.NewSyncFrom(small())
 		x, y := bloom.Info{N: 1, Comment: "one"}, bloom.Info{N: 2, Comment: "two"}
 		var seen bloom.Info
@@ -338,8 +338,8 @@ func TestSyncInfo(t *testing.T) {
 				}
 				return nil
 			}, threads{
-				func() { s.SetInfo(x) },
-				func() { s.SetInfo(y) },
+				func() { s.UpdateInfo(func(i *bloom.Info) { *i = x }) },
+				func() { s.UpdateInfo(func(i *bloom.Info) { *i = y }) },
 				func() { seen = s.Info() },
 			}
 	})

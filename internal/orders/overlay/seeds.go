@@ -132,7 +132,7 @@ var seeds = []seed{
 	}},
 	{"info-lock", "SyncInfo", []change{
 		unlocked("internal/form.Kept.change"),
-		after("internal/form.Kept.change", "to", 0, "atomic.LoadUint64(new(uint64))"),
+		after("internal/form.Kept.change", "newInfo", 0, "atomic.LoadUint64(new(uint64))"),
 	}},
 	{"guard-begun", "TestGuard$", []change{
 		before("guard.Guard.InsertBatch", "mu.Unlock", 0, "delete(g.begun, ins)"),
