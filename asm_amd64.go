@@ -55,6 +55,8 @@ const (
 	// firstBits is the number of bits of a key that a look-up fetches first. Most absent keys lack
 	// one of these.
 	firstBits = 4
+	// shortBatch is the least length of a batch that is faster than as many single calls.
+	shortBatch = 8
 	// slots is the number of slots in a frame of assembly. A slot has a bit of each of four
 	// keys.
 	slots = 256
@@ -63,7 +65,7 @@ const (
 // addMany adds the first part of hs, sets dst, and returns the length of the part. If shared is
 // true, other goroutines may write to f meanwhile.
 func addMany(f *filter, shared bool, dst []bool, hs []Hash) (done int) {
-	if shared && f.k > 64 {
+	if len(hs) < shortBatch || shared && f.k > 64 {
 		return 0
 	}
 	for n := f.next(hs); n > 0; n = f.next(hs[done:]) {
@@ -79,6 +81,9 @@ func addMany(f *filter, shared bool, dst []bool, hs []Hash) (done int) {
 }
 
 func containsMany(f *filter, dst []bool, hs []Hash) (done int) {
+	if len(hs) < shortBatch {
+		return 0
+	}
 	for n := f.next(hs); n > 0; n = f.next(hs[done:]) {
 		containsChunk(f, dst[done:], hs[done:done+n])
 		done += n

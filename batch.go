@@ -22,9 +22,10 @@ import "github.com/seed79a3ff49/bloom/internal/bitwords"
 // AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if added
 // is shorter than hs. A nil added discards the results.
 //
-// Batches are usually 1.5 to 2 times as fast as single keys, and faster still in filters larger
-// than the processor's cache; see benchmarks/RESULTS.md. [SumBatch], [SumStringBatch] and
-// [SumUint64Batch] hash batches.
+// A batch of any length is as fast as single calls, but for one call more. Batches of eight keys or
+// more are faster where there is assembly, and most in filters larger than the processor's cache;
+// see benchmarks/RESULTS.md.
+// [SumBatch], [SumStringBatch] and [SumUint64Batch] hash batches.
 func (f *Filter) AddBatch(added []bool, hs []Hash) {
 	if added == nil {
 		bitwords.Discard(hs, f.AddBatch)

@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
@@ -178,5 +181,58 @@ func BenchmarkCode(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkBatchLength looks digests up and adds known ones, by single calls and in batches of each
+// length, in filters within the processor's cache and beyond it.
+func BenchmarkBatchLength(b *testing.B) {
+	type set interface {
+		bloom.Set
+		AddBatch([]bool, []bloom.Hash)
+		ContainsBatch([]bool, []bloom.Hash)
+	}
+	const pool = 4200
+	for _, n := range []int{1e5, 2e7} {
+		for _, typ := range []struct {
+			name  string
+			start func() set
+		}{
+			{"bloom", func() set { return bloom.Must(bloom.New(uint64(n), 0.01)) }},
+			{"bloom.Sync", func() set { return bloom.Must(bloom.NewSync(uint64(n), 0.01)) }},
+			{"blocked", func() set { return bloom.Must(blocked.New(uint64(n), 0.01)) }},
+			{"blocked.Sync", func() set { return bloom.Must(blocked.NewSync(uint64(n), 0.01)) }},
+			{"growing", func() set { return bloom.Must(growing.New(0, 0.01)) }},
+			{"counting", func() set { return bloom.Must(counting.New(uint64(n), 0.01)) }},
+		} {
+			var f set
+			hs, answers := filtertest.Digests(1, n), make([]bool, pool)
+			run := func(op string, length int, do func(answers []bool, hs []bloom.Hash)) {
+				b.Run(fmt.Sprintf("%s/n=%.0e/op=%s/length=%d", typ.name, float64(n), op, length), func(b *testing.B) {
+					if f == nil {
+						f = typ.start()
+						f.AddBatch(nil, hs)
+					}
+					length := max(1, length)
+					for at := 0; b.Loop(); at = (at + pool) % (n - pool) {
+						for i := 0; i < pool; i += length {
+							end := min(pool, i+length)
+							do(answers[i:end], hs[at+i:at+end])
+						}
+					}
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/pool, "ns/key")
+				})
+			}
+			for _, length := range []int{0, 1, 2, 3, 4, 7, 8, 15, 16, 64, 256, 1000} {
+				contains := func(found []bool, hs []bloom.Hash) { f.ContainsBatch(found, hs) }
+				add := func(added []bool, hs []bloom.Hash) { f.AddBatch(added, hs) }
+				if length == 0 { // single calls
+					contains = func(found []bool, hs []bloom.Hash) { found[0] = f.ContainsHash(hs[0]) }
+					add = func(added []bool, hs []bloom.Hash) { added[0] = f.AddHash(hs[0]) }
+				}
+				run("contains", length, contains)
+				run("add", length, add)
+			}
+		}
 	}
 }

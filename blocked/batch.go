@@ -9,8 +9,7 @@ import (
 // AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if added
 // is shorter than hs. A nil added discards the results.
 //
-// Batches are usually two to three times as fast as single keys, and faster still in filters larger
-// than the processor's cache; see benchmarks/RESULTS.md.
+// When batches are faster is told at [bloom.Filter.AddBatch].
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	if added == nil {
 		bitwords.Discard(hs, f.AddBatch)

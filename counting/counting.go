@@ -238,6 +238,10 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 // enough for these counters to be still in the cache.
 const batchAhead = 16
 
+// touchWords is the least number of words for which AddBatch reads counters ahead. Fewer are in a
+// cache that is near enough.
+const touchWords = 1 << 20 / 8
+
 // AddBatch adds hs in order and sets added[i] to the result of AddHash(hs[i]). If added is nil, the
 // results are discarded; otherwise AddBatch panics if added is shorter than hs. AddBatch is faster
 // than single calls if the filter is larger than the processor's cache.
@@ -248,7 +252,7 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	}
 	added = bitwords.Fill("counting", added, len(hs))
 	for i, h := range hs {
-		if i%batchAhead == 0 && !f.zero() {
+		if i%batchAhead == 0 && !f.zero() && len(f.counters.words) >= touchWords && len(hs) > 1 {
 			for _, h := range hs[i:min(len(hs), i+batchAhead)] {
 				f.touch(h)
 			}

@@ -11,6 +11,13 @@ import (
 // these buckets to be still in the cache.
 const ahead = 64
 
+const (
+	// shortBatch is the least length of a batch for which touching ahead pays, and touchWords the
+	// least number of words of the table. A smaller table is in a cache that is near enough.
+	shortBatch = 8
+	touchWords = 1 << 20 / 8
+)
+
 // touch sets the places of hs, and reads a word of each of their buckets into the cache. Nothing
 // waits for these reads, so their cache misses overlap. If touch were inlined, the compiler would
 // remove the reads, because their sum is not used.
@@ -39,7 +46,9 @@ func (t *table) changeBatch(done []bool, hs []bloom.Hash, one func(*table, bloom
 	var places [ahead]place
 	for len(hs) > 0 {
 		n := min(ahead, len(hs))
-		t.touch(&places, hs[:n])
+		if len(t.words) >= touchWords {
+			t.touch(&places, hs[:n])
+		}
 		t.lock()
 		for i, h := range hs[:n] {
 			done[i] = one(t, h)
@@ -57,6 +66,17 @@ func (t *table) containsBatch(found []bool, hs []bloom.Hash) {
 		clear(found)
 		return
 	}
+	if len(hs) < shortBatch || len(t.words) < touchWords {
+		for i, h := range hs {
+			found[i] = t.contains(h)
+		}
+		return
+	}
+	t.containsTouched(found, hs)
+}
+
+// containsTouched is containsBatch of a long batch.
+func (t *table) containsTouched(found []bool, hs []bloom.Hash) {
 	var places [ahead]place
 	for len(hs) > 0 {
 		n := min(ahead, len(hs))

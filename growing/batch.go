@@ -12,8 +12,8 @@ import (
 // each digest in order would. It panics if added is shorter than hs. A nil added discards the
 // results.
 //
-// Batches are usually two to three times as fast as single keys, and batches of thousands faster
-// than batches of hundreds; see benchmarks/RESULTS.md.
+// A batch is as fast as single calls or faster, and fastest from a thousand keys on; see
+// [bloom.Filter.AddBatch].
 //
 // A look-up that begins after AddBatch has returned finds every key of hs.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
@@ -25,6 +25,12 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 		return
 	}
 	added = bitwords.Fill("growing", added, len(hs))
+	if f.isShort(len(hs)) {
+		for i, h := range hs {
+			added[i] = f.AddHash(h)
+		}
+		return
+	}
 	clear(added)
 	b := batches.Get().(*batch)
 	defer batches.Put(b)
@@ -46,6 +52,12 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 		clear(found)
 		return
 	}
+	if f.isShort(len(hs)) {
+		for i, h := range hs {
+			found[i] = f.ContainsHash(h)
+		}
+		return
+	}
 	b := batches.Get().(*batch)
 	defer batches.Put(b)
 	for len(hs) > 0 {
@@ -65,8 +77,24 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	}
 }
 
-// batchSize is the largest number of digests that are sorted together.
-const batchSize = 4096
+const (
+	// batchSize is the largest number of digests that are sorted together.
+	batchSize = 4096
+	// shortBatch is the least length of a batch for which sorting pays if layers are large, and
+	// shortInCache if they fit into the processor's cache.
+	shortBatch, shortInCache = 64, 512
+	// cachedBits is the number of bits of a shard's newest layer up to which layers fit there.
+	cachedBits = 1 << 20
+)
+
+// isShort reports whether n single calls are faster than sorting n digests.
+func (s *state) isShort(n int) bool {
+	if n < shortBatch || n >= shortInCache {
+		return n < shortBatch
+	}
+	list := s.shards[0].list() // all shards are about as large
+	return list[len(list)-1].bits() <= cachedBits
+}
 
 // batch sorts digests by their shards. Each layer then looks up all its digests together, so that
 // their cache misses overlap.
@@ -110,14 +138,18 @@ func (b *batch) shard(i int) ([]bloom.Hash, []uint16) {
 // absent returns the digests of hs that no layer of list contains, and their places before sorting.
 // Most layers lack a given key, and most of them lack even its first line. Therefore absent looks
 // up the first lines of all keys in a layer, and the other lines only of keys whose first line is
-// there.
+// there. In a single layer it looks up all lines together.
 func (b *batch) absent(hs []bloom.Hash, at []uint16, list []*layer) ([]bloom.Hash, []uint16) {
 	for l := len(list) - 1; l >= 0 && len(hs) > 0; l-- {
 		left := 0
 		there := b.there[:len(hs)]
-		list[l].first.ContainsBatch(splitblock.Writers, there, hs)
+		asked := &list[l].first
+		if len(list) == 1 {
+			asked = &list[l].blocks
+		}
+		asked.ContainsBatch(splitblock.Writers, there, hs)
 		for j, ok := range there {
-			if ok {
+			if ok && asked.Lines < list[l].blocks.Lines {
 				ok = list[l].blocks.ContainsShared(hs[j])
 			}
 			hs[left] = hs[j]

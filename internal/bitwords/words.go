@@ -32,9 +32,16 @@ const hugeBytes = 4 << 20
 // Fill returns dst[:n], which a batch of package pkg is about to fill. It panics if dst is shorter.
 func Fill[T any](pkg string, dst []T, n int) []T {
 	if len(dst) < n {
-		panic(fmt.Sprintf("%s: batch of %d with room for %d results", pkg, n, len(dst)))
+		tooShort(pkg, len(dst), n)
 	}
 	return dst[:n]
+}
+
+// tooShort is not inlined, so that Fill is.
+//
+//go:noinline
+func tooShort(pkg string, room, n int) {
+	panic(fmt.Sprintf("%s: batch of %d with room for %d results", pkg, n, room))
 }
 
 // Discard calls addBatch for hs, in portions, and discards the answers. It implements AddBatch for

@@ -132,6 +132,8 @@ found:                   \
 	VZEROUPPER       \
 	SETCS result
 
+// VZEROUPPER must stay in every function; the root's asm_filter_amd64.s says why.
+
 // MISSING does DO, which is TEST or SET, for all lines of a digest. It clears the zero flag if a
 // bit was not set.
 #define MISSING(DO, done)               \
