@@ -530,13 +530,19 @@ function plain(input) {
 	return digits.startsWith("efbbbf") ? input.subarray(3) : input
 }
 
-// The number of the field of lines that keys are, and the bytes that may stand between fields.
-function fieldOf(meta) {
-	const number = new URLSearchParams(meta).get("field") ?? ""
-	if (!/^0*[1-9][0-9]*$/.test(number)) return [0, []]
-	const sep = /(?:^|&)sep=(%..|.)/.exec(meta)?.[1]
-	if (!sep) return [number, [9, 44]]
-	return [number, [sep === "+" ? 32 : sep.length === 3 ? parseInt(sep.slice(1), 16) : sep.charCodeAt(0)]]
+/**
+ * The part of lines that keys are, in words, and a function that tells lines that are hardly such a part. The words
+ * are empty for whole lines.
+ */
+function partOf(meta) {
+	const facts = new URLSearchParams(meta), number = facts.get("field") ?? "", name = facts.get("json")
+	if (name) return [`"${name}" of JSON objects`, line => String.fromCharCode(line.find(byte => ![32, 9, 13].includes(byte)) ?? 0) === "{"]
+	if (number === "several") return ["several parts of lines", () => false]
+	if (!/^0*[1-9][0-9]*$/.test(number)) return ["", () => false]
+	const values = [...meta.matchAll(/(?:^|&)sep=([^&]*)/g)].map(([, value]) => value)
+	const separators = (values.length ? values.join("") : "%09%2C").match(/%..|./g)
+		.map(sep => sep === "+" ? 32 : sep.length === 3 ? parseInt(sep.slice(1), 16) : sep.charCodeAt(0))
+	return [`field ${number} of lines`, line => separators.some(sep => line.includes(sep))]
 }
 
 if (globalThis.process?.versions?.node) await main()
@@ -553,21 +559,34 @@ async function main() {
 	try {
 		const f = read(new Uint8Array(readFileSync(process.argv[2])))
 		const input = plain(new Uint8Array(readFileSync(0))), out = []
-		const [field, separators] = fieldOf(f.info.meta)
-		let found = false, several = false
+		const [part, doubts] = partOf(f.info.meta)
+		let absent = 0, doubted = 0, misled = 0, others = 0
 		for (let from = 0; from < input.length;) {
 			let to = input.indexOf(10, from)
 			if (to < 0) to = input.length
 			const line = input.subarray(from, to)
-			const answer = f.contains(f.key(line))
-			found ||= answer
-			several ||= separators.some(sep => line.includes(sep))
+			const key = f.key(line)
+			const answer = f.contains(key)
+			absent += !answer
+			if (doubts(line)) {
+				doubted++
+				misled += answer
+				others += f.contains(Uint8Array.from([...key, ...new TextEncoder().encode("\0not a key")]))
+			}
 			out.push(answer ? "true\n" : "false\n")
 			from = to + 1
 		}
 		process.stdout.write(out.join(""))
-		if (several && !found) console.error(`bloom.mjs: ${process.argv[2]}: its keys are field ${field} of lines, ` +
-			"and no line was found: ask with that field alone")
+		// If no more of the doubtful lines are found than of other keys, these were the wrong questions.
+		const mean = Math.max(others, doubted * f.info.p)
+		if (doubted && misled <= 1.1 * mean + 4 * Math.sqrt(2 * mean)) {
+			const count = misled ? `no more of ${doubted} lines were found than by mistake, ${misled}` : "no line was found"
+			console.error(`bloom.mjs: ${process.argv[2]}: its keys are ${part}, and ${count}: ` +
+				`ask with that ${part.split(" ")[0].replaceAll('"', "")} alone`)
+		}
+		if (part.startsWith("several") && absent) {
+			console.error(`bloom.mjs: ${process.argv[2]}: its keys are ${part}: a line that was not found may be there as another part`)
+		}
 	} catch (error) {
 		console.error(`bloom.mjs: ${process.argv[2]}: ${error.message}`)
 		process.exit(1)

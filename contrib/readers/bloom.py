@@ -99,13 +99,19 @@ class Filter:
                 'a program that makes such keys calls contains' % hash)
         return WAYS[hash](line_bytes(line))
 
-    def field(self):
-        """The field of lines that keys are, and the bytes that may stand between fields: 0 and none for whole lines."""
+    def part(self):
+        """The part of lines that keys are, in words, and a function that tells lines that are hardly such a part. The
+        words are empty for whole lines."""
         facts = parse_qs(self.info.meta, encoding="latin-1")
-        number = facts.get("field", [""])[0]
+        number, name = facts.get("field", [""])[0], facts.get("json", [""])[0]
+        separators = "".join(facts.get("sep", ["\t,"])).encode("latin-1")
+        if name:
+            return '"%s" of JSON objects' % name.encode("latin-1").decode(), lambda line: line.lstrip().startswith(b"{")
+        if number == "several":
+            return "several parts of lines", lambda line: False
         if not re.fullmatch("0*[1-9][0-9]*", number):
-            return "0", b""
-        return number, facts.get("sep", ["\t,"])[0].encode("latin-1")
+            return "", lambda line: False
+        return "field %s of lines" % number, lambda line: any(byte in line for byte in separators)
 
     def contains(self, key):
         return self.contains_digest(*self.digest(key_bytes(key)))
@@ -581,16 +587,24 @@ def main(path, patch=None):
         with open(patch, "rb") as file:
             f = patched(f, file.read())
     ask = f.which if isinstance(f, Bank) else f.contains
-    field, separators = f.field()
-    found = several = False
+    part, doubts = f.part()
+    absent = doubted = misled = others = 0
     for line in lines_of(sys.stdin.buffer):
-        answer = ask(f.key(line))
-        found = found or bool(answer)
-        several = several or any(byte in line for byte in separators)
+        key = f.key(line)
+        answer = ask(key)
         print(str(answer).lower())
-    if several and not found:
-        print("%s: its keys are field %s of lines, and no line was found: ask with that field alone"
-              % (path, field), file=sys.stderr)
+        absent += not answer
+        if doubts(line):
+            doubted += 1
+            misled += bool(answer)
+            others += bool(ask(key + b"\0not a key"))
+    # If no more of the doubtful lines are found than of other keys, these were the wrong questions.
+    mean = max(others, doubted * f.info.p)
+    if doubted and misled <= 1.1 * mean + 4 * (2 * mean) ** .5:
+        count = "no line was found" if not misled else "no more of %d lines were found than by mistake, %d" % (doubted, misled)
+        print("%s: its keys are %s, and %s: ask with that %s alone" % (path, part, count, part.split()[0].strip('"')), file=sys.stderr)
+    if part.startswith("several") and absent:
+        print("%s: its keys are %s: a line that was not found may be there as another part" % (path, part), file=sys.stderr)
 
 if __name__ == "__main__":
     if len(sys.argv) not in (2, 3):

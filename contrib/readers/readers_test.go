@@ -333,9 +333,13 @@ func TestReadersTellFieldsFromLines(t *testing.T) {
 			{"field=2&sep=%3A", "x,é\n", false},
 			{"field=2&sep=%FF", "x\xffé\n", true},
 			{"field=2", "x\n", false},
-			{"field=2", "x,é\né\n", false},
+			{"field=2", "x,é\né\n", true},
+			{"field=2", "x\né\n", false},
+						{"field=2&sep=%3A&sep=%3B", "x;é\n", true},
+			{"field=2&sep=%3A&sep=%3B", "x,é\n", false},
+			{"field=2&sep=%3B&sep=%09%2C", "x,é\n", true},
+			{"field=2&sep=+", "x é\n", true},
 			{"field=0", "x,é\n", false},
-			{"field=several", "x,é\n", false},
 			{"", "x,é\n", false},
 		} {
 			f := bloom.Must(bloom.New(100, 1e-9))
@@ -355,6 +359,58 @@ func TestReadersTellFieldsFromLines(t *testing.T) {
 				assert.Contains(t, messages.String(), "its keys are field 2 of lines, and no line was found: ask with that field alone", "%s, %q", reader.file, test)
 			} else {
 				assert.Empty(t, messages.String(), "%s, %q", reader.file, test)
+			}
+		}
+	}
+}
+
+// TestReadersDoubtByTheRate: some of many whole lines are found by mistake in a list of fields, and the
+// programs warn nevertheless, unless more are found than the rate explains. If keys are several parts
+// of lines, or values of JSON, they say that.
+func TestReadersDoubtByTheRate(t *testing.T) {
+	var keys, whole, quoted strings.Builder
+	f := bloom.Must(bloom.New(1000, 0.01))
+	for i := range 1000 {
+		f.AddString(fmt.Sprint("user", i))
+		fmt.Fprintf(&keys, "user%d\n", i)
+		fmt.Fprintf(&whole, "user%d,mail%d\n", i, i)
+	}
+	for i := range 1000 {
+		fmt.Fprintf(&quoted, "Doe, %d\n", i)
+		if i%2 == 0 {
+			f.AddString(fmt.Sprint("Doe, ", i))
+		}
+	}
+	require.Greater(t, f.FPR(), 0.05) // it is fuller than its Info says
+	dir := t.TempDir()
+	for _, test := range []struct{ meta, input, says string }{
+		{"field=1", keys.String(), ""},
+		{"field=1", strings.ReplaceAll(keys.String(), "user", "other"), ""},
+		{"field=1", whole.String(), "its keys are field 1 of lines, and no more of 1000 lines were found than by mistake"},
+		{"field=1", keys.String() + whole.String(), "no more of 1000 lines were found than by mistake"},
+		{"field=1", quoted.String(), ""},
+		{"field=several", "user1\n", ""},
+		{"field=several", "user1\nnobody\n", "its keys are several parts of lines: a line that was not found may be there as another part"},
+		{"json=a.b", "user1\nnobody\n", ""},
+		{"json=a.b", "{\"a\":{\"b\":\"user1\"}}\n", "its keys are \"a.b\" of JSON objects, and no line was found: ask with that a.b alone"},
+	} {
+		f.SetInfo(bloom.Info{Hash: "SumString", Meta: test.meta})
+		path := filepath.Join(dir, "filter")
+		require.NoError(t, f.SaveFile(path))
+		for _, reader := range [][]string{{"python3", "bloom.py"}, {"node", "bloom.mjs"}} {
+			if _, err := exec.LookPath(reader[0]); err != nil && os.Getenv("BLOOM_REQUIRE_READERS") == "" {
+				t.Logf("without %s: %v", reader[0], err)
+				continue
+			}
+			cmd := exec.Command(reader[0], reader[1], path)
+			cmd.Stdin = strings.NewReader(test.input)
+			var messages bytes.Buffer
+			cmd.Stderr = &messages
+			require.NoError(t, cmd.Run(), "%s: %s", reader[0], &messages)
+			if test.says == "" {
+				assert.Empty(t, messages.String(), "%s: %s, %.20q", reader[0], test.meta, test.input)
+			} else {
+				assert.Contains(t, messages.String(), test.says, "%s: %.20q", reader[0], test.input)
 			}
 		}
 	}
