@@ -252,7 +252,12 @@ func filesWith(args []string, file *os.File, all bool) (names []string, err erro
 	}
 	warnHash(file.Name(), r.Info().Hash)
 	if d.mistaken(r.Info().P, r.Len()) {
-		warn("%s was made with %s: a LINE is the value of that field", file.Name(), placeFlag(d.made))
+		part := "field"
+		if d.made.JSON != "" {
+			part = "name"
+		}
+		warn("%s was made with %s: a LINE is the value of that %s",
+			file.Name(), placeFlag(d.made), part)
 	}
 	slices.Sort(found)
 	for _, i := range slices.Compact(found) {

@@ -191,6 +191,7 @@ func loadAll(args []string) (all asker, first *loaded, rest []string, err error)
 		nextPart := partOf(next)
 		sameList := nextPart.n == part.n && next.Info().Hash == first.Info().Hash &&
 			factsOf(next).Get(fieldFact) == factsOf(first).Get(fieldFact) &&
+			factsOf(next).Get(jsonFact) == factsOf(first).Get(jsonFact) &&
 			next.kind.name == first.kind.name
 		if !sameList {
 			return nil, nil, nil, fmt.Errorf("%s belongs to another list than %s: %w",

@@ -42,6 +42,10 @@ func newDoubt(path string, f informed, key lines.Key) *doubt {
 	switch {
 	case made != d.asked && d.asked != whole:
 		d.all = true
+	case made.JSON != "":
+		if d.asked == whole {
+			d.signs = "{"
+		}
 	case made == whole, key.Hex: // Hex refuses separators
 	default:
 		d.signs = strings.Join(separators(facts), "")
@@ -62,7 +66,12 @@ func hasAny(data []byte, signs string) bool {
 	})
 }
 
-func (d *doubt) doubts(key []byte) bool { return d.all || hasAny(key, d.signs) }
+func (d *doubt) doubts(key []byte) bool {
+	if d.made.JSON != "" && d.signs != "" { // a value may have braces, too, but seldom begins with one
+		return bytes.HasPrefix(bytes.TrimLeft(key, " \t"), []byte("{"))
+	}
+	return d.all || hasAny(key, d.signs)
+}
 
 // look counts the lines of b, before any is kept. found has their answers.
 func (d *doubt) look(b *lines.Batch, found []bool) {
@@ -88,8 +97,11 @@ func (d *doubt) count(found bool) {
 
 // refusal is the error for a line that is hardly a key.
 func (d *doubt) refusal(line []byte) error {
-	return fmt.Errorf("keys of the list are field %d of lines: ask with that field alone, not with %.80q",
-		d.made.Field, line)
+	part := fmt.Sprintf("field %d of lines", d.made.Field)
+	if d.made.JSON != "" {
+		part = fmt.Sprintf("the values of %q in JSON objects", d.made.JSON)
+	}
+	return fmt.Errorf("keys of the list are %s: ask with that alone, not with %.80q", part, line)
 }
 
 // mistaken reports whether doubtful lines were looked up, and no more of them found than a filter

@@ -156,7 +156,7 @@ func TestServeDoubts(t *testing.T) {
 		quoted += fmt.Sprintf("\"Doe, %d\",x\n", i)
 	}
 	_, comma := serving(t, quoted, "-f 1")
-	const says = "keys of the list are field 1 of lines: ask with that field alone, not with "
+	const says = "keys of the list are field 1 of lines: ask with that alone, not with "
 	for _, test := range []struct {
 		url, body string
 		status    int
@@ -178,7 +178,7 @@ func TestServeDoubts(t *testing.T) {
 		{tab.URL + "/contains?key=user0%09mail0", "", 400, says},
 		{comma.URL + "/contains?key=Doe,+1", "", 200, "true\n"},
 		{comma.URL + "/contains?key=Roe,+1", "", 400, says},
-		{colon.URL + "/?key=user0%3Amail0", "", 200, "ask with that field alone"},
+		{colon.URL + "/?key=user0%3Amail0", "", 200, "ask with that alone"},
 	} {
 		method := "POST"
 		if test.body == "" {

@@ -17,6 +17,7 @@ import (
 // other programs put in Meta are left alone.
 const (
 	fieldFact = "field" // the number of the field that is the key; 0 is the whole line
+	jsonFact  = "json"  // the name of the value of a JSON object that is the key
 	// the byte between fields, if --sep named it. If keys come from lines with different ones, each is
 	// a value, and anySep stands for files without --sep
 	sepFact   = "sep"
@@ -64,7 +65,11 @@ func changeFacts(f infoHolder, change func(url.Values)) {
 // one: its keys come from several, or it was made without -f, so that they may be whole lines or
 // values.
 func placeOf(f informed) (place lines.Place, known bool) {
-	field, err := strconv.Atoi(factsOf(f).Get(fieldFact))
+	facts := factsOf(f)
+	if name := facts.Get(jsonFact); name != "" {
+		return lines.Place{JSON: name}, true
+	}
+	field, err := strconv.Atoi(facts.Get(fieldFact))
 	if err != nil || field < 0 {
 		return lines.Place{}, false
 	}
@@ -75,14 +80,20 @@ func placeOf(f informed) (place lines.Place, known bool) {
 // place, new keys must be whole lines.
 func placeOfMore(f informed) (place lines.Place, known bool) {
 	hash := f.Info().Hash
-	if !factsOf(f).Has(fieldFact) {
+	if !hasPlace(factsOf(f)) {
 		return lines.Place{}, hash != "" && !ownHash(hash)
 	}
 	return placeOf(f)
 }
 
+func hasPlace(facts url.Values) bool { return facts.Has(fieldFact) || facts.Has(jsonFact) }
+
 // setPlace records that keys are the given part of lines.
 func setPlace(facts url.Values, key lines.Key) {
+	if key.JSON != "" {
+		facts.Set(jsonFact, key.JSON)
+		return
+	}
 	facts.Set(fieldFact, strconv.Itoa(key.Field))
 	if key.Separator != "" {
 		facts.Set(sepFact, key.Separator)
@@ -93,6 +104,7 @@ func setPlace(facts url.Values, key lines.Key) {
 func setSeveral(facts url.Values) {
 	facts.Set(fieldFact, several)
 	facts.Del(sepFact)
+	facts.Del(jsonFact)
 }
 
 // anySep is the value of sepFact for lines that are separated by tabs or by commas, as the first

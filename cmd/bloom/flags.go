@@ -120,6 +120,8 @@ func (f *inputFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.null, "null-data", "z", false, "the same, as grep and sort call it")
 	flags.IntVarP(&f.key.Field, "field", "f", 0,
 		"compare field `N` only, of lines of TSV or CSV")
+	flags.StringVar(&f.key.JSON, "json", "",
+		"compare `NAME` of JSON objects only")
 	flags.StringVar(&f.key.Separator, "sep", "",
 		"`byte` between fields; else a tab or a comma")
 	addKey(flags, &f.key)
@@ -168,11 +170,21 @@ func addKey(flags *pflag.FlagSet, key *lines.Key) {
 		"compare the CR, too, that ends Windows lines")
 }
 
+// mostName is the number of bytes that the NAME of --json may have. A Meta has room for it.
+const mostName = 512
+
 // config checks the flags, and returns how to read the named files.
 func (f *inputFlags) config(names []string) (*lines.Config, error) {
 	switch {
 	case f.key.Field < 0 || f.key.Field == 0 && f.flags.Changed("field"):
 		return nil, usageError{fmt.Errorf("-f %d: fields are counted from 1", f.key.Field)}
+	case f.flags.Changed("json") && (f.key.JSON == "" || !utf8.ValidString(f.key.JSON)):
+		return nil, usageError{fmt.Errorf("--json %q is not the name of a value", f.key.JSON)}
+	case len(f.key.JSON) > mostName:
+		return nil, usageError{fmt.Errorf("--json has %d bytes, and may have %d",
+			len(f.key.JSON), mostName)}
+	case f.key.JSON != "" && f.key.Field > 0:
+		return nil, usageError{errors.New("--json and -f are two ways to say what is compared")}
 	case f.long < 10 || f.long > 31:
 		return nil, usageError{fmt.Errorf("--long %d is outside [10, 31]", f.long)}
 	case len(unescaped(f.key.Separator)) > 1:

@@ -31,6 +31,7 @@ var inputFlagsAndKeys = []inputFlag{
 	{"-0", "", `a\nb\000c\000`, "c", "absent", "found"},
 	{"-z", "", `a\nb\000c\000`, "c", "absent", "found"},
 	{"-f 2", "", `1,a\n`, "a", "absent", "found"},
+	{"--json a", "", `{"a":"y"}\n`, "y", "absent", "found"},
 	{"--sep ';'", "-f 2", `1;a,x\n`, "a,x", "absent", "found"},
 	{"--fold-case", "", `A\n`, "a", "absent", "found"},
 	{"--hex", "", `FF\n`, "ff", "absent", "found"},

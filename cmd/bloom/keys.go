@@ -63,7 +63,7 @@ func (k keyRule) mergeInfo(f *loaded) {
 			setSeveral(facts)
 		case known && place.Field > 0:
 			addSeparator(facts, k.Separator)
-		case !known && !facts.Has(fieldFact):
+		case !known && !hasPlace(facts):
 			setPlace(facts, k.Key)
 		}
 	})
@@ -124,7 +124,10 @@ func (f *loaded) checkPlace(place lines.Place) error {
 
 // placeFlag returns the flag for a part of lines.
 func placeFlag(place lines.Place) string {
-	if place.Field > 0 {
+	switch {
+	case place.JSON != "":
+		return "--json " + place.JSON
+	case place.Field > 0:
 		return fmt.Sprintf("-f %d", place.Field)
 	}
 	return "no -f"

@@ -12,7 +12,8 @@ import (
 
 // A Place says which part of a line is its key. The zero Place is the whole line.
 type Place struct {
-	Field int // the number of the field that is the key, from 1
+	Field int    // the number of the field that is the key, from 1
+	JSON  string // the name, in a JSON object, of the value that is the key
 }
 
 // A Key tells how the key of a line is made. The zero Key is the whole line, without the carriage
@@ -64,10 +65,14 @@ func (k *Key) Of(line []byte, sep byte, scratch []byte) (key, newScratch []byte,
 		line = bytes.TrimSuffix(line, []byte{'\r'})
 	}
 	key, doubled := line, false
-	if k.Field > 0 {
-		if key, doubled, err = field(line, k.Field, sep); err != nil {
-			return nil, scratch, err
-		}
+	switch {
+	case k.JSON != "":
+		key, scratch, err = jsonKey(line, k.JSON, scratch)
+	case k.Field > 0:
+		key, doubled, err = field(line, k.Field, sep)
+	}
+	if err != nil {
+		return nil, scratch, err
 	}
 	start := len(scratch)
 	switch {
@@ -99,7 +104,7 @@ func (k *Key) errHex(key []byte) error {
 		digits++
 	}
 	hint := ""
-	if k.Field == 0 && digits > 0 && digits%2 == 0 && digits < len(key) {
+	if k.Place == (Place{}) && digits > 0 && digits%2 == 0 && digits < len(key) {
 		hint = fmt.Sprintf("; if the digits end at %q, add -f 1 --sep %q", key[digits:digits+1],
 			key[digits:digits+1])
 	}
