@@ -335,7 +335,7 @@ func TestReadersTellFieldsFromLines(t *testing.T) {
 			{"field=2", "x\n", false},
 			{"field=2", "x,é\né\n", true},
 			{"field=2", "x\né\n", false},
-						{"field=2&sep=%3A&sep=%3B", "x;é\n", true},
+			{"field=2&sep=%3A&sep=%3B", "x;é\n", true},
 			{"field=2&sep=%3A&sep=%3B", "x,é\n", false},
 			{"field=2&sep=%3B&sep=%09%2C", "x,é\n", true},
 			{"field=2&sep=+", "x é\n", true},
