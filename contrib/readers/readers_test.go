@@ -394,7 +394,7 @@ func TestReadersDoubtByTheRate(t *testing.T) {
 		{"json=a.b", "user1\nnobody\n", ""},
 		{"json=a.b", "{\"a\":{\"b\":\"user1\"}}\n", "its keys are \"a.b\" of JSON objects, and no line was found: ask with that a.b alone"},
 	} {
-		f.SetInfo(bloom.Info{Hash: "SumString", Meta: test.meta})
+		f.UpdateInfo(func(i *bloom.Info) { i.Hash, i.Meta = "SumString", test.meta })
 		path := filepath.Join(dir, "filter")
 		require.NoError(t, f.SaveFile(path))
 		for _, reader := range [][]string{{"python3", "bloom.py"}, {"node", "bloom.mjs"}} {
