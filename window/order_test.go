@@ -2,7 +2,6 @@ package window
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -55,79 +54,6 @@ func TestPlaneBeginsBetweenTheLoads(t *testing.T) {
 	hand.Advance(7*time.Second - 1)
 	f.ring.tick()
 	require.True(t, f.ContainsHash(key), "less than a Span after the Add")
-}
-
-// leap is a clock that leaps ahead and comes back while a goroutine of f lets planes die: at a
-// reading under the ring's lock, Now returns a time far ahead, but before it returns, the clock has
-// come back, and another goroutine has called add. The call ends meanwhile, or waits for the lock.
-type leap struct {
-	filtertest.Clock
-	f       *Filter
-	by      time.Duration
-	reading int // how many readings under the lock remain; 0: the clock does not leap
-	add     func()
-	added   chan struct{}
-}
-
-func (l *leap) Now() time.Time {
-	now := l.Clock.Now()
-	if l.reading == 0 {
-		return now
-	}
-	if l.f.ring.TryLock() {
-		l.f.ring.Unlock()
-		return now
-	}
-	l.reading--
-	if l.reading == 0 {
-		l.Advance(-l.by)
-		go func() { l.add(); close(l.added) }()
-		select {
-		case <-l.added:
-		case <-time.After(25 * time.Millisecond):
-		}
-	}
-	return now
-}
-
-// TestAddBesideALeap: a goroutine has read a time far ahead, and lets planes die. Before it is
-// done, the clock has come back, and an Add returns. That key is found for a Span, whether it was
-// new or is renewed.
-func TestAddBesideALeap(t *testing.T) {
-	part := time.Hour / 7
-	for _, c := range []struct {
-		Config
-		leap time.Duration
-	}{
-		{Config{N: 100_000}, 3 * time.Hour},
-		{Config{N: 100}, 3 * time.Hour},
-		{Config{N: 100, Generations: 1}, 3 * time.Hour},
-		{Config{N: 100_000, Renew: true}, 3 * time.Hour},
-		{Config{N: 100_000, Renew: true}, time.Hour + part/2 + 10}, // kills the key's plane alone
-	} {
-		for _, reading := range []int{1, 2} {
-			about := fmt.Sprintf("%s, reading %d", c.text(), reading)
-			clock := &leap{by: c.leap, added: make(chan struct{})}
-			c.P, c.Span, c.Now = 1e-6, time.Hour, clock.Now
-			f := bloom.Must(New(c.Config))
-			clock.f = f
-			isNew := false
-			clock.add = func() { isNew = f.AddString("key") }
-			if c.Renew {
-				f.AddString("key")
-				clock.Advance(part + part/2)
-			}
-			f.AddString("younger")
-			clock.Advance(c.leap)
-			clock.reading = reading
-			f.ContainsString("younger")
-			<-clock.added
-			require.True(t, isNew || c.Renew, "%s: the key was new", about)
-			require.True(t, f.ContainsString("key"), "%s: directly after Add", about)
-			clock.Advance(time.Hour)
-			require.True(t, f.ContainsString("key"), "%s: a Span after Add", about)
-		}
-	}
 }
 
 // TestKeysOfALateTimer: the timer of a coarse clock is late, and a key that is added after the end

@@ -135,9 +135,8 @@ func (c Config) layout() (l layout, err error) {
 	if err := c.check(); err != nil {
 		return l, err
 	}
-	// The ideal number of positions needs the least memory. A third fewer need 8 % more memory and
-	// a third less time. Choose the fewest that need at most 8 % more memory. Positions come in
-	// pairs.
+	// The ideal number of positions needs the least memory. Fewer need more memory and less time.
+	// Choose the fewest that need at most 8 % more memory. Positions come in pairs.
 	p := max(c.P/planes, leastRate)
 	ideal := -portable.Log(p) / math.Ln2
 	for l.k = 2; perKey(l.k, p) > 1.08*ideal/math.Ln2; {

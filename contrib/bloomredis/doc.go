@@ -39,6 +39,9 @@
 // For a single process use a [bloom.SyncFilter]. If a false positive must not happen, use a Redis
 // key for each of your keys (SET NX).
 //
+// In a full Filter the empty key is often reported as present; see [bloom.Sum]. In a Window it is
+// like any other key.
+//
 // Guava's bit i is Redis's bit 48 + (i XOR 63). The keys beside a filter "seen" are "adds:{seen}"
 // and "id:{seen}", in the same hash slot.
 //
