@@ -1,6 +1,6 @@
 """Reads the filters of docs/format.md, and says which keys they may contain. It was written from that page alone.
 
-    f = bloom.load("words.bloom")   # or loads(bytes), from_text(base64), from_parquet(bitset, xxh64)
+    f = bloom.load("words.bloom")   # maps the file; check=False opens gigabytes at once. Or loads(bytes), from_text(base64), from_parquet(bitset, xxh64)
     f.info.hash                     # how keys were hashed: look at it before the first look-up
     f.contains("hello")             # bytes, a string as UTF-8, or an integer as 8 little-endian bytes
     f.which("hello")                # the numbers of the members of a bank that may contain the key
@@ -16,6 +16,7 @@ Bytes that are no filter raise ValueError. All bytes are checked, and none are c
 page. Some upper limits are not checked: only a filter larger than memory can exceed them.
 """
 import base64
+import mmap
 import os
 import re
 import struct
@@ -47,9 +48,53 @@ for _ in range(8):
 def crc(*parts):
     c = M32
     for part in parts:
-        for byte in part:
+        at = 0
+        while len(part) - at >= 64 * STRIDE:
+            lanes = min((len(part) - at) // STRIDE, 16384)
+            c = crc_lanes(c, part[at:at + lanes * STRIDE], lanes)
+            at += lanes * STRIDE
+        for byte in part[at:]:
             c = c >> 8 ^ CRC_TABLE[(c ^ byte) & 255]
     return c ^ M32
+
+# Long parts are cut into lanes of STRIDE bytes, which go through the table side by side, by operations on whole
+# strings. The states of the lanes are four strings, one for each byte of a state.
+STRIDE = 1024
+CRC_PLANES = [bytes(x >> shift & 255 for x in CRC_TABLE) for shift in (0, 8, 16, 24)]
+
+def crc_lanes(c, data, lanes):
+    data = bytes(data)
+    states = [c >> shift & 255 for shift in (0, 8, 16, 24)]
+    planes = [bytes([state]) + bytes(lanes - 1) for state in states]
+    as_number, size = int.from_bytes, lanes
+    numbers = [as_number(plane, "little") for plane in planes]
+    for i in range(STRIDE):
+        index = (numbers[0] ^ as_number(data[i::STRIDE], "little")).to_bytes(size, "little")
+        looked = [as_number(index.translate(table), "little") for table in CRC_PLANES]
+        numbers = [numbers[1] ^ looked[0], numbers[2] ^ looked[1], numbers[3] ^ looked[2], looked[3]]
+    total = 0
+    for state in zip(*(number.to_bytes(size, "little") for number in numbers)):
+        total = crc_shift(total) ^ int.from_bytes(bytes(state), "little")
+    return total
+
+def crc_shift(c):
+    """The state c after STRIDE zeros."""
+    return SHIFTS[0][c & 255] ^ SHIFTS[1][c >> 8 & 255] ^ SHIFTS[2][c >> 16 & 255] ^ SHIFTS[3][c >> 24]
+
+def shifts():
+    bits = []
+    for bit in range(32):
+        c = 1 << bit
+        for _ in range(STRIDE):
+            c = c >> 8 ^ CRC_TABLE[c & 255]
+        bits.append(c)
+    for part in range(4):
+        table = [0]
+        for bit in bits[8 * part:8 * part + 8]:
+            table += [x ^ bit for x in table]
+        yield table
+
+SHIFTS = list(shifts())
 
 # The digest
 def key_bytes(key):
@@ -121,14 +166,14 @@ class Filter:
 
 # Guava's form
 class Guava(Filter):
-    def __init__(self, data):
+    def __init__(self, data, check=True):
         require(len(data) >= 6, "the header is cut")
         self.strategy, self.k, size = struct.unpack_from(">BBI", data)
         start = 6 + 8 * size
         require(self.k >= 1 and size >= 1 and len(data) >= start, "the header is wrong, or the words are cut")
         self.m, self.words = 64 * size, data[6:start]
         if len(data) > start:
-            self.info = read_trailer(data, 6, start)
+            self.info = read_trailer(data, 6, start, check)
 
     def contains_digest(self, h1, h2):
         bits = strategy_1(h1, h2, self.k, self.m)
@@ -142,8 +187,9 @@ def strategy_1(h1, h2, k, m):
     return [(h1 + i * h2) % 2**63 % m for i in range(k)]
 
 # The trailer
-def read_trailer(data, head, start):
-    """The Info of data. head is the number of bytes before the words. The trailer begins at start."""
+def read_trailer(data, head, start, check):
+    """The Info of data. head is the number of bytes before the words. The trailer begins at start. The words are summed
+    if check is true."""
     size, end = len(data) - start, len(data) - 16
     require(data[-10:-4] == b"bloom\1", "a newer version wrote the trailer" if data[-10:-5] == b"bloom" else "the end is no trailer")
     require(size >= 36 and size % 8 == 4, "a trailer has another length")
@@ -161,7 +207,8 @@ def read_trailer(data, head, start):
     require(rest <= len(texts) and not any(texts[zeros:rest]), "a trailer has wrong zeros")
     head_crc, length, _, whole_crc = struct.unpack_from(">IH6sI", data, end)
     require(length == size, "a trailer has another length")
-    require(head_crc == crc(data[:head], data[start:end]) and whole_crc == crc(data[:-4]), "bytes are damaged")
+    require(head_crc == crc(data[:head], data[start:end]), "bytes are damaged")
+    require(not check or whole_crc == crc(data[:-4]), "bytes are damaged")
     pairs = [META_PAIR.fullmatch(pair) for pair in meta.split("&")] if meta else []
     require(all(pairs), "Meta is no list of pairs")
     names = [unquote_to_bytes(pair[1].replace("+", " ")) for pair in pairs]
@@ -172,7 +219,7 @@ META_TEXT = r"((?:[A-Za-z0-9_.~+-]|%(?:[0189A-F][0-9A-F]|2[1-9A-CF]|3[A-F]|40|5[
 META_PAIR = re.compile(META_TEXT + "=" + META_TEXT)
 
 # Frames. Each class below is a kind of frame. Its parameters make a filter. size is the number of its words.
-def read_frame(data, kinds=None):
+def read_frame(data, kinds=None, check=True):
     """The filter of the frame at the beginning of data, and the bytes after the frame. kinds is KINDS, or other kinds."""
     kinds = kinds or KINDS
     require(len(data) >= 8 and data[:3] == b"BLM", "neither a frame nor Guava's form")
@@ -184,7 +231,7 @@ def read_frame(data, kinds=None):
     f = form(*struct.unpack_from(parameters, data, 8))
     start = head + 8 * f.size
     require(len(data) >= start + trailer, "the words are cut")
-    f.words, f.info = data[head:start], read_trailer(data[:start + trailer], head, start)
+    f.words, f.info = data[head:start], read_trailer(data[:start + trailer], head, start, check)
     return f, data[start + trailer:]
 
 class Blocked(Filter):
@@ -211,12 +258,12 @@ class Growing(Filter):
         require(n <= 2**40 and 1e-9 <= p < 1 and shards == 16)
         self.shards, self.size = [[] for _ in range(shards)], shards
 
-    def read_rest(self, rest):
+    def read_rest(self, rest, check):
         """Reads the layers from the bytes after the frame. Returns the bytes after the layers."""
         for layers, count in zip(self.shards, struct.unpack("<16Q", self.words)):
             require(1 <= count <= 64, "a shard has no layers, or too many")
             while len(layers) < count:
-                layer, rest = read_frame(rest)
+                layer, rest = read_frame(rest, check=check)
                 require(isinstance(layer, Blocked), "a layer is not blocked")
                 layers.append(layer)
         return rest
@@ -240,11 +287,13 @@ class Cuckoo(Filter):
         self.m, self.b, self.buckets = m, b, -(-4 * b * m // 64)
         self.size, self.list = self.buckets + 1 + 3 * entries, {}
 
-    def read_rest(self, rest):
+    def read_rest(self, rest, check):
         """Reads the list, and checks it and the buckets."""
         count, *words = struct.unpack("<%dQ" % (self.size - self.buckets), self.words[8 * self.buckets:])
         digests = list(zip(words[::3], words[1::3]))
         self.list = dict(zip(digests, words[2::3]))
+        if not check:
+            return rest
         require(digests == sorted(self.list) and all(1 <= times <= M32 for times in self.list.values()), "a list is wrong")
         tags = sum(self.slot(i) != 0 for i in range(4 * self.m))
         require(count == tags + sum(self.list.values()), "the number of keys is wrong")
@@ -349,8 +398,10 @@ class Bank(Filter):
         bits, _ = self.page(segment, r // g)
         return int.from_bytes(bits[8 * s * (r % g):8 * s * (r % g + 1)], "little")
 
-    def read_rest(self, rest):
+    def read_rest(self, rest, check):
         """Checks padding, pages and names."""
+        if not check:
+            return rest
         for segment in range(self.segments):
             s, g, _ = self.grid(segment)
             for p in range(self.m // g):
@@ -425,19 +476,21 @@ def patched(old, data):
 KINDS = {b"B": (Blocked, "<3Q"), b"G": (Growing, "<QdQ"), b"C": (Counting, "<2Q"), b"U": (Cuckoo, "<3Q"), b"W": (Window, "<Qd10Q66q"),
          b"F": (Flower, "<3Q"), b"K": (Bank, "<4Q")}
 
-def loads(data):
+def loads(data, check=True):
     data = memoryview(data)
     if data[:1] in (b"\0", b"\1"):
-        return Guava(data)
-    f, rest = read_frame(data)
+        return Guava(data, check)
+    f, rest = read_frame(data, check=check)
     if isinstance(f, (Growing, Bank, Cuckoo)):
-        rest = f.read_rest(rest)
+        rest = f.read_rest(rest, check)
     require(len(rest) == 0, "bytes behind the filter")
     return f
 
-def load(path):
+def load(path, check=True):
+    """The filter in a file, which is mapped, not read. With check=False only the head, the lengths and the Info are
+    checked, and a look-up reads what it needs: a file of gigabytes opens at once, but damaged words are not noticed."""
     with open(path, "rb") as file:
-        return loads(file.read())
+        return loads(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), check)
 
 def from_text(text):
     data = base64.b64decode(text, validate=True)
