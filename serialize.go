@@ -120,43 +120,42 @@ func (f *filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("bloom", text, f, func() { *f = filter{} })
 }
 
-// Diff returns a patch: bytes with which [Filter.Patch] turns the filter from into the filter to.
-// It holds the bits that differ, whether set or cleared, a checksum of from, and the Info of to;
-// see docs/format.md. Each bit needs at most five bytes, and usually two. A patch is longer than
-// its filter by at most 200 bytes and the Info. If from and to are equal, the patch is valid and
-// changes no bit.
+// Diff returns a patch: bytes with which [Filter.Patch] turns the filter before into the filter
+// after. It holds the bits that differ, whether set or cleared, a checksum of before, and the Info
+// of after; see docs/format.md. Each bit needs at most five bytes, and usually two. A patch is
+// longer than its filter by at most 200 bytes and the Info. If the two are equal, the patch is valid
+// and changes no bit.
 //
-// Diff returns an error that wraps [ErrMismatch] if M, K or Strategy of from and to differ, or one
-// of them is nil. It also returns an error if both are zero Filters, or the Info of to cannot be
-// saved.
-func Diff(from, to *Filter) ([]byte, error) {
-	if from == nil || to == nil {
+// Diff returns an error that wraps [ErrMismatch] if M, K or Strategy differ, or one of the two is
+// nil. It also returns an error if both are zero Filters, or the Info of after cannot be saved.
+func Diff(before, after *Filter) ([]byte, error) {
+	if before == nil || after == nil {
 		return nil, form.MismatchNil("bloom")
 	}
-	h := from.header()
-	if g := to.header(); g != h {
+	h := before.header()
+	if g := after.header(); g != h {
 		return nil, form.Mismatch("bloom", "parameters", h, g)
 	}
 	if h.K == 0 {
 		return nil, errNoForm
 	}
 	changes := func(yield func(int, uint64) bool) {
-		news := to.bits.words[:len(from.bits.words)]
-		for i, old := range from.bits.words {
+		news := after.bits.words[:len(before.bits.words)]
+		for i, old := range before.bits.words {
 			if mask := old ^ news[i]; mask != 0 && !yield(i, mask) {
 				return
 			}
 		}
 	}
 	// If keys were only added, this is how many bits differ.
-	guess := max(from.ones, to.ones) - min(from.ones, to.ones)
-	proof := form.WordsSum(from.bits.words)
-	return form.AppendPatch(nil, h, to.info.Get(), proof, guess, changes)
+	guess := max(before.ones, after.ones) - min(before.ones, after.ones)
+	proof := form.WordsSum(before.bits.words)
+	return form.AppendPatch(nil, h, after.info.Get(), proof, guess, changes)
 }
 
-// Patch applies a patch, which [Diff] made of the filters from and to. f must have the parameters
-// and exactly the bits of from; otherwise the error wraps [ErrMismatch]. Patches thus apply in
-// order, each of them once. f's Info becomes that of to, but keeps its Hash if to has none. Patch
+// Patch applies a patch, which [Diff] made of two filters. f must have the parameters and exactly
+// the bits of the first; otherwise the error wraps [ErrMismatch]. Patches thus apply in order, each
+// of them once. f's Info becomes that of the second, but keeps its Hash if that has none. Patch
 // reads the whole filter.
 //
 // If data is no patch, or a damaged one, the error wraps [ErrFormat]. On error f is unchanged.

@@ -316,5 +316,11 @@ func (s *SyncFilter) Reset() { bitwords.ClearAtomic(s.bits.words) }
 // Stats returns all figures of s. It reads all bits.
 func (s *SyncFilter) Stats() Stats { return StatsOf(s.m(), s.k, bitwords.OnesCount(s.bits.words)) }
 
+// ApproxCount is [Filter.ApproxCount]. It reads the whole filter.
+func (s *SyncFilter) ApproxCount() uint64 { return s.Stats().ApproxCount }
+
+// FPR is [Filter.FPR]. It reads the whole filter.
+func (s *SyncFilter) FPR() float64 { return s.Stats().FPR }
+
 // LogValue returns what String returns; see [Filter.LogValue].
 func (s *SyncFilter) LogValue() slog.Value { return slog.StringValue(s.String()) }

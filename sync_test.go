@@ -193,3 +193,16 @@ func keepEachOthersBits[F batches, S interface {
 		})
 	}
 }
+
+// TestSyncFigures: ApproxCount and FPR are those of a Filter with the same keys.
+func TestSyncFigures(t *testing.T) {
+	f, s := bloom.Must(bloom.New(1000, 0.01)), bloom.Must(bloom.NewSync(1000, 0.01))
+	for i := range uint64(700) {
+		f.AddHash(bloom.SumUint64(i))
+		s.AddHash(bloom.SumUint64(i))
+	}
+	require.Equal(t, f.ApproxCount(), s.ApproxCount())
+	require.Equal(t, f.FPR(), s.FPR())
+	require.Zero(t, new(bloom.SyncFilter).ApproxCount())
+	require.Zero(t, new(bloom.SyncFilter).FPR())
+}

@@ -345,17 +345,16 @@ func (b *Bank) SetName(i int, name string) {
 	}
 }
 
-// Name returns the name of member i, or "" if it has none. The error is always nil; Name of a
-// [View] or a [Reader] can fail.
-func (b *Bank) Name(i int) (string, error) {
+// Name returns the name of member i, or "" if it has none.
+func (b *Bank) Name(i int) string {
 	check(i, b.Len())
 	s := b.state
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if i < len(s.names) {
-		return s.names[i], nil
+		return s.names[i]
 	}
-	return "", nil
+	return ""
 }
 
 // Info returns the values that New, UpdateInfo or decoding set. N and P are for one member.

@@ -39,8 +39,7 @@ func Example() {
 	for _, id := range []string{"r17", "r18", "r20"} {
 		fmt.Print(id)
 		for _, i := range logs.Which(nil, bloom.SumString(id)) {
-			name, _ := logs.Name(i)
-			fmt.Print(" ", name)
+			fmt.Print(" ", logs.Name(i))
 		}
 		fmt.Println()
 	}
@@ -80,8 +79,7 @@ func ExampleBank_Clear() {
 		}
 	}
 	for _, i := range seen.Which(nil, bloom.SumString("ann")) {
-		name, _ := seen.Name(i)
-		fmt.Println(name)
+		fmt.Println(seen.Name(i))
 	}
 	// Output: day 3
 }

@@ -73,6 +73,22 @@ func fewest(n uint64, p float64, lines int) uint64 {
 	return enough
 }
 
+// FalsePositiveRate returns the probability that the filter of [NewSize] with m bits and the given
+// number of lines, holding n keys, reports a key that was never added. It is 1 if lines is not from
+// 1 to 4, and for m = 0 and n > 0.
+func FalsePositiveRate(m uint64, lines int, n uint64) float64 {
+	blocks := m/splitblock.Bits + min(1, m%splitblock.Bits) // as NewSize rounds m
+	switch {
+	case lines < 1 || lines > splitblock.MaxLines:
+		return 1
+	case n == 0:
+		return 0
+	case float64(n)*float64(lines) >= 2048*float64(blocks): // or no blocks
+		return 1 // as a float64
+	}
+	return max(0, min(rate(n, blocks, lines), 1))
+}
+
 // rate returns the false-positive rate of a filter of n keys, for the given number of blocks and of
 // lines for each key. The lines of an absent key are independent, even in the same block.
 func rate(n, blocks uint64, lines int) float64 {

@@ -286,3 +286,35 @@ func (f *Filter) blockRates() (rates []float64) {
 	}
 	return rates
 }
+
+// TestFalsePositiveRate: it is at most p for the size of p, is in [0, 1] for all arguments, and
+// never falls with n.
+func TestFalsePositiveRate(t *testing.T) {
+	for _, p := range []float64{0.3, 0.01, 1e-6, 1e-12} {
+		for _, n := range []uint64{1, 100, 12_345, 1e8} {
+			m, lines, err := Size(n, p)
+			require.NoError(t, err)
+			require.LessOrEqual(t, FalsePositiveRate(m, lines, n), p)
+			require.Greater(t, FalsePositiveRate(m-splitblock.Bits, lines, n), p)
+			require.Equal(t, FalsePositiveRate(m, lines, n), FalsePositiveRate(m-255, lines, n))
+		}
+	}
+	values := []uint64{0, 1, 2, 255, 256, 257, 1e4, 1 << 20, 1 << 43, 1<<43 + 1, 1 << 60, math.MaxUint64}
+	for _, m := range values {
+		for _, lines := range []int{math.MinInt, -1, 0, 1, 2, 3, 4, 5, math.MaxInt} {
+			last := 0.0
+			for _, n := range values {
+				rate := FalsePositiveRate(m, lines, n)
+				name := fmt.Sprintf("m = %d, lines = %d, n = %d", m, lines, n)
+				require.GreaterOrEqual(t, rate, last*(1-1e-9), name)
+				require.LessOrEqual(t, rate, 1.0, name)
+				last = rate
+			}
+			require.Equal(t, 1.0, max(last, FalsePositiveRate(256, lines, math.MaxUint64)))
+		}
+	}
+	require.Equal(t, 0.0, FalsePositiveRate(0, 1, 0))
+	require.Equal(t, 1.0, FalsePositiveRate(0, 1, 1))
+	require.Equal(t, 1.0, FalsePositiveRate(1<<20, 0, 0))
+	require.Equal(t, 1.0, FalsePositiveRate(1<<20, 5, 0))
+}

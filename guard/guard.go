@@ -325,7 +325,7 @@ func (g *Guard) Ready() bool { return g.now.Load() != nil }
 
 // Loaded returns the time at which the last successful load ended, and how long it took, or zeros
 // before the first.
-func (g *Guard) Loaded() (at time.Time, took time.Duration) {
+func (g *Guard) Loaded() (when time.Time, took time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.loaded, g.took
