@@ -165,14 +165,8 @@ func (pkg Guava) readHeader(r io.Reader) (h Header, head []byte, err error) {
 // ReadFile reads a file from r, to its last byte.
 func (pkg Guava) ReadFile(r *FileReader) (h Header, words []uint64, info Info, err error) {
 	size := r.Left
-	var trailer int
-	return pkg.readAll(r, func(h Header) error {
-		trailer, err = h.checkSize(string(pkg), size)
-		return err
-	}, func() ([]byte, error) {
-		data := make([]byte, trailer)
-		_, err := ReadFull(r, data)
-		return data, err
+	return pkg.readAll(r, func(h Header) (trailer int, err error) {
+		return h.checkSize(string(pkg), size)
 	})
 }
 
@@ -181,18 +175,20 @@ func (pkg Guava) ReadFile(r *FileReader) (h Header, words []uint64, info Info, e
 func (pkg Guava) ReadAll(
 	r io.Reader, accept func(Header) error,
 ) (h Header, words []uint64, info Info, err error) {
-	return pkg.readAll(r, accept, func() ([]byte, error) {
-		return io.ReadAll(io.LimitReader(r, int64(MaxTrailer)+1))
-	})
+	return pkg.readAll(r, func(h Header) (trailer int, err error) { return restOfReader, accept(h) })
 }
 
-// readAll is ReadAll. rest reads the trailer, and returns nothing if there is none.
+// restOfReader stands for the length of a trailer that is all that follows the words.
+const restOfReader = -1
+
+// readAll is like ReadAll. accept also returns the length of the trailer.
 func (pkg Guava) readAll(
-	r io.Reader, accept func(Header) error, rest func() ([]byte, error),
+	r io.Reader, accept func(Header) (trailer int, err error),
 ) (h Header, words []uint64, info Info, err error) {
+	size := 0
 	h, head, err := pkg.readHeader(r)
 	if err == nil {
-		err = accept(h)
+		size, err = accept(h)
 	}
 	if err != nil {
 		return h, nil, info, err
@@ -203,7 +199,13 @@ func (pkg Guava) readAll(
 	if err != nil {
 		return h, nil, info, ReadError(string(pkg), err)
 	}
-	trailer, err := rest()
+	var trailer []byte
+	if size == restOfReader {
+		trailer, err = io.ReadAll(io.LimitReader(r, int64(MaxTrailer)+1))
+	} else {
+		trailer = make([]byte, size)
+		_, err = ReadFull(r, trailer)
+	}
 	if err != nil {
 		return h, nil, info, ReadError(string(pkg), err)
 	}
