@@ -90,6 +90,9 @@ func parseHeader(pkg string, data []byte) (h Header, err error) {
 			"foreign.NewBitsAndBlooms and foreign.NewHoliman read those")
 	case string(data[:6]) == "\x01\x00\x00\x00\x00\x00":
 		return h, Errorf(pkg, "k = 0: filters of DCSO/bloom begin so; foreign.NewDCSO reads those")
+	case string(data[:2]) == "\xac\xed":
+		return h, Errorf(pkg, "it is a Java object, which an ObjectOutputStream wrote; "+
+			"BloomFilter.writeTo writes a bloom.Filter")
 	case data[0] > 1 && data[0] < 8 && data[1] > 0 && n > 0 && n <= MaxWords:
 		return h, newer(pkg, "strategy = %d is unknown", data[0])
 	case data[0] > 1:
@@ -115,6 +118,10 @@ func (h Header) checkSize(pkg string, size int64) (trailer int, err error) {
 	rest := size - h.Size()
 	if rest == 0 || IsTrailerSize(rest) {
 		return int(rest), nil
+	}
+	if rest == 1 {
+		return 0, Errorf(pkg, "%d words make %d bytes, and one more follows: "+
+			"a newline, perhaps, as redis-cli --raw and echo write it", h.Words, h.Size())
 	}
 	return 0, Errorf(pkg,
 		"%d words make %d bytes, or %d with a checksum and no info, but there are %d",
