@@ -74,7 +74,8 @@ type release struct {
 type step struct {
 	version string
 	patch   *patch
-	parsed  *form.Patch // patch, decoded
+	stream  int    // length of the patch without its head and trailer
+	changed uint64 // number of bits that the patch changes
 	// since returns the patch from this version to the release. The first call may make it. It
 	// returns nil if the patch would cost too much memory or time; see follow.
 	since func() *patch
@@ -151,10 +152,12 @@ func (r *release) follow(last *release) {
 		return
 	}
 	data := bloom.Must(bloom.Diff(last.filter, r.filter))
+	p := bloom.Must(form.ParsePatch(data))
 	steps := append(slices.Clone(last.past), step{
 		version: last.version,
 		patch:   &patch{data: data},
-		parsed:  form.MadePatch(data),
+		stream:  p.StreamSize(),
+		changed: p.Changed,
 	})
 	for i := range steps {
 		steps[i].since = nil // it keeps last in memory
@@ -173,13 +176,13 @@ func (r *release) follow(last *release) {
 			break
 		}
 		first = i
-		size += s.parsed.StreamSize()
-		changed += s.parsed.Changed
+		size += s.stream
+		changed += s.changed
 		if behind == 1 {
 			s.since = func() *patch { return s.patch }
 			continue
 		}
-		rest -= size + len(s.patch.data) - s.parsed.StreamSize()
+		rest -= size + len(s.patch.data) - s.stream
 		switch {
 		case rest < 0:
 		case changed <= max(bits/cheapPart, cheapBits):
@@ -195,7 +198,7 @@ func (r *release) follow(last *release) {
 
 // merge returns one patch for all the steps, of which the last one leads to r.
 func (r *release) merge(steps []step) *patch {
-	patches := parsed(steps)
+	patches := parse(steps)
 	changes := func(yield func(int, uint64) bool) {
 		all := form.Merge(patches)
 		for {
@@ -214,9 +217,9 @@ func (r *release) merge(steps []step) *patch {
 	return &patch{data: bloom.Must(form.AppendPatch(nil, r.header, info, proof, guess, changes))}
 }
 
-func parsed(steps []step) (patches []*form.Patch) {
+func parse(steps []step) (patches []*form.Patch) {
 	for _, s := range steps {
-		patches = append(patches, s.parsed)
+		patches = append(patches, bloom.Must(form.ParsePatch(s.patch.data))) // made by follow
 	}
 	return patches
 }
