@@ -564,16 +564,33 @@ func TestHelpBeginsWithExamples(t *testing.T) {
 	assert.Empty(t, named, "help names a page that does not exist")
 }
 
-// TestReadme runs every line of the README's table of commands, in a folder with the files
-// that they name.
+// TestReadme runs the README's first commands, which write what it shows, and then every line of its
+// table of commands, in a directory with the files that they name.
 func TestReadme(t *testing.T) {
 	readme := read(t, "README.md")
+	_, shown, _ := strings.Cut(readme, "```console\n")
+	shown, _, _ = strings.Cut(shown, "```")
+	script := regexp.MustCompile(`(?m)^\$ .*\n`).FindAllString(shown, -1)
+	require.Len(t, script, 7)
+	for i, line := range script {
+		script[i] = fmt.Sprintf("cat <<'EOF'\n%sEOF\n%s", line, line[2:])
+	}
+	cmd := child(t, "bash", "-c", "set -e -o pipefail; "+strings.Join(script, ""))
+	cmd.Dir = t.TempDir()
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	out = regexp.MustCompile(`(?m) +$`).ReplaceAll(out, nil)
+	require.Equal(t, shown, string(out))
+
 	_, table, _ := strings.Cut(readme, "| command | |")
 	table, _, _ = strings.Cut(table, "\n\n")
 	dir := t.TempDir()
 	in := numbers(0, 100) + numbers(50, 150)
 	const hash = "8846F7EAEE8FB117AD06BDD830B7586C"
-	for name, text := range map[string]string{"urls.txt": in, "urls-0.zst": zstded(in), "log": in, "a.log": in, "hashes.txt": hash + "\n", "ours.txt": "ours\n", "pwned.txt.gz": gzipped(hash + ":7\n")} {
+	for name, text := range map[string]string{
+		"urls.txt": in, "urls-0.zst": zstded(in), "log": in, "a.log": in, "corpus.jsonl": `{"url":"a"}`,
+		"hashes.txt": hash + "\n", "ours.txt": "ours\n", "pwned.txt.gz": gzipped(hash + ":7\n"),
+	} {
 		write(t, filepath.Join(dir, name), text)
 	}
 	ran := 0
@@ -600,5 +617,5 @@ func TestReadme(t *testing.T) {
 		require.NoError(t, err, "%s: %s", line, out)
 		ran++
 	}
-	require.Equal(t, 14, ran)
+	require.Equal(t, 16, ran)
 }
