@@ -7,7 +7,7 @@
 // For a key, a classic filter, [bloom.Filter], touches up to 7 cache lines at a rate of 1 %, and up
 // to 20 at 1e-6; a blocked filter touches one and two. If the filters are larger than the
 // processor's cache, the blocked one is usually 1.5 to 2 times as fast at 1 %, and still faster at
-// lower rates. Batches are usually two to three times as fast again; see benchmarks/RESULTS.md. The
+// lower rates. Batches are faster again; see benchmarks/RESULTS.md. The
 // price is memory. New needs this much more than a classic filter of the same rate:
 //
 //	rate     1e-2  1e-3  1e-4  1e-5  1e-6  1e-7  1e-8  1e-9

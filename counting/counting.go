@@ -212,7 +212,7 @@ func (f *Filter) RemoveHash(h bloom.Hash) bool {
 }
 
 // Contains reports whether key may be there. False is certain. An absent key gets true with the
-// probability FPR of [Filter.Stats].
+// probability FPR of [Filter.Stats]; for the empty key, see [Filter.Remove].
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.

@@ -179,8 +179,8 @@ func (f *filter) RemoveBatch(removed []bool, hs []bloom.Hash) {
 }
 
 // Contains reports whether key may be in the filter. It returns true for every key that was
-// inserted more often than removed, and for any other key with the probability FPR of
-// [Filter.Stats].
+// inserted more often than removed, and for any other key with at most the probability FPR
+// of [Filter.Stats].
 func (f *filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.

@@ -255,7 +255,7 @@ func readFilter(resp *http.Response, limit int64) (*bloom.Filter, error) {
 // the memory grows as bytes arrive.
 func decode(body io.Reader, limit, room int64, packed bool) (*bloom.Filter, error) {
 	if packed {
-		body = &form.FileReader{File: body, Left: math.MaxInt64}
+		body = form.Arrived{Reader: body}
 	}
 	accept := func(h form.Header) error {
 		switch size := h.Size(); {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -610,5 +611,78 @@ func TestVersionAfterItsAddedKeys(t *testing.T) {
 			}
 			assert.True(t, r.ContainsHash(last))
 		})
+	}
+}
+
+// TestConfigModel: beside a source that answers nothing, added keys, a patch, a whole filter or an
+// error in random order, and a clock that moves, a Replica asks for a whole filter exactly when it
+// has none or the last one is older than FullEvery; it has the source's keys, and tells each error
+// once.
+func TestConfigModel(t *testing.T) {
+	rng := rand.New(rand.NewPCG(73, 5))
+	for range 200 {
+		keys := bloom.Must(bloom.New(1000, 1e-9))  // the source's
+		there := bloom.Must(bloom.New(1000, 1e-9)) // what the Replica must have
+		every := time.Duration(rng.IntN(4)) * 10 * time.Hour
+		failed := errors.New("failed")
+		version, loaded, age := 0, false, time.Duration(0)
+		told, errs := 0, 0
+		var have string
+		asked, whole := 0, false
+		r := New(script(func(asks string) (Update, error) {
+			have, whole = asks, false
+			asked++
+			version++
+			u := Update{Version: strconv.Itoa(version)}
+			h := bloom.SumUint64(rng.Uint64())
+			switch kind := rng.IntN(5); {
+			case kind == 4:
+				return Update{}, failed
+			case have == "" || kind == 3:
+				keys.AddHash(h)
+				u.Full = keys.Clone()
+				whole = true
+			case kind == 0:
+				return Update{Version: have}, nil
+			case kind == 1:
+				keys.AddHash(h)
+				u.Added = []bloom.Hash{h}
+			default:
+				before := keys.Clone()
+				keys.AddHash(h)
+				u.Patch = bloom.Must(bloom.Diff(before, keys))
+			}
+			return u, nil
+		}), Config{FullEvery: every, OnError: func(err error) {
+			assert.ErrorIs(t, err, failed)
+			told++
+		}})
+		for range 30 {
+			step := time.Duration(rng.IntN(20)) * time.Hour
+			r.since = r.since.Add(-step - time.Second) // a second for what the test takes
+			age += step + time.Second
+			due := !loaded || every > 0 && age >= every
+			asked = 0
+			err := r.Refresh(t.Context())
+			require.Equal(t, 1, asked)
+			require.Equal(t, due, have == "", "age %v of %v, loaded %v", age, every, loaded)
+			if err != nil {
+				require.ErrorIs(t, err, failed)
+				errs++
+			} else {
+				if whole {
+					age = 0
+				}
+				loaded = true
+				there = keys.Clone()
+			}
+			require.Equal(t, errs, told)
+			require.ErrorIs(t, r.Status().Err, err)
+			if loaded {
+				require.True(t, r.Snapshot().Equal(there))
+			} else {
+				require.True(t, r.ContainsString("anything"))
+			}
+		}
 	}
 }

@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -34,6 +38,9 @@ func bankBuildCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if err := checkRepeats(args); err != nil {
+			return err
+		}
 		if o.size.n == 0 {
 			if err := checkTwice(args); err != nil {
 				return err
@@ -57,6 +64,22 @@ func bankBuildCommand() *cobra.Command {
 	o.add(c.Flags(), "most different lines of a file; else counted",
 		"files named by mistake")
 	return c
+}
+
+// checkRepeats returns an error if a file is given twice: it would be two members.
+func checkRepeats(names []string) error {
+	given := map[string]bool{}
+	for _, name := range names {
+		path := filepath.Clean(name)
+		if real, err := filepath.EvalSymlinks(path); err == nil && name != lines.Stdin {
+			path = real
+		}
+		if given[path] {
+			return usageError{fmt.Errorf("%s is given twice", name)}
+		}
+		given[path] = true
+	}
+	return nil
 }
 
 func checkTwice(names []string) error {
@@ -172,8 +195,8 @@ func bankInfoCommand() *cobra.Command {
 func bankWhichCommand() *cobra.Command {
 	var all bool
 	c := &cobra.Command{
-		Use:  "which [--all] BANK LINE ...",
-		Args: need(2, -1, "the BANK and at least one LINE"),
+		Use:  "which [--all] BANK [LINE ...]",
+		Args: need(1, -1, "the BANK"),
 		RunE: likeGrep(func(_ *cobra.Command, args []string) error {
 			if stdoutClosed() {
 				return errNoStdout
@@ -188,7 +211,13 @@ func bankWhichCommand() *cobra.Command {
 				return err
 			}
 			defer file.Close()
-			names, err := filesWith(args[1:], file, all)
+			asked := args[1:]
+			if len(asked) == 0 {
+				if asked, err = stdinLines(); err != nil {
+					return fmt.Errorf("standard input: %w", err)
+				}
+			}
+			names, err := filesWith(asked, file, all)
 			switch {
 			case err != nil:
 				return fmt.Errorf("%s: %w", args[0], err)
@@ -201,6 +230,31 @@ func bankWhichCommand() *cobra.Command {
 	}
 	c.Flags().BoolVar(&all, "all", false, "name the files that may have all of the lines")
 	return c
+}
+
+// stdinLines returns the lines of standard input, without blank ones.
+func stdinLines() (asked []string, err error) {
+	in, err := lines.Decompress(os.Stdin, lines.DefaultWindow, '\n')
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	data, err := io.ReadAll(in)
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.TrimSuffix(line, "\r") != "" {
+			asked = append(asked, line)
+		}
+	}
+	return asked, err
+}
+
+// shownName returns the name of a bank's member as one line.
+func shownName(name string) string {
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 // checkBank returns an error if the file at path does not begin like a bank. The text of the error
@@ -268,7 +322,7 @@ func filesWith(args []string, file *os.File, all bool) (names []string, err erro
 		if name == "" { // A program made the bank, and gave the member no name.
 			name = fmt.Sprintf("member %d", i)
 		}
-		names = append(names, name)
+		names = append(names, shownName(name))
 	}
 	return names, nil
 }

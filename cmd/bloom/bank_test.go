@@ -51,19 +51,20 @@ func TestBank(t *testing.T) {
 	good(t, "x\n", "build -o a.filter")
 	write(t, "damaged.bank", data[:8]+string(data[8]^1)+data[9:])
 	for line, says := range map[string]string{
-		"bank":                            "bank needs build, info or which",
-		"bank wich":                       `"wich" is not a command: is it which`,
-		"bank build -o x.bank":            "bank build needs at least one",
-		"bank build a.log":                "build needs -o FILE",
-		"bank build -o x.bank -":          "- can be read once only: say -n",
-		"bank build -p 2 -o x.bank a.log": "-p 2 is outside (0, 1)",
-		"bank which x.bank":               "bank which needs the BANK",
-		"bank which none x":               "bloom: none: no such file",
-		"bank which a.log x.bank":         `a.log is not a bank: it begins with "10.0.0.1" (the bank comes first, then lines: bloom bank which BANK LINE)`,
-		"bank which a.filter x":           "a.filter is a bloom.Filter, not a bank: bloom check looks lines up in it",
-		"bank which damaged.bank x":       "invalid format",
-		"bank which hex.bank xyz":         "is not an even number",
-		"check hex.bank":                  "is a bank, not a filter; see bloom help bank",
+		"bank":                               "bank needs build, info or which",
+		"bank wich":                          `"wich" is not a command: is it which`,
+		"bank build -o x.bank":               "bank build needs at least one",
+		"bank build a.log":                   "build needs -o FILE",
+		"bank build -o x.bank -":             "- can be read once only: say -n",
+		"bank build -p 2 -o x.bank a.log":    "-p 2 is outside (0, 1)",
+		"bank which":                         "bank which needs the BANK",
+		"bank build -n 1 -o y a.log ./a.log": "./a.log is given twice",
+		"bank which none x":                  "bloom: none: no such file",
+		"bank which a.log x.bank":            `a.log is not a bank: it begins with "10.0.0.1" (the bank comes first, then lines: bloom bank which BANK LINE)`,
+		"bank which a.filter x":              "a.filter is a bloom.Filter, not a bank: bloom check looks lines up in it",
+		"bank which damaged.bank x":          "invalid format",
+		"bank which hex.bank xyz":            "is not an even number",
+		"check hex.bank":                     "is a bank, not a filter; see bloom help bank",
 	} {
 		require.Empty(t, saying(t, 2, says, "", line))
 	}
@@ -143,4 +144,18 @@ func TestBankMeasuresWhatItReads(t *testing.T) {
 		bloomRun(t, "", fmt.Sprintf(build+" -n %d", "told", test.flags, test.n))
 		require.True(t, read(t, "told") == read(t, "counted"), test.flags)
 	}
+}
+
+// TestBankWhichReadsLines: without a LINE, bank which reads them from standard input. A name of two
+// lines is shown as one.
+func TestBankWhichReadsLines(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, "", "bank build -n 10 -p 1e-9 -o bank", write(t, "a", "x\n"), write(t, "b", "y\n"), write(t, "c\nd", "z\n"))
+	require.Equal(t, "a\nb\n", good(t, "x\r\n\ny", "bank which bank"))
+	require.Equal(t, "b\n", good(t, gzipped("y\n"), "bank which bank"))
+	require.Equal(t, `"c\nd"`+"\n", good(t, "z\n", "bank which bank"))
+	saying(t, 1, "", "", "bank which bank")
+	saying(t, 1, "", "x\ny\n", "bank which --all bank")
+	saying(t, 2, "standard input: it is an archive of tar", tarred(t, "a", "x\n"), "bank which bank")
+	saying(t, 2, `"uniq" is not a command: is it dedupe`, "", "uniq")
 }

@@ -32,8 +32,9 @@ type dedupeFlags struct {
 func dedupeCommand() *cobra.Command {
 	var o dedupeFlags
 	c := &cobra.Command{
-		Use:  "dedupe [-n N] [-p P] [--state FILE] [file ...]",
-		RunE: o.run,
+		Use:        "dedupe [-n N] [-p P] [--state FILE] [file ...]",
+		SuggestFor: []string{"uniq"},
+		RunE:       o.run,
 	}
 	flags := c.Flags()
 	o.size.add(flags,

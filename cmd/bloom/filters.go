@@ -128,6 +128,10 @@ var errNoFilter = errors.New("not a filter")
 
 // noFilter returns the error for a file of unknown kind that begins with head.
 func noFilter(name string, head []byte) error {
+	if bytes.HasPrefix(head, []byte("\xac\xed")) {
+		return fmt.Errorf("%s is %w: an ObjectOutputStream of Java wrote it; "+
+			"BloomFilter.writeTo writes a filter", name, errNoFilter)
+	}
 	return fmt.Errorf("%s is %w: it begins with %q", name, errNoFilter, head[:min(len(head), 8)])
 }
 

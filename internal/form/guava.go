@@ -90,6 +90,9 @@ func parseHeader(pkg string, data []byte) (h Header, err error) {
 			"foreign.NewBitsAndBlooms and foreign.NewHoliman read those")
 	case string(data[:6]) == "\x01\x00\x00\x00\x00\x00":
 		return h, Errorf(pkg, "k = 0: filters of DCSO/bloom begin so; foreign.NewDCSO reads those")
+	case string(data[:2]) == "\xac\xed":
+		return h, Errorf(pkg, "it is a Java object, which an ObjectOutputStream wrote; "+
+			"BloomFilter.writeTo writes a bloom.Filter")
 	case data[0] > 1 && data[0] < 8 && data[1] > 0 && n > 0 && n <= MaxWords:
 		return h, newer(pkg, "strategy = %d is unknown", data[0])
 	case data[0] > 1:
@@ -115,6 +118,10 @@ func (h Header) checkSize(pkg string, size int64) (trailer int, err error) {
 	rest := size - h.Size()
 	if rest == 0 || IsTrailerSize(rest) {
 		return int(rest), nil
+	}
+	if rest == 1 {
+		return 0, Errorf(pkg, "%d words make %d bytes, and one more follows: "+
+			"a newline, perhaps, as redis-cli --raw and echo write it", h.Words, h.Size())
 	}
 	return 0, Errorf(pkg,
 		"%d words make %d bytes, or %d with a checksum and no info, but there are %d",
@@ -165,14 +172,8 @@ func (pkg Guava) readHeader(r io.Reader) (h Header, head []byte, err error) {
 // ReadFile reads a file from r, to its last byte.
 func (pkg Guava) ReadFile(r *FileReader) (h Header, words []uint64, info Info, err error) {
 	size := r.Left
-	var trailer int
-	return pkg.readAll(r, func(h Header) error {
-		trailer, err = h.checkSize(string(pkg), size)
-		return err
-	}, func() ([]byte, error) {
-		data := make([]byte, trailer)
-		_, err := ReadFull(r, data)
-		return data, err
+	return pkg.readAll(r, func(h Header) (trailer int, err error) {
+		return h.checkSize(string(pkg), size)
 	})
 }
 
@@ -181,18 +182,20 @@ func (pkg Guava) ReadFile(r *FileReader) (h Header, words []uint64, info Info, e
 func (pkg Guava) ReadAll(
 	r io.Reader, accept func(Header) error,
 ) (h Header, words []uint64, info Info, err error) {
-	return pkg.readAll(r, accept, func() ([]byte, error) {
-		return io.ReadAll(io.LimitReader(r, int64(MaxTrailer)+1))
-	})
+	return pkg.readAll(r, func(h Header) (trailer int, err error) { return restOfReader, accept(h) })
 }
 
-// readAll is ReadAll. rest reads the trailer, and returns nothing if there is none.
+// restOfReader stands for the length of a trailer that is all that follows the words.
+const restOfReader = -1
+
+// readAll is like ReadAll. accept also returns the length of the trailer.
 func (pkg Guava) readAll(
-	r io.Reader, accept func(Header) error, rest func() ([]byte, error),
+	r io.Reader, accept func(Header) (trailer int, err error),
 ) (h Header, words []uint64, info Info, err error) {
+	size := 0
 	h, head, err := pkg.readHeader(r)
 	if err == nil {
-		err = accept(h)
+		size, err = accept(h)
 	}
 	if err != nil {
 		return h, nil, info, err
@@ -203,7 +206,13 @@ func (pkg Guava) readAll(
 	if err != nil {
 		return h, nil, info, ReadError(string(pkg), err)
 	}
-	trailer, err := rest()
+	var trailer []byte
+	if size == restOfReader {
+		trailer, err = io.ReadAll(io.LimitReader(r, int64(MaxTrailer)+1))
+	} else {
+		trailer = make([]byte, size)
+		_, err = ReadFull(r, trailer)
+	}
 	if err != nil {
 		return h, nil, info, ReadError(string(pkg), err)
 	}

@@ -42,6 +42,7 @@ func TestParseHeaderErrors(t *testing.T) {
 		{"\x00\x00\x00\x00\x00\x00\x03\xc0", "foreign.NewBitsAndBlooms and foreign.NewHoliman"},
 		{"\x01\x00\x00\x00\x00\x00\x00\x00", "foreign.NewDCSO"},
 		{"\x1f\x8b\x08\x00\x00\x00", "foreign.NewHoliman"},
+		{"\xac\xed\x00\x05sr\x00-", "an ObjectOutputStream wrote; BloomFilter.writeTo writes a bloom.Filter"},
 		{`{"m":9593,"k":7,"b":"AAAA"}`, "it is JSON, as filters of bits-and-blooms/bloom"},
 		{"\x01\x03\x00\x00\x00\x00", "bloom: invalid format: word count 0 is outside"},
 		{"\x01\x03\x80\x00\x00\x00", "bloom: invalid format: word count 2147483648 is outside"},
@@ -53,6 +54,13 @@ func TestParseHeaderErrors(t *testing.T) {
 	}
 	_, err := parseHeader("bloom", nil)
 	require.ErrorIs(t, err, io.EOF)
+}
+
+// TestCheckSizeOfANewline: a byte more is hardly anything else.
+func TestCheckSizeOfANewline(t *testing.T) {
+	h := Header{1, 3, 2}
+	_, err := h.checkSize("bloom", h.Size()+1)
+	require.ErrorContains(t, err, "2 words make 22 bytes, and one more follows: a newline, perhaps")
 }
 
 // TestCheckSize: a file has the length of a binary form, with or without a trailer.

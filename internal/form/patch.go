@@ -152,11 +152,30 @@ func (w *gapWriter) put(v uint64, n uint) {
 // ParsePatch decodes data, which the Patch retains. It checks everything but the stream; see Check.
 // Its errors wrap ErrFormat.
 func ParsePatch(data []byte) (*Patch, error) {
-	params, stream, info, err := patchKind.Parse(data, checkPatch)
+	p, err := parsePatch(data)
+	if err == nil {
+		err = patchKind.Verify(data)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := patchKind.Verify(data); err != nil {
+	return p, nil
+}
+
+// MadePatch is like ParsePatch, but for bytes that AppendPatch made in this process: it panics if
+// they are no patch, and does not read them all for their checksum.
+func MadePatch(data []byte) *Patch {
+	p, err := parsePatch(data)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// parsePatch is ParsePatch without the checksum.
+func parsePatch(data []byte) (*Patch, error) {
+	params, stream, info, err := patchKind.Parse(data, checkPatch)
+	if err != nil {
 		return nil, err
 	}
 	return &Patch{

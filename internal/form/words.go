@@ -118,6 +118,10 @@ func left(r io.Reader) (n int64, known bool) {
 	return 0, false
 }
 
+// Arrived is a reader of bytes that have arrived, perhaps packed. Its user has compared the memory
+// for the words with what arrived, so ReadWords allocates all of it first.
+type Arrived struct{ io.Reader }
+
 // ReadWords reads n words from r, and no byte more, and writes their bytes to sum unless it is nil.
 // If r is known to have too few bytes, ReadWords returns ErrTruncated immediately; if r is known to
 // have enough, it allocates all memory first. Otherwise the memory grows fourfold whenever it is
@@ -130,6 +134,9 @@ func ReadWords(
 		if left/8 < int64(n) {
 			return nil, 0, ErrTruncated
 		}
+		arrived = n
+	}
+	if _, ok := r.(Arrived); ok {
 		arrived = n
 	}
 	buf := make([]byte, min(ChunkBytes, n*8))

@@ -127,7 +127,7 @@ func (r *release) backTo(version string) *form.Merged {
 	if i < 0 {
 		return nil
 	}
-	return form.Merge(parse(r.past[i:]))
+	return form.Merge(parsed(r.past[i:]))
 }
 
 func packedIf(gzipped bool, data []byte) []byte {

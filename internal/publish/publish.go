@@ -74,8 +74,7 @@ type release struct {
 type step struct {
 	version string
 	patch   *patch
-	stream  int    // length of the patch without its head and trailer
-	changed uint64 // number of bits that the patch changes
+	parsed  *form.Patch // patch, decoded
 	// since returns the patch from this version to the release. The first call may make it. It
 	// returns nil if the patch would cost too much memory or time; see follow.
 	since func() *patch
@@ -152,12 +151,10 @@ func (r *release) follow(last *release) {
 		return
 	}
 	data := bloom.Must(bloom.Diff(last.filter, r.filter))
-	p := bloom.Must(form.ParsePatch(data))
 	steps := append(slices.Clone(last.past), step{
 		version: last.version,
 		patch:   &patch{data: data},
-		stream:  p.StreamSize(),
-		changed: p.Changed,
+		parsed:  form.MadePatch(data),
 	})
 	for i := range steps {
 		steps[i].since = nil // it keeps last in memory
@@ -176,13 +173,13 @@ func (r *release) follow(last *release) {
 			break
 		}
 		first = i
-		size += s.stream
-		changed += s.changed
+		size += s.parsed.StreamSize()
+		changed += s.parsed.Changed
 		if behind == 1 {
 			s.since = func() *patch { return s.patch }
 			continue
 		}
-		rest -= size + len(s.patch.data) - s.stream
+		rest -= size + len(s.patch.data) - s.parsed.StreamSize()
 		switch {
 		case rest < 0:
 		case changed <= max(bits/cheapPart, cheapBits):
@@ -198,7 +195,7 @@ func (r *release) follow(last *release) {
 
 // merge returns one patch for all the steps, of which the last one leads to r.
 func (r *release) merge(steps []step) *patch {
-	patches := parse(steps)
+	patches := parsed(steps)
 	changes := func(yield func(int, uint64) bool) {
 		all := form.Merge(patches)
 		for {
@@ -217,9 +214,9 @@ func (r *release) merge(steps []step) *patch {
 	return &patch{data: bloom.Must(form.AppendPatch(nil, r.header, info, proof, guess, changes))}
 }
 
-func parse(steps []step) (patches []*form.Patch) {
+func parsed(steps []step) (patches []*form.Patch) {
 	for _, s := range steps {
-		patches = append(patches, bloom.Must(form.ParsePatch(s.patch.data))) // made by follow
+		patches = append(patches, s.parsed)
 	}
 	return patches
 }
