@@ -99,7 +99,10 @@ func (s source) since(ctx context.Context, last entry) (replica.Update, error) {
 			last = entry{e.ID, digest}
 		}
 		if len(entries) < page {
-			u.Version, u.Made = last.String(), last.made()
+			u.Version = last.String()
+			if len(u.Added) > 0 {
+				u.Made = last.made()
+			}
 			return u, nil
 		}
 	}
