@@ -46,7 +46,7 @@ func dedupeCommand() *cobra.Command {
 		"`OUT` to append lines to; else standard output")
 	flags.DurationVar(&o.saveEvery, "save-every", time.Minute,
 		"time between saves of FILE")
-	flags.DurationVar(&o.span, "span", 0, "forget lines after that time, such as 24h")
+	flags.Var((*span)(&o.span), "span", "forget lines after that time, such as 24h or 7d")
 	o.part.add(flags)
 	o.file.addForce(flags)
 	flags.Lookup("force").Usage =
@@ -98,7 +98,7 @@ func (o *dedupeFlags) run(c *cobra.Command, args []string) error {
 func (o *dedupeFlags) check(c *cobra.Command) error {
 	given := c.Flags().Changed
 	o.sizeGiven = given("lines") || given("rate") || given("span")
-	if o.out == lines.Stdin {
+	if isStdout(o.out) {
 		o.out = ""
 	}
 	for _, name := range []string{"save-every", "wait", "force"} {

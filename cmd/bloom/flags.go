@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -75,6 +76,47 @@ func (r *rate) Set(s string) error {
 	*r = rate(x)
 	return nil
 }
+
+// span is a duration. It may begin with weeks and days, as in 7d or 1w2d12h, of 24 hours each.
+type span time.Duration
+
+func (s *span) Type() string { return "duration" }
+
+func (s *span) String() string { return time.Duration(*s).String() }
+
+func (s *span) Set(text string) error {
+	rest := text
+	sum := 0.0
+	for _, unit := range []struct {
+		name  string
+		hours float64
+	}{{"w", 7 * 24}, {"d", 24}} {
+		number, after, found := strings.Cut(rest, unit.name)
+		if !found {
+			continue
+		}
+		hours, err := time.ParseDuration(number + "h")
+		if err != nil || strings.Trim(number, "0123456789.") != "" {
+			return errSpan
+		}
+		sum += float64(hours) * unit.hours
+		rest = after
+	}
+	if rest != "" || text == "" {
+		d, err := time.ParseDuration(rest)
+		if err != nil || d < 0 && rest != text {
+			return errSpan
+		}
+		sum += float64(d)
+	}
+	if sum >= math.MaxInt64 {
+		return fmt.Errorf("%q is longer than 292 years", text)
+	}
+	*s = span(sum)
+	return nil
+}
+
+var errSpan = errors.New(`must be a duration like "90m", "24h", "7d" or "1w"`)
 
 // filterFlags say how many lines a filter must have room for, and at which rate.
 type filterFlags struct {

@@ -52,15 +52,19 @@ func (f *target) addOutput(flags *pflag.FlagSet) {
 func (f *target) lock(ctx context.Context, path string, inputs ...string) (
 	release func(), err error,
 ) {
-	if path == lines.Stdin {
-		return nil, usageError{errors.New("- is no file: what bloom changes must be one")}
+	if isStdout(path) {
+		return nil, usageError{fmt.Errorf("%s is no file: what bloom changes must be one", path)}
+	}
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		hint := ""
+		if path == f.output {
+			hint = ": -o - writes to standard output"
+		}
+		return nil, fmt.Errorf("%s is no regular file%s", path, hint)
 	}
 	if f.path, err = files.Follow(path); err != nil {
 		return nil, err
-	}
-	info, err := os.Lstat(f.path)
-	if err == nil && info.Mode()&(fs.ModeType&^fs.ModeSymlink) != 0 {
-		return nil, fmt.Errorf("%s is no regular file", f.path)
 	}
 	if f.force {
 		return f.waitForLock(ctx)
@@ -74,6 +78,15 @@ func (f *target) lock(ctx context.Context, path string, inputs ...string) (
 		}
 	}
 	return f.waitForLock(ctx)
+}
+
+// isStdout reports whether path is -, or a name that the system has for standard output.
+func isStdout(path string) bool {
+	switch filepath.Clean(path) {
+	case lines.Stdin, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/proc/thread-self/fd/1":
+		return true
+	}
+	return false
 }
 
 // namedTwice returns the error for a file that is both the output path and an input.

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/files"
 	"github.com/seed79a3ff49/bloom/internal/form"
@@ -72,7 +71,7 @@ func (f *target) produce(c *cobra.Command, create func() (saver, error)) error {
 	switch {
 	case !c.Flags().Changed("output"):
 		return usageError{fmt.Errorf("%s needs -o FILE; see bloom help %s", c.Name(), c.Name())}
-	case f.output == lines.Stdin:
+	case isStdout(f.output):
 		return f.produceStdout(read, create)
 	}
 	isMerge := c.Name() == "merge" // The output may be an input: the union has all lines of that.

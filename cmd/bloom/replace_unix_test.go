@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -85,5 +86,41 @@ func TestEveryWriterTidiesUp(t *testing.T) {
 		_, stderr, status := bloomRun(t, "a\n", test.command)
 		require.Zero(t, status, "%s: %s", test.command, stderr)
 		requireBeside(t, "one", "two", "patch", "list")
+	}
+}
+
+// TestOutputByName: -o takes the system's names of standard output, as a pipe and as a file, and
+// names -o - where it gets another pipe or device.
+func TestOutputByName(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "a", "a\n")
+	good(t, "", "build -n 9 -o f a")
+	want := read(t, "f")
+	for _, name := range []string{"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "//dev/./stdout"} {
+		if strings.HasPrefix(name, "/proc") && !exists(name) {
+			continue // only Linux has it
+		}
+		for line, made := range map[string]string{
+			"build -n 9 -o " + name + " a":         want,
+			"merge -o " + name + " f f":            want,
+			"dedupe -o " + name + " a":             "a\n",
+			"dedupe --state s -o " + name + " a":   "a\n",
+			"bank build -n 9 -o " + name + " a":    good(t, "", "bank build -n 9 -o - a"),
+			"diff -o " + name + " f f":             good(t, "", "diff -o - f f"),
+			"build --force -n 9 -o " + name + " a": want,
+		} {
+			require.True(t, made == good(t, "", line), line)
+			os.Remove("s")
+			out, err := child(t, "sh", "-c", "bloom "+line+" > out").CombinedOutput()
+			require.NoError(t, err, "%s: %s", line, out)
+			require.True(t, made == read(t, "out"), "%s > out", line)
+			os.Remove("s")
+		}
+		saying(t, 2, name+" is no file", "", "add "+name+" a")
+	}
+	for _, name := range []string{"/dev/null", "/dev/fd/3"} {
+		out, err := child(t, "bash", "-c", "bloom build -n 9 -o "+name+" a 3>&1 | cat; exit ${PIPESTATUS[0]}").CombinedOutput()
+		require.Error(t, err)
+		require.Contains(t, string(out), name+" is no regular file: -o - writes to standard output")
 	}
 }

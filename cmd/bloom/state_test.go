@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -245,6 +246,10 @@ func TestSpan(t *testing.T) {
 	require.True(t, bloom.Must(window.LoadFile("state")).Config().Renew, "a line that is left out stays")
 	require.Contains(t, good(t, "", "info state"), "reach     every key of the last 24h0m0s is remembered")
 	require.Contains(t, good(t, "", "info --json state"), `"span":86400,"reach":86400,`)
+	for flag, seconds := range map[string]int{"7d": 7 * 86_400, "1w": 7 * 86_400, "1.5d": 36 * 3600, "1w2d12h": 9*86_400 + 12*3600, "1d30m": 86_400 + 1800, "90m": 5400} {
+		good(t, "a\n", "dedupe -n 9 --state "+flag+" --span "+flag)
+		require.Contains(t, good(t, "", "info --json "+flag), fmt.Sprintf(`"span":%d,`, seconds), flag)
+	}
 	// A burst of all lines together is no reason to leave one out. More than -n are, for a shorter
 	// time.
 	require.True(t, numbers(0, 10_000) == good(t, numbers(0, 10_000), "dedupe --span 1h -n 10k -p 1e-9"))
