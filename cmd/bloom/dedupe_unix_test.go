@@ -123,18 +123,6 @@ func TestSpoolErrors(t *testing.T) {
 	require.NoFileExists(t, "filter")
 }
 
-// TestClosedOutput: lines that go nowhere are in no state.
-func TestClosedOutput(t *testing.T) {
-	t.Chdir(t.TempDir())
-	for line, status := range map[string]int{"dedupe --state s >&-": 1, "dedupe --state s 2>&1 >&-": 1, "dedupe --state s > /dev/null": 0, "dedupe --state s -o out >&-": 0} {
-		os.Remove("s")
-		cmd := child(t, "sh", "-c", "printf 'a\nb\n' | bloom "+line)
-		cmd.Run()
-		require.Equal(t, status, cmd.ProcessState.ExitCode(), line)
-		require.Equal(t, status == 0, exists("s"), line)
-	}
-}
-
 // TestClosedPipe: head ends dedupe in silence, by SIGPIPE, with no state of lines
 // that were not written, and nothing beside it.
 func TestClosedPipe(t *testing.T) {

@@ -315,14 +315,10 @@ func checkStdout(names ...string) error {
 var errClosed = errors.New("standard output is closed, and lines would be lost: " +
 	"> /dev/null drops them, -o keeps them")
 
-// stdoutClosed reports whether the program was started without a standard output. Go then opens
-// /dev/null in its place, for reading and writing; a shell opens it only for writing.
+// stdoutClosed reports whether the program was started without a standard output, as far as the
+// system shows it. On Unix, Go opens /dev/null in its place, for reading and writing, as many
+// programs do that want no output of those they start. So that is a standard output.
 func stdoutClosed() bool {
-	null, err := os.Stat(os.DevNull)
-	out, outErr := os.Stdout.Stat()
-	if err != nil || outErr != nil || !os.SameFile(null, out) {
-		return outErr != nil
-	}
-	_, err = os.Stdout.Read(make([]byte, 1))
-	return err == io.EOF
+	_, err := os.Stdout.Stat()
+	return err != nil
 }
