@@ -264,7 +264,7 @@ func (o *dedupeFlags) openOutput(ctx context.Context, d *deduper, cfg *lines.Con
 		}
 		return func() {}, d.out.openStdout(cfg.Delim)
 	}
-	file := target{wait: o.file.wait}
+	file := target{wait: o.file.wait, appends: true}
 	if release, err = file.lock(ctx, o.out, taken...); err != nil {
 		return nil, err
 	}

@@ -18,12 +18,13 @@ import (
 // target is a file that a command replaces or appends to. The command locks it first, so that only
 // one process changes it at a time.
 type target struct {
-	wait   time.Duration // the value of --wait
-	makes  bool          // the command replaces the file as a whole
-	force  bool          // the value of --force
-	output string        // the value of -o
-	path   string        // the path of the locked file, with symbolic links followed
-	base   *files.Base   // the file that the command has read; nil if it reads none; see reads
+	wait    time.Duration // the value of --wait
+	makes   bool          // the command replaces the file as a whole
+	appends bool          // the command appends to the file
+	force   bool          // the value of --force
+	output  string        // the value of -o
+	path    string        // the path of the locked file, with symbolic links followed
+	base    *files.Base   // the file that the command has read; nil if it reads none; see reads
 }
 
 func (f *target) add(flags *pflag.FlagSet) {
@@ -65,6 +66,11 @@ func (f *target) lock(ctx context.Context, path string, inputs ...string) (
 	}
 	if f.path, err = files.Follow(path); err != nil {
 		return nil, err
+	}
+	if !f.appends {
+		if err := files.Replaceable(f.path); err != nil {
+			return nil, err
+		}
 	}
 	if f.force {
 		return f.waitForLock(ctx)

@@ -1,3 +1,5 @@
+//go:build unix
+
 package files_test
 
 import (
@@ -5,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,9 +18,6 @@ import (
 // TestBase: what another program saves between the reading of a file and the last step of its
 // replacement stays, however it was saved.
 func TestBase(t *testing.T) {
-	if runtime.GOOS == "windows" || runtime.GOOS == "js" {
-		t.Skip("the system has no time of change")
-	}
 	inWrite := func(t *testing.T, change func()) func(io.Writer) error {
 		return func(w io.Writer) error {
 			change()
