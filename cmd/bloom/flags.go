@@ -82,7 +82,12 @@ type span time.Duration
 
 func (s *span) Type() string { return "duration" }
 
-func (s *span) String() string { return time.Duration(*s).String() }
+func (s *span) String() string {
+	if *s == 0 {
+		return ""
+	}
+	return time.Duration(*s).String()
+}
 
 func (s *span) Set(text string) error {
 	rest := text
