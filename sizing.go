@@ -99,11 +99,11 @@ func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
 	return m, k, nil
 }
 
-// strictK returns the number of hashes, up to most, with which a filter of m bits and n keys has
+// strictK returns the number of hashes, up to maxK, with which a filter of m bits and n keys has
 // the least rate, and that rate.
-func strictK(m, n uint64, most int) (k int, rate float64) {
+func strictK(m, n uint64, maxK int) (k int, rate float64) {
 	rate = 1
-	for i := 1; i <= most; i++ {
+	for i := 1; i <= maxK; i++ {
 		if r := strictRate(m, i, n); r < rate {
 			k, rate = i, r
 		}

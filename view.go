@@ -67,10 +67,10 @@ func (l *layout) locate(x uint64) (at int64, pos uint64) {
 // for a binary form, but reads all of a file for its checksum.
 func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}, true) }
 
-// newView is NewView of b. It checks the checksum of the words only if whole is true.
-func newView(b storage.Bytes, whole bool) (*View, error) {
+// newView is like NewView, but checks the checksum of the words only if verify is true.
+func newView(b storage.Bytes, verify bool) (*View, error) {
 	h, body, info, err := guavaForm.Parse(b.Data)
-	if err == nil && whole {
+	if err == nil && verify {
 		err = guavaForm.Verify(b.Data)
 	}
 	if err != nil {

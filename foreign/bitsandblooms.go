@@ -114,17 +114,17 @@ func parseBitsJSON(data []byte) (bitsAndBlooms, error) {
 	return f, err
 }
 
-// newBits returns the filter with the given m, k and bit set, which is its length in bits and its
+// newBits returns the filter with the given m, k and encoded bit set: its length in bits, then its
 // words.
-func newBits(m, k uint64, set []byte) (bitsAndBlooms, error) {
+func newBits(m, k uint64, encoded []byte) (bitsAndBlooms, error) {
 	if err := checkSizes(m, k); err != nil {
 		return bitsAndBlooms{}, err
 	}
-	order, length, err := orderOf(set)
+	order, length, err := orderOf(encoded)
 	if err != nil {
 		return bitsAndBlooms{}, err
 	}
-	body := set[8:]
+	body := encoded[8:]
 	length = max(length, 1) // the original's New(0, k) makes a filter of one bit with an empty set
 	if m > length {
 		return bitsAndBlooms{}, fmt.Errorf("m = %d is more than the %d bits of its set", m, length)
@@ -135,12 +135,12 @@ func newBits(m, k uint64, set []byte) (bitsAndBlooms, error) {
 	return bitsAndBlooms{table: t, length: length, order: order}, err
 }
 
-// orderOf returns the order of the bytes in a bit set, and its length in bits: the order in which
-// the length fits the words that follow.
-func orderOf(set []byte) (form.Order, uint64, error) {
-	big := binary.BigEndian.Uint64(set)
-	little := binary.LittleEndian.Uint64(set)
-	body := uint64(len(set) - 8)
+// orderOf guesses the byte order of an encoded bit set, and returns its length in bits. The order
+// is the one in which the length matches the number of words that follow.
+func orderOf(encoded []byte) (form.Order, uint64, error) {
+	big := binary.BigEndian.Uint64(encoded)
+	little := binary.LittleEndian.Uint64(encoded)
+	body := uint64(len(encoded) - 8)
 	switch {
 	case body == 8*wordsFor(big):
 		return form.BigEndian, big, nil

@@ -132,19 +132,19 @@ func holimanSize(m, k uint64) int64 {
 	return int64(uint64(len(holimanMagic)) + 8*(3+k+wordsFor(m)) + sha512.Size384)
 }
 
-// readHoliman reads a filter from in, up to its end. If the filter has more bytes than limit, it
-// returns tooLong.
-func readHoliman(in io.Reader, limit uint64, tooLong error) (f holiman, err error) {
+// readHoliman reads a filter from r, which must end with it. If the filter has more than limit
+// bytes, it returns tooLong.
+func readHoliman(r io.Reader, limit uint64, tooLong error) (f holiman, err error) {
 	sum := sha512.New384()
 	magic := make([]byte, len(holimanMagic))
-	if _, err := form.ReadFull(in, magic); err != nil {
+	if _, err := form.ReadFull(r, magic); err != nil {
 		return f, err
 	}
 	if string(magic) != holimanMagic {
 		return f, fmt.Errorf("it starts with % x", magic)
 	}
 	sum.Write(magic)
-	head, _, err := form.ReadWords(in, sum, 3, form.LittleEndian)
+	head, _, err := form.ReadWords(r, sum, 3, form.LittleEndian)
 	if err != nil {
 		return f, err
 	}
@@ -156,25 +156,25 @@ func readHoliman(in io.Reader, limit uint64, tooLong error) (f holiman, err erro
 	if uint64(size) > limit {
 		return f, tooLong
 	}
-	keys, _, err := form.ReadWords(in, sum, int(k), form.LittleEndian)
+	keys, _, err := form.ReadWords(r, sum, int(k), form.LittleEndian)
 	if err != nil {
 		return f, err
 	}
-	words, _, err := form.ReadWords(in, sum, int(wordsFor(m)), form.LittleEndian)
+	words, _, err := form.ReadWords(r, sum, int(wordsFor(m)), form.LittleEndian)
 	if err != nil {
 		return f, err
 	}
-	if err := checkEnd(in, sum.Sum(nil)); err != nil {
+	if err := checkEnd(r, sum.Sum(nil)); err != nil {
 		return f, err
 	}
 	t, err := newTable(words, m, m, k, size)
 	return holiman{table: t, keys: keys, n: n}, err
 }
 
-// checkEnd returns an error unless the rest of in is sum.
-func checkEnd(in io.Reader, sum []byte) error {
+// checkEnd returns an error unless the rest of r is sum.
+func checkEnd(r io.Reader, sum []byte) error {
 	end := make([]byte, len(sum)+1)
-	got, err := form.ReadFull(in, end)
+	got, err := form.ReadFull(r, end)
 	if err == nil {
 		return errors.New("more bytes follow it")
 	}

@@ -393,15 +393,15 @@ func (g *Guard) Rebuild(ctx context.Context) (err error) {
 	return nil
 }
 
-// publish makes next, whose load began at the given time, the filter of look-ups. An insert that
-// began before publish adds its keys to next; one that begins later finds next in g.now.
-func (g *Guard) publish(next *growing.Filter, began time.Time) {
+// publish makes built, whose load began at the given time, the filter of look-ups. An insert that
+// began before publish adds its keys to built; one that begins later finds built in g.now.
+func (g *Guard) publish(built *growing.Filter, began time.Time) {
 	memory := newMemory(g.cfg.Learn)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.next = nil
 	g.loaded = time.Now()
-	g.now.Store(&generation{filter: next, memory: memory, published: g.loaded})
+	g.now.Store(&generation{filter: built, memory: memory, published: g.loaded})
 	g.took = g.loaded.Sub(began)
 }
 
@@ -423,10 +423,11 @@ func (g *Guard) expected() uint64 {
 	return min(maxN, n+uint64(max(0, float64(n)/16-12*math.Sqrt(float64(n)))))
 }
 
-// begin makes next the filter that a load fills, and adds the keys that Load may not find.
-func (g *Guard) begin(next *growing.Filter) {
+// begin publishes loading as the filter that a load fills, and adds the keys that the load may
+// miss.
+func (g *Guard) begin(loading *growing.Filter) {
 	g.mu.Lock()
-	g.next = next
+	g.next = loading
 	g.forget(time.Now())
 	known := slices.Clone(g.ended)
 	for ins := range g.begun {
@@ -434,7 +435,7 @@ func (g *Guard) begin(next *growing.Filter) {
 	}
 	g.mu.Unlock()
 	for _, ins := range known {
-		next.AddBatch(nil, ins.hs)
+		loading.AddBatch(nil, ins.hs)
 	}
 }
 

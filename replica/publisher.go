@@ -91,12 +91,12 @@ func (p *Publisher) publish() (version string) {
 }
 
 // Run publishes immediately and then at every interval, until ctx ends, and returns ctx's error. A
-// snapshot that has not changed gets no new version. Run returns an error immediately unless every
-// is positive.
-func (p *Publisher) Run(ctx context.Context, every time.Duration) error {
+// snapshot that has not changed gets no new version. Run returns an error immediately unless
+// interval is positive.
+func (p *Publisher) Run(ctx context.Context, interval time.Duration) error {
 	p.made()
-	if every <= 0 {
-		return fmt.Errorf("replica: Run: every = %v is not positive", every)
+	if interval <= 0 {
+		return fmt.Errorf("replica: Run: every = %v is not positive", interval)
 	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -107,7 +107,7 @@ func (p *Publisher) Run(ctx context.Context, every time.Duration) error {
 		case <-timer.C:
 		}
 		p.Publish()
-		timer.Reset(every)
+		timer.Reset(interval)
 	}
 }
 

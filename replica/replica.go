@@ -207,20 +207,20 @@ func (r *Replica) Refresh(ctx context.Context) error {
 	return err
 }
 
-// refresh is Refresh for a caller that has put the token into busy; refresh takes the token out.
-// told has further errors for OnError.
-func (r *Replica) refresh(ctx context.Context) (told []error, err error) {
+// refresh is like Refresh, but its caller has put the token into busy; refresh removes it.
+// warnings are further errors for OnError.
+func (r *Replica) refresh(ctx context.Context) (warnings []error, err error) {
 	defer func() { <-r.busy }()
 	started := time.Now()
 	have := r.Version()
 	if r.cfg.FullEvery > 0 && time.Since(r.since) >= r.cfg.FullEvery {
 		have = ""
 	}
-	err = r.fetch(ctx, have, &told)
+	err = r.fetch(ctx, have, &warnings)
 	var unfit unfitError
 	if have != "" && (errors.Is(err, bloom.ErrMismatch) || errors.As(err, &unfit)) {
-		told = append(told, err)
-		err = r.fetch(ctx, "", &told)
+		warnings = append(warnings, err)
+		err = r.fetch(ctx, "", &warnings)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -228,7 +228,7 @@ func (r *Replica) refresh(ctx context.Context) (told []error, err error) {
 	if err == nil {
 		r.status.Refreshed = started
 	}
-	return told, err
+	return warnings, err
 }
 
 // report calls OnError unless OnError is running already. Otherwise an OnError that calls Refresh
@@ -248,11 +248,11 @@ func (r *Replica) report(err error) {
 	}
 }
 
-// fetch fetches what is new since have, and applies it. If it succeeds, it may still append errors
-// for OnError to told.
-func (r *Replica) fetch(ctx context.Context, have string, told *[]error) error {
+// fetch fetches what is new since version, and applies it. Even on success it may append to
+// warnings errors that OnError should see.
+func (r *Replica) fetch(ctx context.Context, version string, warnings *[]error) error {
 	started := time.Now()
-	u, err := r.src.Fetch(ctx, have)
+	u, err := r.src.Fetch(ctx, version)
 	if err != nil {
 		return err
 	}
@@ -262,21 +262,21 @@ func (r *Replica) fetch(ctx context.Context, have string, told *[]error) error {
 		if u.Full.K() == 0 {
 			return errors.New("replica: source sent the zero Filter")
 		}
-		asked := cur != nil && have == "" && cur.version != ""
+		asked := cur != nil && version == "" && cur.version != ""
 		if again := r.countAgain(cur, u.Full, asked); again != nil {
-			*told = append(*told, again)
+			*warnings = append(*warnings, again)
 		}
 		r.since = started
 		filter := door.Share[bloom.SyncFilter](u.Full)
 		r.copy.Store(&state{filter, u.Full.SizeBytes(), u.Version, u.after(cur)})
-	case have == "":
+	case version == "":
 		return errors.New("replica: source has no full filter")
 	default:
 		r.again = 0
 		// The bits change before the version, so that a Replica has all keys of its version.
 		if u.Patch != nil {
 			if err := cur.filter.Patch(u.Patch); err != nil {
-				return unfitError{fmt.Errorf("replica: patch of version %q: %w", have, err)}
+				return unfitError{fmt.Errorf("replica: patch of version %q: %w", version, err)}
 			}
 		}
 		cur.filter.AddBatch(nil, u.Added)
@@ -285,7 +285,7 @@ func (r *Replica) fetch(ctx context.Context, have string, told *[]error) error {
 		}
 	}
 	if back := r.countBack(cur, &u); back != nil {
-		*told = append(*told, back)
+		*warnings = append(*warnings, back)
 	}
 	return nil
 }

@@ -54,11 +54,11 @@ func (f *Filter) Do(
 
 // claim reports whether h is remembered. If another call of Do handles h now, claim returns false
 // and the channel of that call. Otherwise it returns false and nil: the caller handles h, and
-// other calls wait until ended is closed.
+// other calls wait until done is closed.
 //
 // claim holds the lock during the look-up. Otherwise another call could handle h, add it and
 // release it between the look-up and the lock, and h would be handled twice.
-func (f *Filter) claim(h bloom.Hash, ended chan struct{}) (seen bool, other chan struct{}) {
+func (f *Filter) claim(h bloom.Hash, done chan struct{}) (seen bool, other chan struct{}) {
 	f.doing.Lock()
 	defer f.doing.Unlock()
 	other = f.underWay[h]
@@ -76,7 +76,7 @@ func (f *Filter) claim(h bloom.Hash, ended chan struct{}) (seen bool, other chan
 	if f.underWay == nil {
 		f.underWay = map[bloom.Hash]chan struct{}{}
 	}
-	f.underWay[h] = ended
+	f.underWay[h] = done
 	return false, nil
 }
 

@@ -111,8 +111,8 @@ func (r *ring) takes(live run, now int64) bool {
 }
 
 // start makes r ready for use, with now as its clock. The caller has set the stamps of the live
-// planes; from is the time at which the last of them was set.
-func (r *ring) start(now func() time.Time, live run, from int64) {
+// planes; newest is the time at which the last of them was set.
+func (r *ring) start(now func() time.Time, live run, newest int64) {
 	r.source = now
 	if now == nil {
 		r.source = time.Now
@@ -123,7 +123,7 @@ func (r *ring) start(now func() time.Time, live run, from int64) {
 	if r.span > 0 { // otherwise the time is always 0
 		r.reading.Store(stale)
 	}
-	r.from.Store(max(from, stale+1))
+	r.from.Store(max(newest, stale+1))
 	r.prolonged = true // the newest plane of a file may have been prolonged
 	r.fresh = live.len() > 0 && r.span > 0
 	if !r.fresh {
@@ -304,17 +304,17 @@ func (r *ring) add(n uint64) {
 	r.publish(r.planes())
 }
 
-// renews reports whether a repeat is written again, so that its key is kept for a Span. seen has
-// the columns of the planes that have the key.
+// renews reports whether a repeat is written again, so that its key is kept for a Span. columns
+// has a bit for each of the planes that have the key.
 //
 // The newest of these planes decides. The key is not written again if that plane has not ended, or
 // if it ended less than a part ago and at most lean planes follow it, including one that the write
 // would begin. The plane lives for a Span and a part after its end, so at least a Span is left. It
 // is given up only when fulls full planes follow it; by then N more keys have come.
-func (r *ring) renews(seen uint64, live run, now int64) bool {
+func (r *ring) renews(columns uint64, live run, now int64) bool {
 	newest := live.newest()
 	// The bit of the newest plane becomes the highest.
-	inOrder := bits.RotateLeft64(seen, int(planes-1-newest%planes))
+	inOrder := bits.RotateLeft64(columns, int(planes-1-newest%planes))
 	plane := newest - uint64(bits.LeadingZeros64(inOrder))
 	end := r.end(plane).Load()
 	if now >= end && r.wake != nil {
@@ -432,8 +432,8 @@ func (r *ring) exact() int64 {
 // the clock was far behind and has been set, the planes that were begun before get stamps of now.
 //
 // A clock that was behind has been set if it is nearer to the newest stamp than the ring's time is.
-// It is also at least a life ahead of where it was, so no plane lives on if the clock ran evenly and
-// no call came.
+// It is also at least a life ahead of where it was, so no plane lives on if the clock ran evenly
+// and no call came.
 func (r *ring) notice(t time.Time) {
 	clock, live := nanoseconds(t), r.planes()
 	if t.IsZero() || clock <= -farthest || live.len() == 0 {

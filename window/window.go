@@ -198,12 +198,12 @@ func newState(c Config, l layout, array []uint64) *state {
 	return s
 }
 
-// begin makes s ready for use. The newest of the live planes was stamped at the time from. All
-// pages are clean up to plane number clean.
-func (s *state) begin(now func() time.Time, live run, from int64, clean uint64) {
-	s.ring.start(now, live, from)
+// begin makes s ready for use. The newest of the live planes was stamped at the time newest.
+// All pages are clean up to plane number cleared.
+func (s *state) begin(now func() time.Time, live run, newest int64, cleared uint64) {
+	s.ring.start(now, live, newest)
 	for i := range s.table {
-		s.table[i].clean.Store(clean)
+		s.table[i].clean.Store(cleared)
 	}
 }
 

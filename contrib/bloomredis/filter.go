@@ -155,11 +155,10 @@ func (f *Filter) Reopen(ctx context.Context) error {
 	return nil
 }
 
-// lacksIdentity reports whether the string must get an identity, because it is the filter that f
-// expects, but the key of its identity is gone. A filter that others created has no identity, and
-// needs one only if it is a shard.
-func (f *Filter) lacksIdentity(is content) bool {
-	if f.anew == nil || is.identity != "" || is.header != f.params.bytes() {
+// lacksIdentity reports whether the string is f's filter but its identity key is missing. A filter
+// created by others has no identity; only a shard needs one.
+func (f *Filter) lacksIdentity(stored content) bool {
+	if f.anew == nil || stored.identity != "" || stored.header != f.params.bytes() {
 		return false
 	}
 	had := f.id.Load()
@@ -241,8 +240,8 @@ func (f *Filter) Info(ctx context.Context) (bloom.Info, error) {
 //
 // If update changes N, P or Hash from one value to another, UpdateInfo changes nothing and returns
 // an error that wraps [bloom.ErrMismatch]. So if each process sets the Hash after Open, processes
-// that hash keys in different ways get an error. UpdateInfo also refuses an Info whose Check returns
-// an error.
+// that hash keys in different ways get an error. UpdateInfo also refuses an Info whose Check
+// returns an error.
 func (f *Filter) UpdateInfo(ctx context.Context, update func(*bloom.Info)) error {
 	for {
 		now, err := f.readWhole(ctx, f.opened())
@@ -347,23 +346,23 @@ func (f *Filter) readWhole(ctx context.Context, id string, cmds ...redis.Cmder) 
 	return f.check(is, id)
 }
 
-// check returns the identity of a string. It returns an error unless the string is the whole
-// filter, with this id or, if id is empty, with any id.
-func (f *Filter) check(is content, id string) (identity, error) {
-	i, err := f.parseIdentity(is.identity)
-	same, whole := is.header == f.params.bytes(), is.size == f.params.size()
+// check returns the identity of the stored string. It returns an error unless the string is the
+// whole filter, with this id or, if id is empty, with any id.
+func (f *Filter) check(stored content, id string) (identity, error) {
+	i, err := f.parseIdentity(stored.identity)
+	same, whole := stored.header == f.params.bytes(), stored.size == f.params.size()
 	switch {
 	case same && whole && (id == "" || id == i.id):
 		return i, err
-	case is.size == 0:
+	case stored.size == 0:
 		return i, f.errorf("%w: it holds nothing", ErrLost)
 	case same && whole:
 		return i, f.errorf("%w: the filter was created anew", ErrLost)
 	case same:
 		return i, f.errorf("%w: it holds %d bytes of a filter of %d",
-			ErrLost, is.size, f.params.size())
+			ErrLost, stored.size, f.params.size())
 	}
-	other := describe(is.header, is.size)
+	other := describe(stored.header, stored.size)
 	return i, f.errorf("%w: %s, not the filter of %v", ErrLost, other, f.params)
 }
 

@@ -126,11 +126,11 @@ func (k *keyMethods) ContainsBatch(ctx context.Context, found []bool, hs []bloom
 	return nil
 }
 
-// batch divides hs into trips of at most trip keys, and each trip into calls of at most chunk keys,
-// all of the same place. For each trip, batch calls do, which sets the answers of the calls. batch
-// returns all answers in the order of hs.
+// batch splits hs into round trips of up to trip keys, and each trip into calls of up to chunk keys
+// for one place. For each trip it runs send, which sets the answers of the calls. batch returns all
+// answers in the order of hs.
 func batch(
-	hs []bloom.Hash, trip, chunk int, place func(bloom.Hash) int, do func([]*call) error,
+	hs []bloom.Hash, trip, chunk int, place func(bloom.Hash) int, send func([]*call) error,
 ) ([]bool, error) {
 	all := make([]bool, len(hs))
 	number := 0
@@ -147,7 +147,7 @@ func batch(
 			}
 			c.hs, c.at = append(c.hs, hs[at]), append(c.at, at)
 		}
-		if err := do(calls); err != nil {
+		if err := send(calls); err != nil {
 			return nil, err
 		}
 		for _, c := range calls {

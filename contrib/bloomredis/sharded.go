@@ -185,21 +185,21 @@ func (s *Sharded) Delete(ctx context.Context) error {
 	return s.each(func(f *Filter) error { return f.Delete(ctx) })
 }
 
-// each calls do for all shards, up to the first error.
-func (s *Sharded) each(do func(*Filter) error) error {
+// each calls visit for all shards, up to the first error.
+func (s *Sharded) each(visit func(*Filter) error) error {
 	s.store() // panics if OpenSharded was forgotten
 	for _, f := range s.shards {
-		if err := do(f); err != nil {
+		if err := visit(f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// batch calls do in parallel for each shard that has keys of hs, with these keys. It returns the
+// batch runs ask in parallel for each shard that has keys of hs, with these keys. It returns the
 // answers in the order of hs.
 func (s *Sharded) batch(
-	hs []bloom.Hash, do func(*Filter, []bloom.Hash) ([]bool, error),
+	hs []bloom.Hash, ask func(*Filter, []bloom.Hash) ([]bool, error),
 ) ([]bool, error) {
 	return batch(hs, len(hs), len(hs), s.route, func(calls []*call) error {
 		errs := make([]error, len(calls))
@@ -208,7 +208,7 @@ func (s *Sharded) batch(
 			wg.Add(1)
 			go func() {
 				defer wg.Done()
-				c.answers, errs[i] = do(s.shards[c.place], c.hs)
+				c.answers, errs[i] = ask(s.shards[c.place], c.hs)
 			}()
 		}
 		wg.Wait()

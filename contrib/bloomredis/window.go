@@ -154,9 +154,9 @@ const (
 	windowMark = windowName + "1: "
 )
 
-// windowNames returns the keys of the strings whose numbers are at least from and below to.
-func (c caller) windowNames(from, to int) (names []string, err error) {
-	for i := from; i < to; i++ {
+// windowNames returns the keys of the strings whose numbers are at least low and below high.
+func (c caller) windowNames(low, high int) (names []string, err error) {
+	for i := low; i < high; i++ {
 		name, err := c.beside(fmt.Sprintf("window-%d", i))
 		if err != nil {
 			return nil, err
@@ -353,9 +353,9 @@ type state struct {
 	Planes          [planes]struct{ Ends, Count float64 }
 }
 
-// each runs s for each string, and calls do with the state in the answer and the server's time. It
-// does not call do for an empty answer, which a missing string gives.
-func (w *Window) each(ctx context.Context, s script, do func(st state, now int64)) error {
+// each runs s for each string, and calls visit with the state in the answer and the server's time.
+// It does not call visit for an empty answer, which a missing string gives.
+func (w *Window) each(ctx context.Context, s script, visit func(st state, now int64)) error {
 	w.store() // panics if OpenWindow was forgotten
 	calls := make([]*call, len(w.names))
 	for i, name := range w.names {
@@ -372,7 +372,7 @@ func (w *Window) each(ctx context.Context, s script, do func(st state, now int64
 		if _, err := binary.Decode([]byte(c.answer), binary.LittleEndian, &st); err != nil {
 			return w.errorf("%d bytes in reply, want %d", len(c.answer), stateSize)
 		}
-		do(st, c.now)
+		visit(st, c.now)
 	}
 	return nil
 }
@@ -485,9 +485,9 @@ func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string)
 }
 
 // deleteStrings deletes the strings that begin with the text begins, and returns their heads. The
-// head of a missing string is empty. For a string that begins differently, it calls other.
+// head of a missing string is empty. For a string that begins differently, it calls mismatched.
 func (c caller) deleteStrings(
-	ctx context.Context, begins string, names []string, other func(string, remains) error,
+	ctx context.Context, begins string, names []string, mismatched func(string, remains) error,
 ) (heads []string, err error) {
 	calls := make([]*call, len(names))
 	for i, name := range names {
@@ -503,7 +503,7 @@ func (c caller) deleteStrings(
 		case scan(call.reply, &head):
 			heads = append(heads, head)
 		case scan(call.reply, new(string), &r.head, &r.size):
-			if err := other(names[i], r); err != nil {
+			if err := mismatched(names[i], r); err != nil {
 				return nil, err
 			}
 		default:

@@ -58,10 +58,11 @@ type SavedSet interface {
 //
 // A page counts as fetched once the callbacks for it have ended, or once its server or colly has
 // refused it: with a status such as 404, or because its URL, or the URL that it redirects to,
-// cannot be requested, such as mailto:ada@example.org. If no answer comes, or one with a status that
-// may pass, the page stays under way until the next Resume. These are 407, 408, 409, 421, 423, 424,
-// 425, 429, all from 500 on, and 302, 303, 304 and 307 if they lead nowhere. It also stays under way if a callback
-// aborts the request before it is sent, or refuses a redirect with an error of its own.
+// cannot be requested, such as mailto:ada@example.org. If no answer comes, or one with a status
+// that may pass, the page stays under way until the next Resume. These are 407, 408, 409, 421, 423,
+// 424, 425, 429, all from 500 on, and 302, 303, 304 and 307 if they lead nowhere. It also stays
+// under way if a callback aborts the request before it is sent, or refuses a redirect with an error
+// of its own.
 //
 // A Crawl keeps the URL and the depth of each page under way, which needs a few hundred bytes in
 // addition to the URL's. Resume asks for the page with GET, the collector's headers and its
@@ -122,14 +123,14 @@ func (s *crawlStorage) Visited(requestID uint64) error {
 	return s.Storage.Visited(requestID)
 }
 
-// Visit calls from.Visit(link), or the collector's Visit if from is nil, and returns its error. The
-// page is under way from now on.
-func (w *Crawl) Visit(from *colly.Request, link string) error {
+// Visit calls page.Visit(link), or the collector's Visit if page is nil, and returns its error. The
+// link is under way from now on.
+func (w *Crawl) Visit(page *colly.Request, link string) error {
 	depth, visit := 1, w.c.Visit
-	if from != nil {
-		depth, visit = from.Depth+1, from.Visit
+	if page != nil {
+		depth, visit = page.Depth+1, page.Visit
 	}
-	link, err := absolute(from, link)
+	link, err := absolute(page, link)
 	if err != nil {
 		return err
 	}

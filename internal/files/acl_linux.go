@@ -14,7 +14,8 @@ import (
 // mask: the most that named users and any group get. The group's own permissions are in the list. A
 // copy of the mode alone would give the group the mask.
 //
-// The list is an extended attribute: a version of 4 bytes, and then entries of 8 bytes, little-endian.
+// The list is an extended attribute: a version of 4 bytes, and then entries of 8 bytes,
+// little-endian.
 //
 //	2 bytes  tag
 //	2 bytes  permissions, 0 to 7
@@ -98,11 +99,11 @@ func (l list) permissions(tag uint16) uint16 {
 	return all
 }
 
-// limit takes from entries with this tag what is not in most.
-func (l list) limit(tag, most uint16) {
+// limit removes the permissions outside mask from the entries with this tag.
+func (l list) limit(tag, mask uint16) {
 	l.each(func(t, perm uint16) uint16 {
 		if t == tag {
-			return perm & most
+			return perm & mask
 		}
 		return perm
 	})

@@ -7,8 +7,8 @@ import "syscall"
 func AdviseRandom(data []byte) { _ = syscall.Madvise(data, syscall.MADV_RANDOM) }
 
 // AdviseSequential advises the kernel that data, if it is a map, is read from start to end, until
-// end is called.
-func AdviseSequential(data []byte, isMap bool) (end func()) {
+// stop is called.
+func AdviseSequential(data []byte, isMap bool) (stop func()) {
 	if !isMap {
 		return func() {}
 	}

@@ -6,4 +6,4 @@ package files
 
 func AdviseRandom([]byte) {}
 
-func AdviseSequential([]byte, bool) (end func()) { return func() {} }
+func AdviseSequential([]byte, bool) (stop func()) { return func() {} }

@@ -57,11 +57,11 @@ func Names(t testing.TB, dir string) (names []string) {
 	return names
 }
 
-// Allocated returns the bytes that do allocates.
-func Allocated(do func()) uint64 {
+// Allocated returns the bytes that f allocates.
+func Allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	do()
+	f()
 	runtime.ReadMemStats(&after)
 	return after.TotalAlloc - before.TotalAlloc
 }

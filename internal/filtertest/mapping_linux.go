@@ -21,10 +21,10 @@ func Mapping(t testing.TB, bytes int) []byte {
 	return m
 }
 
-// Faults runs do, and reports whether it touched memory that it may not.
-func Faults(do func()) (fault bool) {
+// Faults runs f, and reports whether it touched memory that it may not.
+func Faults(f func()) (fault bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() { fault = recover() != nil }()
-	do()
+	f()
 	return false
 }

@@ -255,21 +255,21 @@ func (typ Type) saved(t *testing.T) (f *filter, path string, data []byte) {
 	return f, path, bloom.Must(os.ReadFile(path))
 }
 
-// failed requires that err begins with the package's name and wraps the third argument, if that is
-// not nil.
-func (typ Type) failed(t *testing.T, err, is error, about ...any) {
+// failed requires that err begins with the package's name and wraps target, if target is not
+// nil.
+func (typ Type) failed(t *testing.T, err, target error, about ...any) {
 	t.Helper()
 	require.Error(t, err, about...)
 	require.Regexp(t, "^"+typ.pkg()+": ", err.Error(), about...)
-	if is != nil {
-		require.ErrorIs(t, err, is, about...)
+	if target != nil {
+		require.ErrorIs(t, err, target, about...)
 	}
 }
 
-// failedFor is failed, and also requires that err names path once.
-func (typ Type) failedFor(t *testing.T, path string, err, is error, about ...any) {
+// failedFor is like failed, but also requires that err names path once.
+func (typ Type) failedFor(t *testing.T, path string, err, target error, about ...any) {
 	t.Helper()
-	typ.failed(t, err, is, about...)
+	typ.failed(t, err, target, about...)
 	require.Equal(t, 1, strings.Count(err.Error(), path), "%v", err)
 }
 
@@ -290,9 +290,9 @@ func kept(t *testing.T, f *filter, size int64, about ...any) {
 
 func errOf[T any](_ T, err error) error { return err }
 
-func panicOf(do func()) (value any) {
+func panicOf(f func()) (value any) {
 	defer func() { value = recover() }()
-	do()
+	f()
 	return nil
 }
 
@@ -686,9 +686,9 @@ var decoders = []func(f Filter, data []byte) error{
 
 // refused writes data to a file at path. It requires that Load and Open refuse the file, that
 // decoders[:ways] refuse data, and that f, which filled returned, does not change. All errors must
-// wrap ErrFormat and, if there is one, the error in is.
+// wrap ErrFormat and, if it is not nil, target.
 func (typ Type) refused(
-	t *testing.T, f *filter, path string, data []byte, is error, ways int, about string,
+	t *testing.T, f *filter, path string, data []byte, target error, ways int, about string,
 ) {
 	t.Helper()
 	size, errs := f.Stats().SizeBytes, []error(nil)
@@ -697,19 +697,19 @@ func (typ Type) refused(
 	}
 	require.NoError(t, os.WriteFile(path, data, 0o666))
 	errs = append(errs, errOf(typ.load(path)))
-	typ.failedFor(t, path, errs[ways], is, about)
+	typ.failedFor(t, path, errs[ways], target, about)
 	if typ.Open != nil {
 		file, err := typ.Open(path)
 		if err == nil { // Open does not check the bits
 			err = file.Verify()
 			require.NoError(t, file.Close())
 		} else {
-			typ.failedFor(t, path, err, is, about)
+			typ.failedFor(t, path, err, target, about)
 		}
 		errs = append(errs, err)
 	}
 	for _, err := range errs {
-		typ.failed(t, err, is, about)
+		typ.failed(t, err, target, about)
 		require.ErrorIs(t, err, bloom.ErrFormat, about)
 	}
 	kept(t, f, size, about)

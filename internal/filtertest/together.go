@@ -10,8 +10,8 @@ import (
 // Together runs all functions concurrently, and lets them begin together.
 func Together(functions ...func()) { AtOnce(len(functions), func(i int) { functions[i]() }) }
 
-// AtOnce runs do(0) to do(n-1) concurrently. The calls begin together.
-func AtOnce(n int, do func(i int)) {
+// AtOnce runs f(0) to f(n-1) concurrently. The calls begin together.
+func AtOnce(n int, f func(i int)) {
 	var ready atomic.Int32
 	var done sync.WaitGroup
 	for i := range n {
@@ -21,22 +21,22 @@ func AtOnce(n int, do func(i int)) {
 			for ready.Add(1); int(ready.Load()) < n; {
 				runtime.Gosched()
 			}
-			do(i)
+			f(i)
 		}()
 	}
 	done.Wait()
 }
 
-// Waits reports whether do waits while lock is held. If should is true, do is expected to wait, so
-// it has only 25 ms to end, instead of two minutes.
-func Waits(lock sync.Locker, should bool, do func()) (waited bool) {
+// Waits reports whether f waits while lock is held. If should is true, f is expected to wait, so it
+// has only 25 ms to end, instead of two minutes.
+func Waits(lock sync.Locker, should bool, f func()) (waited bool) {
 	patience := 2 * time.Minute
 	if should {
 		patience = 25 * time.Millisecond
 	}
 	done := make(chan struct{})
 	lock.Lock()
-	go func() { do(); close(done) }()
+	go func() { f(); close(done) }()
 	select {
 	case <-done:
 	case <-time.After(patience):

@@ -135,10 +135,10 @@ func (s *order) end() {
 }
 
 // wait lets other threads run until the condition is true.
-func (s *order) wait(until func() bool) {
-	for !until() {
+func (s *order) wait(condition func() bool) {
+	for !condition() {
 		t := s.threads[s.running]
-		t.until = until
+		t.until = condition
 		s.step(true)
 		t.until = nil
 	}

@@ -46,10 +46,10 @@ func Go(f func()) {
 
 // wait is a point, and then waits until the condition is true. It does nothing while no order
 // runs.
-func wait(until func() bool) {
+func wait(condition func() bool) {
 	if s := now; s != nil {
 		s.step(false)
-		s.wait(until)
+		s.wait(condition)
 	}
 }
 

@@ -111,17 +111,17 @@ func (r *release) digest() string {
 }
 
 // Publish publishes f, and returns the name of its version, which is new if f differs from the
-// present version in its bits, its size or its Info. made is when f was made. If own is true,
+// present version in its bits, its size or its Info. If own is true,
 // Publish keeps f, which must not change afterwards; otherwise it copies f.
-func (p *Publisher) Publish(f *bloom.Filter, own bool, made time.Time) (version string) {
+func (p *Publisher) Publish(f *bloom.Filter, own bool, madeAt time.Time) (version string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	last := p.current.Load()
 	if last.has(f) {
 		return last.version
 	}
-	if last != nil && !p.exact && !made.After(last.made) { // the clock stepped back
-		made = last.made.Add(1)
+	if last != nil && !p.exact && !madeAt.After(last.made) { // the clock stepped back
+		madeAt = last.made.Add(1)
 	}
 	if !own {
 		f = f.Clone()
@@ -129,7 +129,7 @@ func (p *Publisher) Publish(f *bloom.Filter, own bool, made time.Time) (version 
 	p.seq++
 	header, words := door.Words(f)
 	r := &release{
-		made:   made,
+		made:   madeAt,
 		filter: f,
 		header: header,
 		words:  words,
@@ -141,23 +141,23 @@ func (p *Publisher) Publish(f *bloom.Filter, own bool, made time.Time) (version 
 	return r.version
 }
 
-// follow gives r its past. last is the release before r, or nil.
+// follow gives r its past. previous is the release before r, or nil.
 //
 // All steps that are kept have at most about half as many bytes as the filter, and so have all
 // merges of several steps. Cheap merges are made when a client first asks. The others are made
-// here, but only if a client of last was as many steps behind.
-func (r *release) follow(last *release) {
-	if last == nil || last.header != r.header {
+// here, but only if a client of previous was as many steps behind.
+func (r *release) follow(previous *release) {
+	if previous == nil || previous.header != r.header {
 		return
 	}
-	data := bloom.Must(bloom.Diff(last.filter, r.filter))
-	steps := append(slices.Clone(last.past), step{
-		version: last.version,
+	data := bloom.Must(bloom.Diff(previous.filter, r.filter))
+	steps := append(slices.Clone(previous.past), step{
+		version: previous.version,
 		patch:   &patch{data: data},
 		parsed:  form.MadePatch(data),
 	})
 	for i := range steps {
-		steps[i].since = nil // it keeps last in memory
+		steps[i].since = nil // it keeps previous in memory
 	}
 	bits := 64 * uint64(len(r.words))
 	work := bits / workPart
@@ -184,7 +184,7 @@ func (r *release) follow(last *release) {
 		case rest < 0:
 		case changed <= max(bits/cheapPart, cheapBits):
 			s.since = sync.OnceValue(func() *patch { return r.merge(steps[i:]) })
-		case changed <= work && last.wanted[behind].Load():
+		case changed <= work && previous.wanted[behind].Load():
 			work -= changed
 			merged := r.merge(steps[i:])
 			s.since = func() *patch { return merged }
@@ -236,15 +236,15 @@ func (r *release) find(versions httphead.Tags) (version string, d *patch) {
 	return "", nil
 }
 
-// Since returns the present version. If have is that version, patch and full are nil. Otherwise
-// Since returns a patch from have or, if there is none, a copy of the filter. The patch must not be
-// changed.
-func (p *Publisher) Since(have string) (v Version, patch []byte, full *bloom.Filter) {
+// Since returns the present version. If version is that one, patch and full are nil. Otherwise
+// Since returns a patch from version or, if there is none, a copy of the filter. The patch must not
+// be changed.
+func (p *Publisher) Since(version string) (v Version, patch []byte, full *bloom.Filter) {
 	r := p.current.Load()
-	if have == r.version {
+	if version == r.version {
 		return r.describe(), nil, nil
 	}
-	if _, d := r.find(httphead.Tags{Opaque: []string{have}}); d != nil {
+	if _, d := r.find(httphead.Tags{Opaque: []string{version}}); d != nil {
 		return r.describe(), d.data, nil
 	}
 	return r.describe(), nil, r.filter.Clone()

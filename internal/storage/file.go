@@ -14,14 +14,14 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// SaveFile writes the file at path with from.WriteTo, atomically and durably; see files.Write. from
+// SaveFile writes the file at path with src.WriteTo, atomically and durably; see files.Write. src
 // is of kind k, and its binary form has size bytes: 0 for a zero value, which cannot be saved.
-func SaveFile(k *form.Kind, path string, size int64, from io.WriterTo) error {
+func SaveFile(k *form.Kind, path string, size int64, src io.WriterTo) error {
 	if size == 0 {
 		return form.NoForm(k.Package)
 	}
 	err := files.Write(path, func(w io.Writer) error {
-		_, err := from.WriteTo(w)
+		_, err := src.WriteTo(w)
 		return err
 	})
 	if err != nil {
@@ -42,7 +42,7 @@ func LoadFile[F io.ReaderFrom](k *form.Kind, path string, f F) (F, error) {
 	})
 }
 
-// Load returns the result of read for the file at path. Errors are of package pkg and name path.
+// Load returns the result of read for the file at path. Errors begin with pkg and mention path.
 func Load[F any](pkg, path string, read func(*form.FileReader) (F, error)) (none F, err error) {
 	file, info, err := files.OpenRegular(path)
 	if err != nil {

@@ -23,15 +23,15 @@ type piece struct {
 }
 
 // Ranges looks keys up in the bytes of r. For each step of a key, it passes the size bytes at
-// offset at(key, step) to the function has. It sets found[key] to whether has returns true for all
-// steps. Calls of has do not overlap. Errors are of package pkg.
+// offset(key, step) to test. It sets found[key] to whether test returns true for all steps. Calls
+// of test do not overlap. Errors begin with pkg.
 //
-// Ranges does 1 step of each key, then 2, then 4 and so on, until has returns false for one. Ranges
-// sorts the ranges of all keys, and joins those near each other to one request. On error it sets
-// all of found to true, because a key that could not be looked up may be there.
+// Ranges does 1 step of each key, then 2, then 4 and so on, until test returns false for one.
+// Ranges sorts the ranges of all keys, and joins those near each other to one request. On error it
+// sets all of found to true, because a key that could not be looked up may be there.
 func Ranges(
 	pkg string, r io.ReaderAt, found []bool, steps int, size int64,
-	at func(key, step int) int64, has func(key, step int, data []byte) bool,
+	offset func(key, step int) int64, test func(key, step int, data []byte) bool,
 ) error {
 	all := make([]bool, len(found))
 	for key := range all {
@@ -45,7 +45,7 @@ func Ranges(
 		pieces = pieces[:0]
 		for key, alive := range all {
 			for step := done; step < next && alive; step++ {
-				pieces = append(pieces, piece{at(key, step), key, step})
+				pieces = append(pieces, piece{offset(key, step), key, step})
 			}
 		}
 		slices.SortFunc(pieces, func(a, b piece) int { return cmp.Compare(a.at, b.at) })
@@ -62,7 +62,7 @@ func Ranges(
 				mu.Lock()
 				defer mu.Unlock()
 				for _, p := range group {
-					all[p.key] = all[p.key] && has(p.key, p.step, data[p.at-from:][:size])
+					all[p.key] = all[p.key] && test(p.key, p.step, data[p.at-from:][:size])
 				}
 				return nil
 			})

@@ -18,9 +18,9 @@ func NewRequests() *Requests {
 	return &Requests{tokens: make(chan struct{}, MaxRequests)}
 }
 
-// Go runs do once fewer than MaxRequests run, and returns true when it has started. After a request
-// has failed, Go runs nothing and returns false.
-func (r *Requests) Go(do func() error) bool {
+// Go runs request once fewer than MaxRequests run, and returns true when it has started. After a
+// request has failed, Go runs nothing and returns false.
+func (r *Requests) Go(request func() error) bool {
 	r.tokens <- struct{}{}
 	if r.err() != nil {
 		<-r.tokens
@@ -29,7 +29,7 @@ func (r *Requests) Go(do func() error) bool {
 	r.running.Add(1)
 	go func() {
 		defer r.running.Done()
-		if err := do(); err != nil {
+		if err := request(); err != nil {
 			r.fail(err)
 		}
 		<-r.tokens

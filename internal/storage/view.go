@@ -59,8 +59,8 @@ func (b *Bytes) Random() {
 	}
 }
 
-// Sequential advises the kernel that all bytes are read in order, until done is called.
-func (b *Bytes) Sequential() (done func()) { return files.AdviseSequential(b.Data, b.mapped) }
+// Sequential advises the kernel that all bytes are read in order, until stop is called.
+func (b *Bytes) Sequential() (stop func()) { return files.AdviseSequential(b.Data, b.mapped) }
 
 // Close releases the map, if there is one. The View must not use b afterwards. Errors are of
 // package pkg.
