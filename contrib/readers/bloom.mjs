@@ -2,8 +2,9 @@
 // them: Guava's form, blocked, bank. An ES module for browsers and Node, without
 // dependencies.
 //
-//	import { read } from "./bloom.mjs"
+//	import { load, read } from "./bloom.mjs"
 //	const f = read(bytes)              // a Uint8Array of a file, or of MarshalBinary
+//	const g = load(path, {check: false}) // of a file, in Node: see load
 //	f.info                             // {n, p, hash, comment, meta}: look at hash before the first look-up
 //	f.contains("https://go.dev/")      // a string (its UTF-8), a Uint8Array, or a BigInt (its 8 bytes)
 //	f.which("key")                     // the numbers of a bank's members that may contain the key
@@ -21,6 +22,8 @@
 // limits are not checked: only a filter larger than memory can exceed them.
 
 export class FormatError extends Error {}
+
+const fs = globalThis.process?.versions?.node ? await import("node:fs") : undefined
 
 function need(ok, message) {
 	if (!ok) throw new FormatError(message)
@@ -101,21 +104,23 @@ function* places([h1, h2], k, m) {
 	}
 }
 
-function trailer(bytes, head, at) {
-	const view = viewOf(bytes), end = bytes.length, size = end - at
-	const magic = String.fromCharCode(...bytes.subarray(end - 10, end - 4))
+/** The Info of a file whose trailer begins at an offset. The checksum of all bytes is left out without check. */
+function trailer(file, head, start, check) {
+	const size = file.length - start
+	const magic = String.fromCharCode(...file.subarray(file.length - 10, file.length - 4))
 	need(magic === "bloom\x01", magic.startsWith("bloom") ? "a newer version wrote the trailer" : "the end is no trailer")
-	need(size >= 36 && size % 8 === 4, `no trailer has ${size} bytes`)
+	need(size >= 36 && size % 8 === 4 && size < 65536, `no trailer has ${size} bytes`)
+	const bytes = file.subarray(start), view = viewOf(bytes), end = size
 	need(view.getUint16(end - 12) === size, "the trailer has another length")
-	need(view.getUint32(end - 16) === crc(bytes.subarray(at, end - 16), crc(bytes.subarray(0, head))),
+	need(view.getUint32(end - 16) === crc(bytes.subarray(0, end - 16), crc(file.subarray(0, head))),
 		"the checksum of header and info is wrong")
-	need(view.getUint32(end - 4) === crc(bytes.subarray(0, end - 4)), "the checksum is wrong")
-	need(bytes[at + 16] < 16, "a newer version wrote the trailer")
-	const p = view.getFloat64(at + 8)
-	const hash = bytes[at + 17], comment = hash + view.getUint16(at + 18)
-	const text = bytes.subarray(at + 20, end - 16)
+	need(!check || view.getUint32(end - 4) === crc(file.subarray(0, file.length - 4)), "the checksum is wrong")
+	need(bytes[16] < 16, "a newer version wrote the trailer")
+	const p = view.getFloat64(8)
+	const hash = bytes[17], comment = hash + view.getUint16(18)
+	const text = bytes.subarray(20, end - 16)
 	let meta = comment, last = comment
-	if (bytes[at + 16] & 1) {
+	if (bytes[16] & 1) {
 		need(comment + 2 <= text.length, "texts of wrong lengths")
 		meta += 2
 		last = meta + viewOf(text).getUint16(comment)
@@ -130,7 +135,7 @@ function trailer(bytes, head, at) {
 	const names = pairs.map(([, name]) => name.replaceAll("+", " ")
 		.replace(/%(..)/g, (_, hex) => String.fromCharCode(parseInt(hex, 16))))
 	need(names.every((name, i) => i === 0 || names[i - 1] <= name), "the names of Meta do not ascend")
-	return {n: view.getBigUint64(at), p, hash: h, comment: c, meta: m}
+	return {n: view.getBigUint64(0), p, hash: h, comment: c, meta: m}
 }
 
 const metaText = "((?:[A-Za-z0-9_.~+-]|%(?:[0189A-F][0-9A-F]|2[1-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF]))*)"
@@ -243,18 +248,17 @@ function fromHex(line) {
 }
 
 class Guava extends Filter {
-	constructor(bytes) {
+	constructor(bytes, check = true) {
 		super()
 		need(bytes.length >= 6, "truncated")
-		const count = viewOf(bytes).getUint32(2)
-		this.bytes = bytes
-		this.strategy = bytes[0]
-		this.k = bytes[1]
+		const head = bytes.subarray(0, 6), count = viewOf(head).getUint32(2)
+		this.bytes = bytes;
+		[this.strategy, this.k] = head
 		this.m = 64 * count
 		need(this.strategy <= 1 && this.k > 0 && count > 0, "no header")
 		const end = 6 + 8 * count
 		need(bytes.length >= end, "truncated")
-		this.info = bytes.length > end ? trailer(bytes, 6, end) : {n: 0n, p: 0, hash: "", comment: "", meta: ""}
+		this.info = bytes.length > end ? trailer(bytes, 6, end, check) : {n: 0n, p: 0, hash: "", comment: "", meta: ""}
 	}
 
 	*places([h1, h2]) {
@@ -267,12 +271,16 @@ class Guava extends Filter {
 	}
 
 	containsHash(h) {
-		for (const i of this.places(h)) if (!(this.bytes[byteOf(i)] >> i % 8 & 1)) return false
+		for (const i of this.places(h)) {
+			const [byte] = this.bytes.subarray(byteOf(i), byteOf(i) + 1)
+			if (!(byte >> i % 8 & 1)) return false
+		}
 		return true
 	}
 
 	/** Adds a key, and reports whether it was certainly new. The bytes must not have a trailer. */
 	add(key) {
+		if (this.bytes instanceof FileBytes) throw new TypeError("a file that is not in memory takes no keys")
 		let changed = false
 		for (const i of this.places(digest(key))) {
 			const old = this.bytes[byteOf(i)]
@@ -287,14 +295,14 @@ class Guava extends Filter {
 const byteOf = i => 6 + 8 * Math.floor(i / 64) + 7 - Math.floor(i % 64 / 8)
 
 class Frame extends Filter {
-	constructor(bytes, params) {
+	constructor(bytes, params, check) {
 		super()
-		const view = viewOf(bytes)
 		this.head = 8 + 8 * params
 		need(bytes.length >= this.head, "truncated")
-		need(bytes[4] === 1 && bytes[5] === 0, `version ${bytes[4]}`)
+		const head = bytes.subarray(0, this.head), view = viewOf(head)
+		need(head[4] === 1 && head[5] === 0, `version ${head[4]}`)
 		this.bytes = bytes
-		this.view = view
+		this.check = check
 		this.params = Array.from({length: params}, (_, i) => Number(view.getBigUint64(8 + 8 * i, true)))
 		this.end = bytes.length - view.getUint16(6, true) // the end of the words
 	}
@@ -302,7 +310,7 @@ class Frame extends Filter {
 	/** Checks the number of words, and then both checksums. */
 	finish(words) {
 		need(this.head + 8 * words === this.end, `${words} words do not fit ${this.bytes.length} bytes`)
-		this.info = trailer(this.bytes, this.head, this.end)
+		this.info = trailer(this.bytes, this.head, this.end, this.check)
 	}
 }
 
@@ -310,8 +318,8 @@ const salts = [0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df
 const step = 0x9e3779b97f4a7c15n
 
 class Blocked extends Frame {
-	constructor(bytes) {
-		super(bytes, 3);
+	constructor(bytes, check) {
+		super(bytes, 3, check);
 		[this.blocks, this.lines] = this.params
 		need(this.blocks >= 1 && this.lines >= 1 && this.lines <= 4 && this.params[2] === 0,
 			"parameters out of range")
@@ -324,8 +332,9 @@ class Blocked extends Frame {
 			const low = this.blocks > 2 ** 30 ? values[i ^ 1] >> 32n : 0n
 			const block = Number((values[i] >> 32n << 32n | low) * BigInt(this.blocks) >> 64n)
 			const value = Number(BigInt.asIntN(32, values[i]))
+			const at = this.head + 32 * block, view = viewOf(this.bytes.subarray(at, at + 32))
 			for (let j = 0; j < 8; j++) {
-				const lane = this.view.getUint32(this.head + 32 * block + 4 * j, true)
+				const lane = view.getUint32(4 * j, true)
 				if (!(lane >>> (Math.imul(value, salts[j]) >>> 27) & 1)) return false
 			}
 		}
@@ -336,8 +345,8 @@ class Blocked extends Frame {
 const full = 32736 // the number of members in a full segment
 
 class Bank extends Frame {
-	constructor(bytes) {
-		super(bytes, 4)
+	constructor(bytes, check) {
+		super(bytes, 4, check)
 		const [size, k, members, names] = this.params
 		need(size >= 1 && k >= 1 && k <= 255, "parameters out of range")
 		need(names === 0 || members > 0 && names >= 12 * members, `${names} bytes of names`)
@@ -352,7 +361,7 @@ class Bank extends Frame {
 			(rest > 0 ? this.m / this.last.rows * this.last.page : 0)
 		this.finish((table + Math.ceil(names / 8) * 8) / 8)
 		need(bytes.subarray(this.head, this.head + this.start).every(x => x === 0), "padding")
-		for (let s = 0; s < this.segments; s++) {
+		for (let s = 0; check && s < this.segments; s++) {
 			const pages = this.m / this.grid(s).rows
 			for (let p = 0; p < pages; p++) this.checkPage(s, p)
 		}
@@ -445,10 +454,50 @@ function littleEndian(x) {
 
 /** Decodes a filter. */
 export function read(bytes) {
-	if (bytes[0] !== 66 || bytes[1] !== 76 || bytes[2] !== 77) return new Guava(bytes)
-	const kind = {B: Blocked, K: Bank}[String.fromCharCode(bytes[3])]
-	need(kind, `kind ${String.fromCharCode(bytes[3])} is none that this reader knows`)
-	return new kind(bytes)
+	return decode(bytes, true)
+}
+
+function decode(bytes, check) {
+	const head = bytes.subarray(0, 4)
+	if (head[0] !== 66 || head[1] !== 76 || head[2] !== 77) return new Guava(bytes, check)
+	const kind = {B: Blocked, K: Bank}[String.fromCharCode(head[3])]
+	need(kind, `kind ${String.fromCharCode(head[3])} is none that this reader knows`)
+	return new kind(bytes, check)
+}
+
+/** The bytes of an open file, read when they are asked for. */
+class FileBytes {
+	constructor(fd) {
+		this.fd = fd
+		this.length = fs.fstatSync(fd).size
+	}
+
+	subarray(from, to = this.length) {
+		const bytes = new Uint8Array(Math.max(Math.min(to, this.length) - Math.max(from, 0), 0))
+		for (let got = 0, n; got < bytes.length; got += n) {
+			n = fs.readSync(this.fd, bytes, got, bytes.length - got, Math.max(from, 0) + got)
+			need(n > 0, "truncated")
+		}
+		return bytes
+	}
+}
+
+/**
+ * The filter in a file, in Node. With check: false only the head, the lengths, the Info and names are checked, and a
+ * look-up reads what it needs: a file of gigabytes opens at once, but damaged words are not noticed. Its close closes
+ * the file.
+ */
+export function load(path, {check = true} = {}) {
+	if (check) return read(new Uint8Array(fs.readFileSync(path)))
+	const fd = fs.openSync(path)
+	try {
+		const f = decode(new FileBytes(fd), false)
+		f.close = () => fs.closeSync(fd)
+		return f
+	} catch (error) {
+		fs.closeSync(fd)
+		throw error
+	}
 }
 
 /** A new filter in Guava's form. m is a multiple of 64. Other programs can read its bytes. */
@@ -545,20 +594,19 @@ function partOf(meta) {
 	return [`field ${number} of lines`, line => separators.some(sep => line.includes(sep))]
 }
 
-if (globalThis.process?.versions?.node) await main()
+if (fs) await main()
 
 async function main() {
-	const {readFileSync, realpathSync} = await import("node:fs")
 	const {pathToFileURL} = await import("node:url")
 	const program = process.argv[1]
-	if (!program || pathToFileURL(realpathSync(program)).href !== import.meta.url) return // a module
+	if (!program || pathToFileURL(fs.realpathSync(program)).href !== import.meta.url) return // a module
 	if (process.argv.length !== 3) {
 		console.error("usage: node bloom.mjs FILE < lines")
 		process.exit(1)
 	}
 	try {
-		const f = read(new Uint8Array(readFileSync(process.argv[2])))
-		const input = plain(new Uint8Array(readFileSync(0))), out = []
+		const f = load(process.argv[2])
+		const input = plain(new Uint8Array(fs.readFileSync(0))), out = []
 		const [part, doubts] = partOf(f.info.meta)
 		let absent = 0, doubted = 0, misled = 0, others = 0
 		for (let from = 0; from < input.length;) {

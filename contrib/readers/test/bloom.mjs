@@ -1,11 +1,13 @@
 // Tests bloom.mjs with the vectors in a folder: node contrib/readers/test/bloom.mjs FOLDER
-import {readFileSync} from "node:fs"
+import {mkdtempSync, readFileSync, rmSync, writeFileSync} from "node:fs"
+import {tmpdir} from "node:os"
 import {join} from "node:path"
-import {FormatError, read} from "../bloom.mjs"
+import {FormatError, load as loadFile, read} from "../bloom.mjs"
 
 const folder = process.argv[2]
 const load = name => read(new Uint8Array(readFileSync(join(folder, name))))
 const vectors = JSON.parse(readFileSync(join(folder, "vectors.json"), "utf8"))
+const temporary = mkdtempSync(join(tmpdir(), "bloom-"))
 let files = 0, asked = 0, wrong = 0
 for (const test of vectors.filters) {
 	if (!["bloom", "blocked", "bank"].includes(test.type)) continue
@@ -31,7 +33,26 @@ for (const test of vectors.filters) {
 			console.log(test.file, JSON.stringify(key), "is", got, "want", want)
 		}
 	})
+	const unchecked = loadFile(join(folder, test.file), {check: false})
+	const all = g => [String(g.info.n), {...g.info, n: 0}, g.names, vectors.keys.map(key => g.which ? g.which(key) : g.contains(key))]
+	if (JSON.stringify(all(unchecked)) !== JSON.stringify(all(f))) {
+		wrong++
+		console.log(test.file, "other answers without check")
+	}
+	unchecked.close()
+	// All bits that a look-up reads come from the file itself.
+	const copy = join(temporary, "copy"), bytes = new Uint8Array(readFileSync(join(folder, test.file)))
+	writeFileSync(copy, bytes)
+	const late = loadFile(copy, {check: false})
+	const head = {bloom: 6, blocked: 32, bank: 40}[test.type]
+	writeFileSync(copy, bytes.fill(0, head))
+	if (vectors.keys.some(key => late.contains(key))) {
+		wrong++
+		console.log(test.file, "is in memory without check")
+	}
+	late.close()
 }
+rmSync(temporary, {recursive: true})
 for (const name of vectors.refused) {
 	try {
 		load(name)
