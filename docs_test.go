@@ -184,6 +184,50 @@ func main() {}
 	vet(t, program.String())
 }
 
+// TestPackageComments: the code in these packages' comments compiles.
+func TestPackageComments(t *testing.T) {
+	const start = `package main
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/flower"
+	"github.com/seed79a3ff49/bloom/replica"
+	"github.com/seed79a3ff49/bloom/sieve"
+	"github.com/seed79a3ff49/bloom/window"
+)
+
+var _, _ = http.Handle, time.Hour
+
+func main() {}
+`
+	program := start
+	for _, name := range []string{"flower", "replica", "sieve", "window"} {
+		comment := ""
+		for _, path := range bloom.Must(filepath.Glob(name + "/*.go")) {
+			source := string(bloom.Must(os.ReadFile(path)))
+			if at := strings.Index(source, "// Package "+name+" "); at >= 0 {
+				comment, _, _ = strings.Cut(source[at:], "\npackage ")
+			}
+		}
+		code := ""
+		for line := range strings.Lines(comment) {
+			if line, ok := strings.CutPrefix(line, "//\t"); ok {
+				code += line
+			}
+		}
+		require.NotEmpty(t, code, name)
+		if name == "sieve" {
+			code += "_, _ = page, ok\n"
+		}
+		program += "\nfunc _(ctx context.Context, token string) error {\n" + code + "return nil\n}\n"
+	}
+	vet(t, program)
+}
+
 // TestReadme: the lines of code for each package in README.md compile, in this order.
 func TestReadme(t *testing.T) {
 	const start = `package main

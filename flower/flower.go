@@ -8,6 +8,18 @@
 // [Filter.Recall] is the probability for each age. A key that was never added is reported as
 // present with the probability FPR of [Filter.Stats].
 //
+//	config, err := flower.Optimal(1_000_000, 0.9, 0.01) // finds 90 % at an age of a million
+//	if err != nil {
+//		return err
+//	}
+//	recent, err := flower.New(config)
+//	if err != nil {
+//		return err
+//	}
+//	recent.AddString("ada")      // true: not found
+//	recent.AddString("ada")      // false: probably recent
+//	recent.ContainsString("bob") // false
+//
 // The caller supplies an age, the probability of finding a key of that age, and the rate of false
 // positives. [Optimal] finds the smallest array for them. Its memory is in proportion to the age:
 // at 1 % false positives, an age of a million needs 5.2 MB to find 90 % of the keys, and 18.9 MB to

@@ -28,13 +28,9 @@
 //
 // Load, Insert, Add, Contains and Lookup must get the same bytes for the same key. If the store
 // treats "Ada" and "ada" as one key, use the lower-case form everywhere. An update that gives a row
-// another key is an insert of that key. Removed rows need no call: the next load forgets them.
-//
-// # Snapshots
-//
-// A long transaction, or another reader of an older snapshot of the store, may still see a row that
-// was removed since. After the next load, or a Lookup that learned, the Guard says "certainly not"
-// for that row. Such a reader must ask the store without the Guard.
+// another key is an insert of that key. Removed rows need no call: the next load forgets them. A
+// transaction that may still see a removed row must ask the store without the Guard; see
+// docs/questions.md.
 //
 // # Several processes
 //

@@ -6,6 +6,19 @@
 // source fails, a Replica keeps its last copy; [Replica.Status] tells the copy's age. Before the
 // first load, a Replica reports every key as present, so that no key is turned away in error.
 //
+//	revoked, err := bloom.NewSync(1_000_000, 0.001) // on the publishing machine
+//	if err != nil {
+//		return err
+//	}
+//	publisher := replica.NewPublisher(revoked.Snapshot)
+//	go publisher.Run(ctx, time.Minute)
+//	http.Handle("/filter", publisher)
+//
+//	source := &replica.HTTPSource{URL: "https://example.org/filter"} // on the others
+//	local := replica.New(source, replica.Config{Interval: time.Minute})
+//	go local.Run(ctx)
+//	local.ContainsString(token)
+//
 // The caller supplies the source and the interval. These are the sources:
 //
 //   - A [Publisher] sends the bits that changed since the replica's version, or the whole filter

@@ -6,6 +6,15 @@
 // the set remembers it. The price is that a new key is dropped, as if it had been seen, with the
 // set's false-positive probability.
 //
+//	seen, err := bloom.New(1_000_000, 0.001)
+//	if err != nil {
+//		return err
+//	}
+//	queue := sieve.New(seen, bloom.SumString)
+//	queue.Push("/a") // true
+//	queue.Push("/a") // false: a repeat
+//	page, ok := queue.Pop()
+//
 // Any [bloom.Set] will do. If the set forgets a key, as a window.Filter does, the key passes again.
 // If no key may be dropped, use a map.
 //

@@ -4,6 +4,14 @@
 // remembered is reported as present with a probability of at most P, whatever the traffic: a
 // hundred times N keys, a day's keys in a minute, repeats, or a clock that leaps.
 //
+//	clicks, err := window.New(window.Config{N: 1_000_000, P: 0.001, Span: 24 * time.Hour})
+//	if err != nil {
+//		return err // a parameter is out of range
+//	}
+//	clicks.AddString("click 7")      // true: certainly not within a day
+//	clicks.AddString("click 7")      // false: probably seen
+//	clicks.ContainsString("click 8") // false
+//
 // If at most N new keys come within any Span, however unevenly, each key for which Add returned
 // true is found for at least a Span. While the clock runs evenly, it is found for at most Span +
 // Span/Generations. If more come, the newest N are found; [Filter.Reach] tells how far back that
