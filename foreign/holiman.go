@@ -59,7 +59,7 @@ func parseHoliman(data []byte) (holiman, error) {
 	if err != nil {
 		return holiman{}, err
 	}
-	limit := uint64(min(form.MaxUnzipped(len(data)), math.MaxInt))
+	limit := uint64(min(form.MaxUnzipped(int64(len(data))), math.MaxInt))
 	f, err := readHoliman(in, limit, errBomb)
 	f.zipped = true
 	if err == io.ErrUnexpectedEOF {

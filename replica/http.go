@@ -247,7 +247,7 @@ func readFilter(resp *http.Response, limit int64) (*bloom.Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decode(body, limit, form.MaxUnzipped(len(packed)), true)
+	return decode(body, limit, form.MaxUnzipped(int64(len(packed))), true)
 }
 
 // decode reads a filter of at most limit bytes from body. packed means that body comes from gzip:

@@ -49,10 +49,10 @@ func (r *FileReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// MaxUnzipped returns the largest size of a form that a reader unpacks from n bytes of gzip or
-// another compression. A larger form is refused before memory is allocated, because a few bytes can
+// MaxUnzipped returns how many bytes a reader unpacks from n bytes of gzip or another compression:
+// 1 MiB, or 100 for each. More are refused before they take memory or disk, because a few bytes can
 // promise a thousand times as many.
-func MaxUnzipped(n int) int64 { return max(1<<20, 100*int64(n)) }
+func MaxUnzipped(n int64) int64 { return max(1<<20, 100*n) }
 
 // ErrUnzipped is the error for a form that is larger than MaxUnzipped.
 var ErrUnzipped = errors.New("it is more than a hundred times as long as its gzip")

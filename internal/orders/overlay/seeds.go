@@ -171,10 +171,10 @@ var seeds = []seed{
 	}},
 	{"replica-version-first", "Replica", []change{
 		before("replica.Replica.fetch", "filter.Patch", 0,
-			"r.copy.Store(&state{cur.filter, cur.size, u.Version, u.made})"),
+			"r.copy.Store(&state{cur.filter, cur.size, u.Version, u.after(cur)})"),
 	}},
 	{"publisher-back", "Publisher", []change{
 		condition("internal/publish.body.piece", "backTo", 0, "false"),
 	}},
-	{"publisher-lock", "Publisher", []change{unlocked("replica.Publisher.Publish")}},
+	{"publisher-lock", "Publisher", []change{unlocked("replica.Publisher.publish")}},
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/gunzip"
 	"github.com/seed79a3ff49/bloom/internal/magic"
 )
@@ -144,8 +145,7 @@ func (z *zstdReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Arrived counts the bytes that are read from r. It bounds what they may unpack to, because each
-// compressed byte can promise a thousand bytes or more.
+// Arrived counts the bytes that are read from r. It bounds what they may unpack to.
 type Arrived struct {
 	r   io.Reader
 	n   atomic.Int64
@@ -164,13 +164,13 @@ func (a *Arrived) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Check returns an error if n bytes of memory or disk are too many for the bytes that arrived: more
-// than 64 MiB, and more than a hundred for each.
+// Check returns an error if n bytes of memory or disk are more than [form.MaxUnzipped] of the bytes
+// that arrived.
 func (a *Arrived) Check(n int64) error { return CheckArrived(n, a.n.Load()) }
 
 // CheckArrived is Arrived.Check for a given number of bytes that arrived.
 func CheckArrived(n, arrived int64) error {
-	if n > max(64<<20, 100*arrived) {
+	if n > form.MaxUnzipped(arrived) {
 		return ErrArrived
 	}
 	return nil
