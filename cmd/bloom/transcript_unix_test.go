@@ -53,7 +53,7 @@ var transcriptLines = []struct {
 
 var inputFlagNames = []string{
 	"-0", "-z", "-f 2", "-f 1 --sep ,", "--fold-case", "--hex", "--keep-cr", "-f 9 --skip-bad",
-	"--long 28",
+	"--long 28", "--json url",
 }
 
 // transcriptStates are the columns: each puts list into the present directory. good makes the good
@@ -256,7 +256,6 @@ func TestTranscriptHasFlags(t *testing.T) {
 	elsewhere := map[string]bool{
 		"help": true, "wait": true, "output": true, "state": true,
 		"save-every": true, // TestAutosave
-		"json":       true, // of dedupe, build, add, check and bank: their own tests
 	}
 	for name, c := range commands() {
 		var lines string
