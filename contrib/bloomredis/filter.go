@@ -196,13 +196,6 @@ func paramsFor(n uint64, p float64) (header, error) {
 	return header{bloom.Mitz64, k, m / 64}, nil
 }
 
-func checkRate(p float64) error {
-	if !(p > 0 && p < 1) {
-		return fmt.Errorf("bloomredis: P = %v is outside (0, 1)", p)
-	}
-	return nil
-}
-
 // keys returns the first three KEYS of scripts: the string, the stream and the identity.
 func (f *Filter) keys() []string { return []string{f.key, f.stream, f.ident} }
 

@@ -148,7 +148,7 @@ func TestParameters(t *testing.T) {
 		{sharded("{s}", ShardedConfig{Shards: 2, N: 100, P: 0.01}), `bloomredis: key "{s}" of a Sharded has braces`},
 		{sharded("s", ShardedConfig{Shards: 2, N: math.MaxUint64, P: 0.01}), "(for a shard of N = 18446744073709551615, Shards = 2)"},
 		{sharded("s", ShardedConfig{Shards: 2, N: 0, P: 0.01}), "n = 0 "},
-		{sharded("s", ShardedConfig{Shards: 2, N: 100, P: 1}), "bloomredis: P = 1 is outside (0, 1)"},
+		{sharded("s", ShardedConfig{Shards: 2, N: 100, P: 1}), "bloomredis: p = 1 is outside (0, 1) (for a shard of N = 100, Shards = 2)"},
 		{window(func(c *WindowConfig) { c.N = 0 }), "bloomredis: N = 0 is not at least 1"},
 		{window(func(c *WindowConfig) { c.N = math.MaxUint64 }), "bloomredis: N = 18446744073709551615, P = 0.01 need "},
 		{window(func(c *WindowConfig) { c.P = 0 }), "bloomredis: P = 0 is outside"},

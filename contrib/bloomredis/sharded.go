@@ -44,9 +44,6 @@ func OpenSharded(
 	if c.Shards < 1 || c.Shards > maxShards {
 		return nil, fmt.Errorf("bloomredis: Shards = %d is outside [1, %d]", c.Shards, maxShards)
 	}
-	if err := checkRate(c.P); err != nil {
-		return nil, err
-	}
 	shards := uint64(c.Shards)
 	if strings.ContainsAny(key, "{}") {
 		return nil, fmt.Errorf("bloomredis: key %q of a Sharded has braces", key)

@@ -53,9 +53,8 @@ func (c WindowConfig) layout() (l layout, err error) {
 		return l, fmt.Errorf(
 			"bloomredis: Span = %v is too short for %d generations of a millisecond",
 			c.Span, c.Generations)
-	}
-	if err := checkRate(c.P); err != nil {
-		return l, err
+	case !(c.P > 0 && c.P < 1):
+		return l, fmt.Errorf("bloomredis: P = %v is outside (0, 1)", c.P)
 	}
 	l.slack = c.Generations
 	if c.Renew {
