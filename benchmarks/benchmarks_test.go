@@ -35,7 +35,7 @@ func TestWorkloads(t *testing.T) {
 		if w.turn > 0 && w.turn < turnKeys { // a turn of a bank
 			w.n = 1000
 		}
-		r.add(table{w, w.measure(1)})
+		r.addTable(table{w, w.measure(1)})
 		for _, res := range r.tables[len(r.tables)-1].results {
 			if w.p != 0.01 || res.falses == 0 || strings.HasPrefix(res.name, "window.") {
 				continue
@@ -125,7 +125,7 @@ func TestTurn(t *testing.T) {
 func TestEmptied(t *testing.T) {
 	var asked []string
 	c := contestant{result: &result{}, empty: func() { asked = append(asked, "empty") }}
-	c.do = func(op, first, n int) (float64, int) {
+	c.operate = func(op, first, n int) (float64, int) {
 		asked = append(asked, fmt.Sprintf("%d %d-%d", op, first, first+n))
 		return 20e6, n
 	}
@@ -211,7 +211,7 @@ func TestServe(t *testing.T) {
 func TestKeys(t *testing.T) {
 	assert.Equal(t, "e220a839-7b1d-cdaf-61bc-8ea8124999d4", string(uuids.make(1, 1).buf))
 	seen := 0
-	built.make(1, 5).each(func(key []byte) {
+	built.make(1, 5).forEach(func(key []byte) {
 		assert.Equal(t, string(uuids.make(uint64(1+seen), 1).buf), string(key))
 		seen++
 	})

@@ -98,9 +98,9 @@ func (b *batch) hash(id func(i uint64) uint64) {
 	bloom.SumUint64Batch(b.hs, b.keys[:])
 }
 
-// look returns the time of a look-up. It panics unless as many keys as found are found in each
-// batch; -1 stands for any number.
-func (b *batch) look(f grown, id func(i uint64) uint64, found int) float64 {
+// look returns the time of a look-up. It panics unless want keys of each batch are found; -1 stands
+// for any number.
+func (b *batch) look(f grown, id func(i uint64) uint64, want int) float64 {
 	var times []float64
 	for range 300 {
 		b.hash(id)
@@ -108,8 +108,8 @@ func (b *batch) look(f grown, id func(i uint64) uint64, found int) float64 {
 		bloom.SumUint64Batch(b.hs, b.keys[:])
 		f.ContainsBatch(b.answers, b.hs)
 		times = append(times, float64(time.Since(start))/turnKeys)
-		if got := trues(b.answers); found >= 0 && got != found {
-			panic(fmt.Sprintf("found %d of %d keys that were added", got, found))
+		if got := trues(b.answers); want >= 0 && got != want {
+			panic(fmt.Sprintf("found %d of %d keys that were added", got, want))
 		}
 	}
 	return percentile(times, tenth)

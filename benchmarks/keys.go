@@ -17,21 +17,21 @@ type keys struct {
 
 func (k keys) len() int { return len(k.buf) / k.width }
 
-// each calls do with each key. The compiler inlines each, and also do if it is a function literal,
-// so the loop has no calls but those in do.
-func (k keys) each(do func(key []byte)) {
+// forEach calls visit with each key. The compiler inlines forEach, and visit if it is a function
+// literal, so the loop has only the calls that visit makes.
+func (k keys) forEach(visit func(key []byte)) {
 	for b, w := k.buf, k.width; len(b) >= w; b = b[w:] {
 		key := b[:w:w]
 		if k.scratch != nil {
 			copy(k.scratch, key)
 			key = k.scratch
 		}
-		do(key)
+		visit(key)
 	}
 }
 
 // count returns the number of keys for which contains returns true. The compiler inlines it like
-// each.
+// forEach.
 func (k keys) count(contains func(key []byte) bool) (n int) {
 	for b, w := k.buf, k.width; len(b) >= w; b = b[w:] {
 		key := b[:w:w]
@@ -64,8 +64,8 @@ func trues(answers []bool) (n int) {
 	return n
 }
 
-// part returns n keys, beginning with key i.
-func (k keys) part(i, n int) keys {
+// slice returns n keys, beginning with key i.
+func (k keys) slice(i, n int) keys {
 	k.buf = k.buf[i*k.width : (i+n)*k.width]
 	return k
 }

@@ -5,7 +5,7 @@
 //	                         programs may run beside it
 //	go run . -quick          prints, in two minutes, the tables in which processors differ, with
 //	                         smaller filters and only the rows of Go
-//	go run . -boost DIR      also measures Boost.Bloom: DIR is the folder that has boost/bloom.hpp
+//	go run . -boost DIR      also measures Boost.Bloom: DIR is the directory that has boost/bloom.hpp
 //	go run . -peer NAME=PROGRAM      also measures a program that process.go describes
 //	go run . -format go      prints each sample as Go's benchmarks do, for benchstat, and writes no
 //	                         file; also with -quick
@@ -32,14 +32,14 @@ import (
 	"time"
 )
 
-// workloads returns the tables. found has the processes that could be built.
-func workloads(found map[string][]process) []workload {
+// workloads returns the tables. programs has the processes that could be built.
+func workloads(programs map[string][]process) []workload {
 	all := append(slices.Clone(ours),
 		bitsAndBlooms, bitsAndBloomsAdd, holimanBloom, blobBloom, dataSketches, boomFilters,
 		ristretto, ipfsBbloom, parquetGo, xorFilter)
 	few := append(slices.Clone(ours), bitsAndBlooms, holimanBloom, blobBloom)
-	cpp := slices.Concat(pure(found), found["Boost.Bloom"], found["others"])
-	everything := slices.Concat(cpp, found["fastbloom"], found["Guava"])
+	cpp := slices.Concat(pure(programs), programs["Boost.Bloom"], programs["others"])
+	everything := slices.Concat(cpp, programs["fastbloom"], programs["Guava"])
 	return []workload{
 		{
 			title: "In the cache",
@@ -75,7 +75,7 @@ func workloads(found map[string][]process) []workload {
 				"before it needs the first.",
 			kind: integers, n: 1e8, p: 0.01,
 			rows:      slices.Concat(ours, []row{bitsAndBlooms, blobBloom, parquetGo}),
-			processes: slices.Concat(found["Boost.Bloom"], found["others"]),
+			processes: slices.Concat(programs["Boost.Bloom"], programs["others"]),
 		},
 		{
 			title: "Beyond the cache, one in a million",
@@ -105,7 +105,7 @@ func workloads(found map[string][]process) []workload {
 		{
 			title: "A thousand filters, asked at random",
 			kind:  inFilters, n: 1e7, p: 0.01,
-			rows: manyFilters(), processes: found["Boost.Bloom, many"],
+			rows: manyFilters(), processes: programs["Boost.Bloom, many"],
 		},
 		{
 			title: "Goroutines that share a filter, in the cache",
@@ -187,7 +187,7 @@ func divided(f filter, goroutines int) filter {
 			wait.Add(1)
 			go func() {
 				defer wait.Done()
-				visit(ks.part(first, end-first), i)
+				visit(ks.slice(first, end-first), i)
 			}()
 		}
 		wait.Wait()
@@ -209,7 +209,7 @@ func main() {
 	onlyPictures := flag.Bool("pictures", false,
 		"draw the pictures that need no measuring, and nothing else")
 	growth := flag.Float64("growth", 0, "print how the cost of a key grows, up to so many keys")
-	boost := flag.String("boost", "", "folder of Boost's headers")
+	boost := flag.String("boost", "", "directory of Boost's headers")
 	peers := map[string]string{}
 	flag.Func("peer", "NAME=PROGRAM, a program to measure; see process.go", func(text string) error {
 		name, program, found := strings.Cut(text, "=")
@@ -242,7 +242,7 @@ func main() {
 	}
 }
 
-const docs = "../docs" // the folder of the pictures
+const docs = "../docs" // the directory of the pictures
 
 // rounds returns the number of rounds of a table.
 func rounds(quick bool) int {
@@ -274,7 +274,7 @@ func record(quick, samples bool, boost string, peers map[string]string) error {
 			w.n = min(w.n, 4e6)
 		}
 		fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), w.title)
-		r.add(table{w, w.measure(rounds(quick))})
+		r.addTable(table{w, w.measure(rounds(quick))})
 	}
 	switch {
 	case samples:

@@ -11,7 +11,7 @@ import (
 func TestKeysInFilters(t *testing.T) {
 	const n = 50_000
 	in := map[uint64]int{}
-	inFilters.make(0, n).each(func(key []byte) {
+	inFilters.make(0, n).forEach(func(key []byte) {
 		x := binary.LittleEndian.Uint64(key)
 		filter := x >> (64 - filterBits)
 		in[filter]++
@@ -46,7 +46,7 @@ func TestOrders(t *testing.T) {
 			ids[string(integers.make(absentIDs+i, 1).buf)] = -int(i) - 1
 		}
 		present, often := 0, 0
-		test.order.keys(integers, n, lookups).each(func(key []byte) {
+		test.order.keys(integers, n, lookups).forEach(func(key []byte) {
 			id, known := ids[string(key)]
 			assert.True(t, known)
 			if id >= 0 {

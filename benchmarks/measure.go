@@ -106,8 +106,8 @@ func (p plan) keys(op, i int) (first, n int) {
 	return i % (p.n / p.turn) * p.turn, p.turn
 }
 
-// warm returns the first of n keys beside those from first on. They are looked up before the time
-// of a turn begins, so that the row before does not count, which used the cache and the predictors.
+// warm returns where n keys begin that are next to the n keys at first. They are looked up before a
+// turn is timed, because the row before used the cache and the predictors.
 func warm(first, n int) int {
 	if first >= n {
 		return first - n
@@ -115,14 +115,14 @@ func warm(first, n int) int {
 	return first + n
 }
 
-// contestant is a row that is being measured. do does an operation on n keys, after a look-up of n
-// others that is not timed. It returns the time in nanoseconds, or NaN if the row lacks the
+// contestant is a row that is being measured. operate does an operation on n keys, after an untimed
+// look-up of n others. It returns the time in nanoseconds, or NaN if the row lacks the
 // operation, and the number of keys found.
 type contestant struct {
 	*result
-	empty func()
-	do    func(op, first, n int) (ns float64, found int)
-	whole bool // one turn adds all keys
+	empty   func()
+	operate func(op, first, n int) (ns float64, found int)
+	whole   bool // one turn adds all keys
 }
 
 // result is the result of a row in one table.
@@ -152,16 +152,16 @@ func (r row) local(w workload, p plan) contestant {
 	if prepare == nil {
 		prepare = func(keys) {}
 	}
-	c.do = func(op, first, n int) (ns float64, found int) {
+	c.operate = func(op, first, n int) (ns float64, found int) {
 		if op == add && f.static || op == remove && f.remove == nil {
 			return nan, 0
 		}
 		if n <= p.turn {
-			others := p.all.part(warm(first, n), n)
+			others := p.all.slice(warm(first, n), n)
 			prepare(others)
 			f.count(others)
 		}
-		ks := p.all.part(first, n)
+		ks := p.all.slice(first, n)
 		prepare(ks)
 		start := time.Now()
 		switch op {
@@ -198,9 +198,9 @@ func (c contestant) turn(p plan, op int) {
 		c.empty()
 	}
 	if first == 0 && op == remove {
-		c.do(add, 0, p.n)
+		c.operate(add, 0, p.n)
 	}
-	ns, found := c.do(op, first, n)
+	ns, found := c.operate(op, first, n)
 	if math.IsNaN(ns) {
 		return
 	}
@@ -229,10 +229,10 @@ func (cs contestants) rounds(n int, turn func(c contestant)) {
 
 const roundsAGarbage = 100
 
-// that keeps only the contestants that have the given operation.
-func (cs contestants) that(have int) contestants {
+// having returns the contestants that have the operation op.
+func (cs contestants) having(op int) contestants {
 	cs.all = slices.DeleteFunc(slices.Clone(cs.all), func(c contestant) bool {
-		ns, _ := c.do(have, 0, 0)
+		ns, _ := c.operate(op, 0, 0)
 		return math.IsNaN(ns)
 	})
 	return cs
@@ -267,10 +267,10 @@ func (w workload) measure(rounds int) (results []*result) {
 		}
 		c.turn(p, absent)
 	})
-	removers := cs.that(remove)
+	removers := cs.having(remove)
 	removers.rounds(p.fills(rounds), func(c contestant) { c.turn(p, remove) })
 	for _, c := range removers.all {
-		if _, left := c.do(present, 0, p.turn); left > p.turn/10 {
+		if _, left := c.operate(present, 0, p.turn); left > p.turn/10 {
 			panic(fmt.Sprintf("%s: %d of %d keys are found that were removed", c.name, left, p.turn))
 		}
 	}
@@ -280,7 +280,7 @@ func (w workload) measure(rounds int) (results []*result) {
 // countFalses counts the false positives among the absent keys.
 func (c contestant) countFalses(p plan) {
 	for first := p.n; first+p.turn <= p.n+p.absent; first += p.turn {
-		_, found := c.do(absent, first, p.turn)
+		_, found := c.operate(absent, first, p.turn)
 		c.falses += found
 		c.absent += p.turn
 	}
@@ -323,7 +323,7 @@ const (
 	half  = 0.5
 )
 
-// ratio divides the time of an operation by that of other.
-func (r *result) ratio(other *result, op int) float64 {
-	return r.time(op, tenth) / other.time(op, tenth)
+// ratio divides the time of an operation by that of base.
+func (r *result) ratio(base *result, op int) float64 {
+	return r.time(op, tenth) / base.time(op, tenth)
 }

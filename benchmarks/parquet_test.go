@@ -55,7 +55,7 @@ func TestParquet(t *testing.T) {
 
 func digests(ks keys) (hs []bloom.Hash) {
 	for i := range ks.len() {
-		hs = append(hs, bloom.NewHash(xxhash.Sum64(ks.part(i, 1).buf), 0))
+		hs = append(hs, bloom.NewHash(xxhash.Sum64(ks.slice(i, 1).buf), 0))
 	}
 	return hs
 }

@@ -81,15 +81,15 @@ var banks = []row{
 	}},
 }
 
-// eachMember calls do with each member's number and each of its keys.
-func eachMember(ks keys, do func(i int, h bloom.Hash)) {
+// eachMember calls visit with each member's number and each of its keys.
+func eachMember(ks keys, visit func(i int, h bloom.Hash)) {
 	i := 0
-	ks.each(func(key []byte) {
+	ks.forEach(func(key []byte) {
 		h := bloom.Sum(key)
 		for seed := range uint64(memberKeys - 1) {
-			do(i, h.Salt(seed))
+			visit(i, h.Salt(seed))
 		}
-		do(i, h)
+		visit(i, h)
 		i++
 	})
 }

@@ -12,6 +12,6 @@ var ipfsBbloom = row{"bbloom", "Add reports nothing", func(n int, p float64) fil
 	bloom.Must(f, err)
 	words := reflect.ValueOf(f).Elem().FieldByName("bitset").Len()
 	return filter{bits: uint64(words) * 64, reset: f.Clear,
-		add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+		add:   func(ks keys) { ks.forEach(func(key []byte) { f.Add(key) }) },
 		count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Has(key) }) }}
 }}

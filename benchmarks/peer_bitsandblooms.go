@@ -12,7 +12,7 @@ const testOrAdd = "TestOrAdd, which reports whether the key was new, as bloom's 
 var bitsAndBlooms = row{"bits-and-blooms", testOrAdd, func(n int, p float64) filter {
 	f := bitsbloom.NewWithEstimates(uint(n), p)
 	return filter{bits: uint64(f.Cap()), reset: func() { f.ClearAll() },
-		add:   func(ks keys) { ks.each(func(key []byte) { f.TestOrAdd(key) }) },
+		add:   func(ks keys) { ks.forEach(func(key []byte) { f.TestOrAdd(key) }) },
 		count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Test(key) }) }}
 }}
 
@@ -21,7 +21,7 @@ const addNote = "reports nothing"
 var bitsAndBloomsAdd = row{"bits-and-blooms, Add", addNote, func(n int, p float64) filter {
 	f := bitsbloom.NewWithEstimates(uint(n), p)
 	return filter{bits: uint64(f.Cap()), reset: func() { f.ClearAll() },
-		add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+		add:   func(ks keys) { ks.forEach(func(key []byte) { f.Add(key) }) },
 		count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Test(key) }) }}
 }}
 
@@ -52,7 +52,7 @@ var bitsAndBloomsLocked = row{manyName, manyLocks, func(n int, p float64) filter
 			}
 		},
 		add: func(ks keys) {
-			ks.each(func(key []byte) {
+			ks.forEach(func(key []byte) {
 				s := shard(key)
 				s.mu.Lock()
 				s.f.TestOrAdd(key)

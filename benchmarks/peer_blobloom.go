@@ -13,7 +13,7 @@ const blobBloomNote = "blocks of 512 bits; takes digests: xxHash; Add reports no
 var blobBloom = row{"blobloom", blobBloomNote, func(n int, p float64) filter {
 	f := blobloom.NewOptimized(blobloom.Config{Capacity: uint64(n), FPRate: p})
 	return filter{bits: f.NumBits(), reset: f.Clear,
-		add: func(ks keys) { ks.each(func(key []byte) { f.Add(xxhash.Sum64(key)) }) },
+		add: func(ks keys) { ks.forEach(func(key []byte) { f.Add(xxhash.Sum64(key)) }) },
 		count: func(ks keys) int {
 			return ks.count(func(key []byte) bool { return f.Has(xxhash.Sum64(key)) })
 		}}
@@ -28,7 +28,7 @@ var blobBloomSync = row{"blobloom.SyncFilter", blobBloomSyncNote, func(n int, p 
 	field := reflect.ValueOf(f).Elem().FieldByName("b")
 	words := unsafe.Slice((*uint64)(field.UnsafePointer()), field.Len()*blobloom.BlockBits/64)
 	return filter{bits: uint64(len(words)) * 64, reset: func() { clear(words) },
-		add: func(ks keys) { ks.each(func(key []byte) { f.Add(xxhash.Sum64(key)) }) },
+		add: func(ks keys) { ks.forEach(func(key []byte) { f.Add(xxhash.Sum64(key)) }) },
 		count: func(ks keys) int {
 			return ks.count(func(key []byte) bool { return f.Has(xxhash.Sum64(key)) })
 		}}

@@ -17,7 +17,7 @@ var ours = []row{
 	{"bloom.Filter", "", func(n int, p float64) filter {
 		f := bloom.Must(bloom.New(uint64(n), p))
 		return filter{bits: f.M(), reset: f.Reset,
-			add: func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+			add: func(ks keys) { ks.forEach(func(key []byte) { f.Add(key) }) },
 			count: func(ks keys) int {
 				return ks.count(func(key []byte) bool { return f.Contains(key) })
 			}}
@@ -29,7 +29,7 @@ var ours = []row{
 	{"blocked.Filter", "", func(n int, p float64) filter {
 		f := bloom.Must(blocked.New(uint64(n), p))
 		return filter{bits: f.M(), reset: f.Reset,
-			add: func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+			add: func(ks keys) { ks.forEach(func(key []byte) { f.Add(key) }) },
 			count: func(ks keys) int {
 				return ks.count(func(key []byte) bool { return f.Contains(key) })
 			}}
@@ -44,7 +44,7 @@ var syncs = []row{
 	{"bloom.SyncFilter", "", func(n int, p float64) filter {
 		f := bloom.Must(bloom.NewSync(uint64(n), p))
 		return filter{bits: f.Stats().M, reset: f.Reset,
-			add: func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+			add: func(ks keys) { ks.forEach(func(key []byte) { f.Add(key) }) },
 			count: func(ks keys) int {
 				return ks.count(func(key []byte) bool { return f.Contains(key) })
 			}}
@@ -52,7 +52,7 @@ var syncs = []row{
 	{"blocked.SyncFilter", "", func(n int, p float64) filter {
 		f := bloom.Must(blocked.NewSync(uint64(n), p))
 		return filter{bits: f.Stats().M, reset: f.Reset,
-			add: func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+			add: func(ks keys) { ks.forEach(func(key []byte) { f.Add(key) }) },
 			count: func(ks keys) int {
 				return ks.count(func(key []byte) bool { return f.Contains(key) })
 			}}
@@ -66,7 +66,7 @@ var others = []row{
 		empty := func() { f = bloom.Must(growing.New(0, p)) }
 		empty()
 		return filter{reset: empty,
-			add: func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+			add: func(ks keys) { ks.forEach(func(key []byte) { f.Add(key) }) },
 			count: func(ks keys) int {
 				return ks.count(func(key []byte) bool { return f.Contains(key) })
 			}}
@@ -78,7 +78,7 @@ var others = []row{
 	{"window.Filter", "remembers the keys of a day", func(n int, p float64) filter {
 		f := bloom.Must(window.New(window.Config{N: uint64(n), P: p, Span: 24 * time.Hour}))
 		return filter{bits: 8 * uint64(f.SizeBytes()), reset: f.Reset,
-			add: func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+			add: func(ks keys) { ks.forEach(func(key []byte) { f.Add(key) }) },
 			count: func(ks keys) int {
 				return ks.count(func(key []byte) bool { return f.Contains(key) })
 			}}
@@ -94,29 +94,29 @@ var removers = []row{
 	{"cuckoo.Filter", "", func(n int, p float64) filter {
 		f := bloom.Must(cuckoo.New(uint64(n), p))
 		return filter{bits: 8 * uint64(f.SizeBytes()), reset: f.Reset,
-			add: func(ks keys) { ks.each(func(key []byte) { f.Insert(key) }) },
+			add: func(ks keys) { ks.forEach(func(key []byte) { f.Insert(key) }) },
 			count: func(ks keys) int {
 				return ks.count(func(key []byte) bool { return f.Contains(key) })
 			},
-			remove: func(ks keys) { ks.each(func(key []byte) { f.Remove(key) }) }}
+			remove: func(ks keys) { ks.forEach(func(key []byte) { f.Remove(key) }) }}
 	}},
 	{"cuckoo.SyncFilter", "", func(n int, p float64) filter {
 		f := bloom.Must(cuckoo.NewSync(uint64(n), p))
 		return filter{bits: 8 * uint64(f.Stats().SizeBytes), reset: f.Reset,
-			add: func(ks keys) { ks.each(func(key []byte) { f.Insert(key) }) },
+			add: func(ks keys) { ks.forEach(func(key []byte) { f.Insert(key) }) },
 			count: func(ks keys) int {
 				return ks.count(func(key []byte) bool { return f.Contains(key) })
 			},
-			remove: func(ks keys) { ks.each(func(key []byte) { f.Remove(key) }) }}
+			remove: func(ks keys) { ks.forEach(func(key []byte) { f.Remove(key) }) }}
 	}},
 	{"counting.Filter", "", func(n int, p float64) filter {
 		f := bloom.Must(counting.New(uint64(n), p))
 		return filter{bits: 8 * uint64(f.SizeBytes()), reset: f.Reset,
-			add: func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+			add: func(ks keys) { ks.forEach(func(key []byte) { f.Add(key) }) },
 			count: func(ks keys) int {
 				return ks.count(func(key []byte) bool { return f.Contains(key) })
 			},
-			remove: func(ks keys) { ks.each(func(key []byte) { f.Remove(key) }) }}
+			remove: func(ks keys) { ks.forEach(func(key []byte) { f.Remove(key) }) }}
 	}},
 }
 
@@ -176,7 +176,7 @@ func digested(count func(f *blocked.Filter) func(hs []bloom.Hash) int) func(int,
 		return filter{bits: f.M(), reset: f.Reset,
 			prepare: func(ks keys) {
 				hs = hs[:0]
-				ks.each(func(key []byte) { hs = append(hs, bloom.Sum(key)) })
+				ks.forEach(func(key []byte) { hs = append(hs, bloom.Sum(key)) })
 			},
 			add: func(keys) {
 				for _, h := range hs {

@@ -11,7 +11,7 @@ var dataSketches = row{"datasketches-go", dataSketchesNote, func(n int, p float6
 	f, err := datasketches.NewBloomFilterByAccuracy(uint64(n), p)
 	bloom.Must(f, err)
 	return filter{bits: f.Capacity(), reset: func() { bloom.Must(0, f.Reset()) },
-		add: func(ks keys) { ks.each(func(key []byte) { f.UpdateSlice(key) }) },
+		add: func(ks keys) { ks.forEach(func(key []byte) { f.UpdateSlice(key) }) },
 		count: func(ks keys) int {
 			return ks.count(func(key []byte) bool { return f.QuerySlice(key) })
 		}}

@@ -19,7 +19,7 @@ var holimanBloom = row{"holiman", holimanBloomNote, func(n int, p float64) filte
 	field := reflect.ValueOf(f).Elem().FieldByName("bits")
 	words := unsafe.Slice((*uint64)(field.UnsafePointer()), field.Len())
 	return filter{bits: f.M(), reset: func() { clear(words) },
-		add: func(ks keys) { ks.each(func(key []byte) { f.AddHash(xxhash.Sum64(key)) }) },
+		add: func(ks keys) { ks.forEach(func(key []byte) { f.AddHash(xxhash.Sum64(key)) }) },
 		count: func(ks keys) int {
 			return ks.count(func(key []byte) bool { return f.ContainsHash(xxhash.Sum64(key)) })
 		}}

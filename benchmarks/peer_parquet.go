@@ -11,7 +11,7 @@ const parquetNote = "split-block, 10 bits a key as in its README: 1.3 %; takes d
 var parquetGo = row{"parquet-go", parquetNote, func(n int, _ float64) filter {
 	f := make(parquet.SplitBlockFilter, parquet.NumSplitBlocksOf(int64(n), 10))
 	return filter{bits: uint64(len(f)) * parquet.BlockSize * 8, reset: f.Reset,
-		add: func(ks keys) { ks.each(func(key []byte) { f.Insert(xxhash.Sum64(key)) }) },
+		add: func(ks keys) { ks.forEach(func(key []byte) { f.Insert(xxhash.Sum64(key)) }) },
 		count: func(ks keys) int {
 			return ks.count(func(key []byte) bool { return f.Check(xxhash.Sum64(key)) })
 		}}

@@ -8,11 +8,11 @@ var seiflotfy = row{"seiflotfy/cuckoofilter", seiflotfyNote, func(n int, _ float
 	f := cuckoofilter.NewFilter(uint(n))
 	size := len(f.Encode())
 	return filter{bits: 8 * uint64(size), reset: f.Reset,
-		add: func(ks keys) { ks.each(func(key []byte) { f.Insert(key) }) },
+		add: func(ks keys) { ks.forEach(func(key []byte) { f.Insert(key) }) },
 		count: func(ks keys) int {
 			return ks.count(func(key []byte) bool { return f.Lookup(key) })
 		},
-		remove: func(ks keys) { ks.each(func(key []byte) { f.Delete(key) }) }}
+		remove: func(ks keys) { ks.forEach(func(key []byte) { f.Delete(key) }) }}
 }}
 
 // cuckooAsEmpty is a cuckoo.Filter as empty as seiflotfy's, which has a power of two of buckets.

@@ -13,7 +13,7 @@ var xorFilter = row{"xorfilter", xorNote, func(n int, _ float64) filter {
 	var f *xorfilter.BinaryFuse8
 	build := func(ks keys) {
 		hs = hs[:0]
-		ks.each(func(key []byte) { hs = append(hs, xxhash.Sum64(key)) })
+		ks.forEach(func(key []byte) { hs = append(hs, xxhash.Sum64(key)) })
 		var err error
 		f, err = xorfilter.PopulateBinaryFuse8(hs)
 		bloom.Must(f, err)

@@ -85,7 +85,7 @@ func builds(dir, boost string, quick bool) (found map[string][]process, missing 
 	})
 	try("Boost.Bloom", func() ([]process, error) {
 		if boost == "" {
-			return nil, errors.New("name the folder of its headers with -boost")
+			return nil, errors.New("name the directory of its headers with -boost")
 		}
 		program := filepath.Join(dir, "boost-bench")
 		found["Boost.Bloom, many"] = []process{
@@ -196,7 +196,7 @@ func (p *peer) contestant() contestant {
 	return contestant{
 		result: p.result,
 		empty:  func() { p.ask("empty") },
-		do: func(op, first, n int) (ns float64, found int) {
+		operate: func(op, first, n int) (ns float64, found int) {
 			switch op {
 			case add:
 				return p.ask("add", first, n, warm(first, n))
@@ -253,7 +253,7 @@ func serve(args []string) error {
 		if command == "add" {
 			op = add
 		}
-		ns, found := c.do(op, first, n)
+		ns, found := c.operate(op, first, n)
 		fmt.Println(ns, found)
 	}
 	return nil

@@ -29,7 +29,7 @@ type table struct {
 	results []*result
 }
 
-func (r *report) add(t table) {
+func (r *report) addTable(t table) {
 	t.rows, t.processes = nil, nil // they keep filters in memory
 	r.tables = append(r.tables, t)
 }

@@ -29,7 +29,7 @@ func run(ctx context.Context, root *cobra.Command, args []string) error {
 	return err
 }
 
-// checkFlags returns an error if a flag stands before the command, or has a long name behind one
+// checkFlags returns an error if a flag stands before the command, or has a long name after one
 // dash. pflag would read -output as the joined short flags -o utput.
 func checkFlags(root *cobra.Command, args []string) (*cobra.Command, error) {
 	c, rest := root, args
@@ -59,7 +59,7 @@ func checkFlags(root *cobra.Command, args []string) (*cobra.Command, error) {
 	return c, nil
 }
 
-// longName returns the first long name of flags that stands behind one dash in args, or "". What
+// longName returns the first long name of flags that stands after one dash in args, or "". What
 // follows a flag with a value, or --, is no flag.
 func longName(flags *pflag.FlagSet, args []string) string {
 	for i := 0; i < len(args); i++ {

@@ -61,7 +61,7 @@ func bankBuildCommand() *cobra.Command {
 			return b, o.file.checkEmpty("the input has", cfg.Keys == 0)
 		})
 	}
-	o.add(c.Flags(), "most different lines of a file; else counted",
+	o.register(c.Flags(), "most different lines of a file; else counted",
 		"files named by mistake")
 	return c
 }
@@ -122,8 +122,8 @@ func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*ba
 		return nil, err
 	}
 	f := bloom.Must(bloom.NewSize(m, k))
-	add := func(hs []bloom.Hash) { f.AddBatch(nil, hs) }
-	return b, eachFile(ctx, cfg, "added", add, func(name string) error {
+	update := func(hs []bloom.Hash) { f.AddBatch(nil, hs) }
+	return b, eachFile(ctx, cfg, "added", update, func(name string) error {
 		i, err := b.AppendFilter(f)
 		if err != nil {
 			return err
@@ -139,31 +139,31 @@ func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*ba
 }
 
 // mostLines returns the largest number of different lines in a file of cfg.
-func mostLines(ctx context.Context, cfg *lines.Config) (most uint64, err error) {
+func mostLines(ctx context.Context, cfg *lines.Config) (largest uint64, err error) {
 	var different sample
-	err = eachFile(ctx, cfg.Again(), "counted", different.add, func(string) error {
-		most = max(most, different.count())
+	err = eachFile(ctx, cfg.Again(), "counted", different.addBatch, func(string) error {
+		largest = max(largest, different.count())
 		different = sample{}
 		return nil
 	})
-	return most, err
+	return largest, err
 }
 
-// eachFile passes the digests of each file to add, in batches, and then the file's name to end.
-// verb, such as "added", is for the progress line.
-func eachFile(ctx context.Context, cfg *lines.Config, verb string, add func([]bloom.Hash),
-	end func(name string) error,
+// eachFile calls update with the digests of each file, in batches, and then calls finish with the
+// file's name. verb, such as "added", is for the progress line.
+func eachFile(ctx context.Context, cfg *lines.Config, verb string, update func([]bloom.Hash),
+	finish func(name string) error,
 ) error {
-	at := 0
+	file := 0
 	err := scan(ctx, cfg, verb, func(b *lines.Batch) (_ int, err error) {
-		for ; at < b.File && err == nil; at++ {
-			err = end(cfg.Names[at])
+		for ; file < b.File && err == nil; file++ {
+			err = finish(cfg.Names[file])
 		}
-		add(b.Hashes)
+		update(b.Hashes)
 		return len(b.Hashes), err
 	})
-	for ; at < len(cfg.Names) && err == nil; at++ {
-		err = end(cfg.Names[at])
+	for ; file < len(cfg.Names) && err == nil; file++ {
+		err = finish(cfg.Names[file])
 	}
 	return err
 }

@@ -41,7 +41,7 @@ type buildFlags struct {
 	makeFlags
 	kind  string
 	never string
-	part  shard
+	shard shard
 }
 
 func buildCommand() *cobra.Command {
@@ -50,9 +50,9 @@ func buildCommand() *cobra.Command {
 		Use:  "build [-n N] [-p P] [--type T] -o FILE [file ...]",
 		RunE: o.run,
 	}
-	o.add(c.Flags(), "different lines; else they are counted",
+	o.register(c.Flags(), "different lines; else they are counted",
 		"other lines reported by mistake")
-	o.part.add(c.Flags())
+	o.shard.register(c.Flags())
 	c.Flags().StringVar(&o.kind, "type", "guava", "`type` of the filter")
 	c.Flags().StringVar(&o.never, "never", "", "`FILE` of lines that the filter never reports")
 	var flags []string
@@ -85,7 +85,7 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 		return usageError{errNeverType}
 	}
 	makeFor := func(n uint64) (filter, error) { return fitting(k, n, o.size.p) }
-	room := o.part.part(uint64(o.size.n))
+	room := o.shard.share(uint64(o.size.n))
 	empty, err := makeFor(room) // before the input is read, so that an error comes early
 	if errors.As(err, new(sizeError)) && blockedHas(room, o.size.p) {
 		return fmt.Errorf("%w; --type blocked has larger ones", err)
@@ -95,7 +95,7 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 	}
 	defer endProgress()
 	return o.file.produce(c, func() (saver, error) {
-		cfg.Take = o.part.take()
+		cfg.Select = o.shard.selector()
 		f := empty
 		var spared *never
 		switch {
@@ -116,7 +116,7 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 		if err != nil {
 			return nil, err
 		}
-		keyRule{o.input.key, o.part}.setInfo(f, o.comment, cfg.Blanks > 0 && cfg.Blank)
+		keyRule{o.input.key, o.shard}.setInfo(f, o.comment, cfg.Blanks > 0 && cfg.Blank)
 		if spared != nil {
 			changeFacts(f, func(facts url.Values) {
 				facts.Set(neverFact, strconv.Itoa(len(spared.names)))
@@ -147,7 +147,7 @@ func scan(ctx context.Context, cfg *lines.Config, verb string,
 	p := newProgress(cfg, verb)
 	err := lines.Start(ctx, cfg).Each(ctx, nil, nil, func(b *lines.Batch) error {
 		some, err := handle(b)
-		p.add(len(b.Ends), some)
+		p.count(len(b.Ends), some)
 		return err
 	})
 	if err == nil && ctx.Err() != nil {
@@ -163,7 +163,7 @@ func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) err
 	var isNew []bool
 	err := scan(ctx, cfg, "new", func(b *lines.Batch) (int, error) {
 		isNew = answers(isNew, len(b.Hashes))
-		add(f, isNew, b)
+		addBatch(f, isNew, b)
 		added := trues(isNew)
 		held += uint64(added)
 		return added, refused(f, added, len(isNew))
@@ -260,7 +260,7 @@ func spool(ctx context.Context, cfg *lines.Config, file io.Writer) (
 ) {
 	var raw []byte
 	err = scan(ctx, cfg, "", func(b *lines.Batch) (int, error) {
-		different.add(b.Hashes)
+		different.addBatch(b.Hashes)
 		all += uint64(len(b.Hashes))
 		raw = raw[:0]
 		for _, h := range b.Hashes {
@@ -322,24 +322,24 @@ func eachSpooled(ctx context.Context, file io.ReadSeeker, handle func([]bloom.Ha
 // (Wegman's adaptive sampling; Flajolet, On Adaptive Sampling, 1990). The standard error is
 // 1.2/sqrt(maxSample), which is half a percent.
 type sample struct {
-	kept  map[bloom.Hash]struct{}
-	level uint
+	sampled map[bloom.Hash]struct{}
+	level   uint
 }
 
 const maxSample = 1 << 16
 
-func (s *sample) add(hs []bloom.Hash) {
-	if s.kept == nil {
-		s.kept = map[bloom.Hash]struct{}{}
+func (s *sample) addBatch(hs []bloom.Hash) {
+	if s.sampled == nil {
+		s.sampled = map[bloom.Hash]struct{}{}
 	}
 	for _, h := range hs {
 		if !s.keeps(h) {
 			continue
 		}
-		s.kept[h] = struct{}{}
-		for len(s.kept) > maxSample {
+		s.sampled[h] = struct{}{}
+		for len(s.sampled) > maxSample {
 			s.level++
-			maps.DeleteFunc(s.kept, func(h bloom.Hash, _ struct{}) bool { return !s.keeps(h) })
+			maps.DeleteFunc(s.sampled, func(h bloom.Hash, _ struct{}) bool { return !s.keeps(h) })
 		}
 	}
 }
@@ -352,7 +352,7 @@ func (s *sample) keeps(h bloom.Hash) bool {
 // count returns the number of different hashes. An estimate is raised by a percent, so that it is
 // rarely too small.
 func (s *sample) count() uint64 {
-	n := uint64(len(s.kept)) << s.level
+	n := uint64(len(s.sampled)) << s.level
 	if s.level > 0 {
 		n += n / 100
 	}

@@ -19,7 +19,7 @@ func addToLoaded(ctx context.Context, cfg *lines.Config, f *loaded) error {
 	if hash := f.Info().Hash; ownHash(hash) {
 		warn("%s says that its keys are %q. bloom adds the lines as its flags say", f.path, hash)
 	}
-	keyRule{cfg.Key, partOf(f)}.mergeInfo(f)
+	keyRule{cfg.Key, shardIn(f)}.mergeInfo(f)
 	err := addLines(ctx, cfg, f.filter, 0)
 	if cfg.Blank && cfg.Blanks > 0 {
 		recordBlank(f)
@@ -93,7 +93,7 @@ func changeCommand(
 		if f.compressed {
 			return fmt.Errorf("%s %w", args[0], errCompressed)
 		}
-		cfg.Take = partOf(f).take()
+		cfg.Select = shardIn(f).selector()
 		if err := f.keyFromInfo(&cfg.Key, c.Flags()); err != nil {
 			return err
 		}
@@ -109,8 +109,8 @@ func changeCommand(
 		doing("writing the filter", 0)
 		return file.save(f)
 	}
-	file.add(c.Flags())
-	input.add(c.Flags())
+	file.register(c.Flags())
+	input.register(c.Flags())
 	input.addBlank(c.Flags())
 	c.Flags().BoolVar(&force, "force", false, "go on with a FILE that was made with another -f")
 	return c
@@ -157,7 +157,7 @@ func unionOf(ctx context.Context, names []string) (*loaded, error) {
 }
 
 // union adds the keys of b to a. It returns an error if both have a Hash and these differ, or if
-// their facts are incompatible. If their Comments differ, a gets severalComments.
+// their facts are incompatible. If their Comments differ, a gets mixedComment.
 func union(a, b *loaded) error {
 	x, y := a.Info(), b.Info()
 	if a.kind.name != b.kind.name {
@@ -185,7 +185,7 @@ func union(a, b *loaded) error {
 	}
 	comment := x.Comment
 	if x.Comment != y.Comment {
-		comment = severalComments
+		comment = mixedComment
 	}
 	a.UpdateInfo(func(i *bloom.Info) {
 		i.Hash = cmp.Or(x.Hash, y.Hash)
@@ -195,5 +195,5 @@ func union(a, b *loaded) error {
 	return err
 }
 
-// severalComments is the Comment of a union of filters with different Comments.
-const severalComments = "merged from several filters"
+// mixedComment is the Comment of a union of filters with different Comments.
+const mixedComment = "merged from several filters"

@@ -47,7 +47,7 @@ func checkCommand() *cobra.Command {
 		"write how many there are, not the lines")
 	c.Flags().BoolVarP(&k.quiet, "quiet", "q", false,
 		"write nothing; the exit status tells")
-	input.add(c.Flags())
+	input.register(c.Flags())
 	input.addBlank(c.Flags())
 	return c
 }
@@ -114,7 +114,7 @@ func (k *checker) look(b *lines.Batch) error {
 	k.all(k.present, b)
 	k.doubt.look(b, k.present)
 	k.kept = indexesOf(k.kept[:0], k.present, !k.invert)
-	k.progress.add(len(b.Ends), len(k.kept))
+	k.progress.count(len(b.Ends), len(k.kept))
 	k.wanted += uint64(len(k.kept))
 	switch {
 	case k.quiet && k.wanted > 0:
@@ -152,7 +152,7 @@ func dropUnreadable(cfg *lines.Config) (dropped bool) {
 	var names []string
 	for _, name := range cfg.Names {
 		if err := readable(name); err != nil {
-			say("%s: %v", name, cause(err))
+			logf("%s: %v", name, cause(err))
 			continue
 		}
 		names = append(names, name)
@@ -166,20 +166,21 @@ func dropUnreadable(cfg *lines.Config) (dropped bool) {
 type asker func(found []bool, b *lines.Batch)
 
 // loadAll loads the filter that args[0] names. If that is one of n shards, the first n args must
-// name all shards, in any order. all looks keys up in all of these; rest has the other args.
-func loadAll(args []string) (all asker, first *loaded, rest []string, err error) {
+// name all shards, in any order. ask looks keys up in all of them, and others are the args after
+// them.
+func loadAll(args []string) (ask asker, first *loaded, others []string, err error) {
 	first, err = loadKeys(args[0])
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	part := partOf(first)
-	if part.n <= 1 {
-		all = func(found []bool, b *lines.Batch) { contains(first.filter, found, b) }
-		return all, first, args[1:], nil
+	shard := shardIn(first)
+	if shard.n <= 1 {
+		ask = func(found []bool, b *lines.Batch) { contains(first.filter, found, b) }
+		return ask, first, args[1:], nil
 	}
-	s := make(sharded, part.n)
-	s[part.i] = first
-	for n := 1; n < int(part.n); n++ {
+	s := make(sharded, shard.n)
+	s[shard.i] = first
+	for n := 1; n < int(shard.n); n++ {
 		if n == len(args) {
 			return nil, nil, nil, s.missing(args[0])
 		}
@@ -188,8 +189,8 @@ func loadAll(args []string) (all asker, first *loaded, rest []string, err error)
 			return nil, nil, nil, fmt.Errorf("%w; the files of all shards come first: %w",
 				err, s.missing(args[0]))
 		}
-		nextPart := partOf(next)
-		sameList := nextPart.n == part.n && next.Info().Hash == first.Info().Hash &&
+		nextShard := shardIn(next)
+		sameList := nextShard.n == shard.n && next.Info().Hash == first.Info().Hash &&
 			factsOf(next).Get(fieldFact) == factsOf(first).Get(fieldFact) &&
 			factsOf(next).Get(jsonFact) == factsOf(first).Get(jsonFact) &&
 			next.kind.name == first.kind.name
@@ -197,13 +198,13 @@ func loadAll(args []string) (all asker, first *loaded, rest []string, err error)
 			return nil, nil, nil, fmt.Errorf("%s belongs to another list than %s: %w",
 				args[n], args[0], s.missing(args[0]))
 		}
-		if s[nextPart.i] != nil {
+		if s[nextShard.i] != nil {
 			return nil, nil, nil, fmt.Errorf("%s is shard %v, which is given twice: %w",
-				args[n], &nextPart, s.missing(args[0]))
+				args[n], &nextShard, s.missing(args[0]))
 		}
-		s[nextPart.i] = next
+		s[nextShard.i] = next
 	}
-	return s.contains, first, args[part.n:], nil
+	return s.contains, first, args[shard.n:], nil
 }
 
 // sharded has the filter of shard i at index i.

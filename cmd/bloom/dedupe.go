@@ -21,7 +21,7 @@ type dedupeFlags struct {
 	size      filterFlags
 	input     inputFlags
 	file      target // the file of --state
-	part      shard
+	shard     shard
 	state     string
 	out       string
 	span      time.Duration
@@ -37,7 +37,7 @@ func dedupeCommand() *cobra.Command {
 		RunE:       o.run,
 	}
 	flags := c.Flags()
-	o.size.add(flags,
+	o.size.register(flags,
 		"different lines to expect; else it grows",
 		"new lines left out by mistake", 1e-6)
 	flags.StringVar(&o.state, "state", "",
@@ -47,11 +47,11 @@ func dedupeCommand() *cobra.Command {
 	flags.DurationVar(&o.saveEvery, "save-every", time.Minute,
 		"time between saves of FILE")
 	flags.Var((*span)(&o.span), "span", "forget lines after that time, such as 24h or 7d")
-	o.part.add(flags)
+	o.shard.register(flags)
 	o.file.addForce(flags)
 	flags.Lookup("force").Usage =
 		"replace or go on with FILE, whatever it is"
-	o.input.add(flags)
+	o.input.register(flags)
 	return c
 }
 
@@ -65,7 +65,7 @@ func (o *dedupeFlags) run(c *cobra.Command, args []string) error {
 	}
 	cfg.Key = o.input.key
 	cfg.Blank = true
-	cfg.Take = o.part.take()
+	cfg.Select = o.shard.selector()
 	if err := o.check(c); err != nil {
 		return err
 	}
@@ -126,39 +126,39 @@ func (o *dedupeFlags) check(c *cobra.Command) error {
 // open returns a deduper with the filter of the state's file, or with a new one.
 func (o *dedupeFlags) open(cfg *lines.Config) (*deduper, error) {
 	d := &deduper{
-		arrived: arrivals{total: totalSize(cfg.Names), read: &cfg.Read, part: o.part},
+		arrived: arrivals{total: totalSize(cfg.Names), read: &cfg.Read, shard: o.shard},
 		state:   state{every: o.saveEvery, saved: time.Now()},
 	}
 	if o.state != "" {
 		d.state.file = &o.file
 	}
 	if o.span == 0 { // with --span, -n is a number of lines per span, not per run
-		d.room = o.part.part(uint64(o.size.n))
+		d.room = o.shard.share(uint64(o.size.n))
 	}
 	fresh, err := o.newMemory(&d.arrived)
 	if err != nil {
 		return nil, err
 	}
-	old, err := o.load()
+	saved, err := o.load()
 	switch {
 	case err != nil:
 		return nil, err
-	case old == nil:
-		keyRule{o.input.key, o.part}.setInfo(fresh.f, "", false)
+	case saved == nil:
+		keyRule{o.input.key, o.shard}.setInfo(fresh.f, "", false)
 		changeFacts(fresh.f, func(facts url.Values) {
 			setPlace(facts, o.input.key) // also that of whole lines
 		})
 		d.seen = fresh
 		return d, nil
 	}
-	f, err := o.accept(old, fresh)
+	f, err := o.accept(saved, fresh)
 	if err != nil {
 		return nil, err
 	}
 	cfg.Key = o.input.key // accept has set it from old's Info
-	d.blank = recordsBlank(old)
+	d.blank = recordsBlank(saved)
 	d.seen = memoryOf(f)
-	d.held = old.Stats().ApproxCount
+	d.held = saved.Stats().ApproxCount
 	return d, nil
 }
 
@@ -173,50 +173,50 @@ func (o *dedupeFlags) load() (*loaded, error) {
 			return nil, nil
 		}
 	}
-	old, err := load(o.file.path)
+	saved, err := load(o.file.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return old, err
+	return saved, err
 }
 
 // accept returns the filter of old if the run can go on with it. It returns an error if the flags
 // ask for another size, shard or keys, or if dedupe cannot add to a filter of that type.
-func (o *dedupeFlags) accept(old *loaded, fresh *memory) (hashFilter, error) {
-	old.path = o.state
+func (o *dedupeFlags) accept(saved *loaded, fresh *memory) (hashFilter, error) {
+	saved.path = o.state
 	switch {
-	case old.compressed:
+	case saved.compressed:
 		return nil, fmt.Errorf("%s %w", o.state, errCompressed)
-	case o.sizeGiven && !sameSize(old.filter, fresh.f):
+	case o.sizeGiven && !sameSize(saved.filter, fresh.f):
 		return nil, fmt.Errorf("%s holds a %s of another size or rate than -n, -p and --span make; "+
-			"leave them out to go on with it", o.state, old.kind.name)
+			"leave them out to go on with it", o.state, saved.kind.name)
 	}
-	if made := partOf(old); made != o.part && max(made.n, o.part.n) > 1 {
+	if made := shardIn(saved); made != o.shard && max(made.n, o.shard.n) > 1 {
 		return nil, fmt.Errorf("%s was made with --shard %q, and --shard is %q now",
-			o.state, &made, &o.part)
+			o.state, &made, &o.shard)
 	}
-	if err := old.keyFromInfo(&o.input.key, o.input.flags); err != nil {
+	if err := saved.keyFromInfo(&o.input.key, o.input.flags); err != nil {
 		return nil, err
 	}
-	if err := old.checkPlace(o.input.key.Place); err != nil && !o.file.force {
+	if err := saved.checkPlace(o.input.key.Place); err != nil && !o.file.force {
 		return nil, err
 	}
-	if hash := old.Info().Hash; ownHash(hash) && !o.file.force {
+	if hash := saved.Info().Hash; ownHash(hash) && !o.file.force {
 		return nil, usageError{fmt.Errorf("%s says that its keys are %q, "+
 			"and lines would mix with them: "+
 			"--force goes on with it", o.state, hash)}
 	}
-	keyRule{o.input.key, o.part}.mergeInfo(old)
-	f, ok := old.filter.(hashFilter)
-	if !ok || old.kind.repeats {
+	keyRule{o.input.key, o.shard}.mergeInfo(saved)
+	f, ok := saved.filter.(hashFilter)
+	if !ok || saved.kind.repeats {
 		return nil, fmt.Errorf("%s is a %s, to which dedupe cannot add; "+
-			"bloom build makes filters of other types", o.state, old.kind.name)
+			"bloom build makes filters of other types", o.state, saved.kind.name)
 	}
 	return f, nil
 }
 
 func (o *dedupeFlags) newMemory(arrived *arrivals) (*memory, error) {
-	n := o.part.part(uint64(o.size.n))
+	n := o.shard.share(uint64(o.size.n))
 	switch {
 	case o.span != 0:
 		if err := planner(planWindow).fits(n, o.size.p); err != nil {
@@ -237,15 +237,15 @@ func (o *dedupeFlags) newMemory(arrived *arrivals) (*memory, error) {
 
 // sameSize reports whether old has the type, rate, span and room of fresh. Without -n, any room
 // will do.
-func sameSize(old filter, fresh hashFilter) bool {
-	is, want := old.Info(), fresh.Info()
+func sameSize(saved filter, fresh hashFilter) bool {
+	is, want := saved.Info(), fresh.Info()
 	switch {
-	case reflect.TypeOf(old) != reflect.TypeOf(fresh), is.P != want.P:
+	case reflect.TypeOf(saved) != reflect.TypeOf(fresh), is.P != want.P:
 		return false
 	case want.N != 0 && is.N != want.N:
 		return false
 	}
-	span, _ := spanOf(old)
+	span, _ := spanOf(saved)
 	wantSpan, _ := spanOf(fresh)
 	return span == wantSpan
 }

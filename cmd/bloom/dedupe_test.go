@@ -95,7 +95,7 @@ func TestGrower(t *testing.T) {
 		left  uint64
 		room  uint64
 	}{
-		{false, known, known}, {true, known, known / 2}, {false, 1 << 40, mostRoom}, {false, 0, pipeRoom}, {true, 0, savedRoom},
+		{false, known, known}, {true, known, known / 2}, {false, 1 << 40, maxRoom}, {false, 0, pipeRoom}, {true, 0, savedRoom},
 	} {
 		lost := 0
 		g, err := newGrower(p, test.saved, func() uint64 { return test.left })
@@ -107,11 +107,11 @@ func TestGrower(t *testing.T) {
 			for i := range 1000 {
 				hs = append(hs, bloom.SumUint64(uint64(done+i)))
 			}
-			kept = g.add(kept[:0], hs)
+			kept = g.addBatch(kept[:0], hs)
 			lost += len(hs) - len(kept)
 			if done%100_000 == 0 { // nothing is new twice
-				require.Empty(t, g.add(nil, hs))
-				require.Empty(t, g.add(nil, []bloom.Hash{bloom.SumUint64(uint64(done) / 2), bloom.SumUint64(0)}))
+				require.Empty(t, g.addBatch(nil, hs))
+				require.Empty(t, g.addBatch(nil, []bloom.Hash{bloom.SumUint64(uint64(done) / 2), bloom.SumUint64(0)}))
 			}
 		}
 		require.Less(t, float64(lost), p*keys+4*math.Sqrt(p*keys))
@@ -186,7 +186,7 @@ func TestOutputErrors(t *testing.T) {
 	require.NoFileExists(t, "state", "its line was not written")
 }
 
-// TestAutosave kills a run: what it saved meanwhile is there.
+// TestAutosave kills a run: what it had saved is there.
 func TestAutosave(t *testing.T) {
 	t.Chdir(t.TempDir())
 	cmd := command(t, "dedupe -n 1000 --state state --save-every 1ms")
@@ -199,7 +199,7 @@ func TestAutosave(t *testing.T) {
 	require.Equal(t, "b\n", good(t, "a\nb\n", "dedupe --state state"))
 }
 
-// TestAutosaveWritten kills a run whose output nobody takes: what it saved meanwhile is
+// TestAutosaveWritten kills a run whose output nobody takes: what it had saved is
 // nothing but what it wrote.
 func TestAutosaveWritten(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -87,7 +87,7 @@ func (d *deduper) write(b *lines.Batch) error {
 		}
 		d.begun = true
 	}
-	d.kept = d.seen.add(d.kept[:0], b.Hashes)
+	d.kept = d.seen.addBatch(d.kept[:0], b.Hashes)
 	d.kept = d.correctBlanks(b.Hashes, d.kept)
 	var err error
 	if d.kept, err = d.out.skipTail(b, d.kept); err != nil {
@@ -96,7 +96,7 @@ func (d *deduper) write(b *lines.Batch) error {
 	}
 	kept := len(d.kept)
 	d.state.unsaved += uint64(kept)
-	d.progress.add(len(b.Ends), kept)
+	d.progress.count(len(b.Ends), kept)
 	d.held += uint64(kept)
 	if d.room > 0 && d.held > d.room {
 		d.warn("more than %d different lines (-n)"+leftOut, d.room)
@@ -107,22 +107,22 @@ func (d *deduper) write(b *lines.Batch) error {
 	return nil
 }
 
-// correctBlanks returns a corrected kept, the indexes of the new lines: the first blank line ever
-// is new, even if the filter has a false positive for it, and no other blank line is. With filters
-// that forget lines, nothing is corrected.
-func (d *deduper) correctBlanks(hs []bloom.Hash, kept []int) []int {
+// correctBlanks corrects fresh, the indexes of the new lines, and returns it: the first blank line
+// ever is new, even if the filter has a false positive for it, and no other blank line is. With
+// filters that forget lines, nothing is corrected.
+func (d *deduper) correctBlanks(hs []bloom.Hash, fresh []int) []int {
 	first := slices.IndexFunc(hs, lines.IsBlank)
 	if first < 0 || forgets(d.seen.f) {
-		return kept
+		return fresh
 	}
-	kept = slices.DeleteFunc(kept, func(i int) bool { return lines.IsBlank(hs[i]) })
+	fresh = slices.DeleteFunc(fresh, func(i int) bool { return lines.IsBlank(hs[i]) })
 	if !d.blank {
 		d.blank = true
 		recordBlank(d.seen.f)
-		i, _ := slices.BinarySearch(kept, first)
-		kept = slices.Insert(kept, i, first)
+		i, _ := slices.BinarySearch(fresh, first)
+		fresh = slices.Insert(fresh, i, first)
 	}
-	return kept
+	return fresh
 }
 
 // leftOut ends the warning that a filter is full.

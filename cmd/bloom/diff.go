@@ -100,7 +100,7 @@ func patchCommand() *cobra.Command {
 			return file.save(g)
 		},
 	}
-	file.add(c.Flags())
+	file.register(c.Flags())
 	return c
 }
 

@@ -12,14 +12,14 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
-// doubt tells look-ups that are hardly meant, and counts them: for example of whole lines in a list
-// of one field. If no more of them are found than of any other lines, "not in the list" answers
-// another question.
+// doubt recognizes look-ups that are probably mistakes, such as those of whole lines in a list of one
+// field, and counts them. If they are found no more often than any other lines, "not in the list"
+// answers another question.
 type doubt struct {
 	path  string
 	made  lines.Place // the part of lines that the list's keys are
 	asked lines.Place // the part of lines that is looked up
-	mixed bool        // the list's keys are several parts of lines: nothing is known of them
+	mixed bool        // the list's keys are different parts of lines: nothing is known of them
 	all   bool        // every look-up is doubtful
 	signs string      // a key with one of these bytes is doubtful; no key of the list has bars
 	bars  string      // a part of signs
@@ -32,7 +32,7 @@ type doubt struct {
 // path.
 func newDoubt(path string, f informed, key lines.Key) *doubt {
 	facts := factsOf(f)
-	d := &doubt{path: path, asked: key.Place, mixed: facts.Get(fieldFact) == several}
+	d := &doubt{path: path, asked: key.Place, mixed: facts.Get(fieldFact) == mixedFact}
 	made, known := placeOf(f)
 	if !known {
 		return d
@@ -73,7 +73,7 @@ func (d *doubt) doubts(key []byte) bool {
 	return d.all || hasAny(key, d.signs)
 }
 
-// look counts the lines of b, before any is kept. found has their answers.
+// look counts the lines of b, before Keep moves them. found has their answers.
 func (d *doubt) look(b *lines.Batch, found []bool) {
 	d.lines += uint64(len(found))
 	d.found += uint64(trues(found))
@@ -104,15 +104,15 @@ func (d *doubt) refusal(line []byte) error {
 	return fmt.Errorf("keys of the list are %s: ask with that alone, not with %.80q", part, line)
 }
 
-// mistaken reports whether doubtful lines were looked up, and no more of them found than a filter
-// with that rate finds of any lines: the mean, a tenth for the rate's own error, and four standard
-// deviations. several is the number of filters that were asked for each line.
-func (d *doubt) mistaken(rate float64, several int) bool {
-	mean := float64(d.doubted) * float64(several) * rate
+// mistaken reports whether doubtful lines were looked up, and no more of them were found than a
+// filter with that rate finds of any lines: the mean, a tenth for the rate's own error, and four
+// standard deviations. Each line was looked up in the given number of filters.
+func (d *doubt) mistaken(rate float64, filters int) bool {
+	mean := float64(d.doubted) * float64(filters) * rate
 	return d.doubted > 0 && float64(d.misled) <= 1.1*mean+4*math.Sqrt(mean)
 }
 
-// mixedKeys is the warning for a list whose keys are several parts of lines.
+// mixedKeys is the warning for a list whose keys are different parts of lines.
 const mixedKeys = "%s has keys of several fields, or of fields and whole lines (--force): " +
 	"bloom looks lines up with %s only"
 

@@ -35,10 +35,10 @@ const (
 
 var outFacts = []string{outSizeFact, outDelimFact, outDigestFact}
 
-// several is the value of fieldFact if keys come from different fields, and of outSizeFact if the
+// mixedFact is the value of fieldFact if keys come from different fields, and of outSizeFact if the
 // filter is a union of states with different OUTs. These facts are not deleted, because a filter
 // that lacks them takes over those of a filter that is merged into it.
-const several = "several"
+const mixedFact = "several"
 
 // informed is a filter or a bank, which may be read only.
 type informed interface{ Info() bloom.Info }
@@ -61,9 +61,8 @@ func changeFacts(f infoHolder, change func(url.Values)) {
 	})
 }
 
-// placeOf returns the part of lines that the keys of f are. known is false if f records no single
-// one: its keys come from several, or it was made without -f, so that they may be whole lines or
-// values.
+// placeOf returns which part of a line is a key of f. known is false if f does not record one part:
+// its keys are different parts, or it was made without -f, and they may be whole lines or values.
 func placeOf(f informed) (place lines.Place, known bool) {
 	facts := factsOf(f)
 	if name := facts.Get(jsonFact); name != "" {
@@ -100,9 +99,9 @@ func setPlace(facts url.Values, key lines.Key) {
 	}
 }
 
-// setSeveral records that keys are several parts of lines.
-func setSeveral(facts url.Values) {
-	facts.Set(fieldFact, several)
+// setMixed records that keys are different parts of lines.
+func setMixed(facts url.Values) {
+	facts.Set(fieldFact, mixedFact)
 	facts.Del(sepFact)
 	facts.Del(jsonFact)
 }
@@ -137,7 +136,7 @@ func separatorOf(f informed) string {
 	return separator
 }
 
-func partOf(f informed) shard {
+func shardIn(f informed) shard {
 	var s shard
 	if s.Set(factsOf(f).Get(shardFact)) != nil {
 		return shard{}
@@ -182,8 +181,8 @@ func joinFacts(a, b informed) (url.Values, error) {
 			}
 		}
 	}
-	if slices.Contains(all[fieldFact], several) {
-		setSeveral(all)
+	if slices.Contains(all[fieldFact], mixedFact) {
+		setMixed(all)
 	}
 	if recordsBlank(a) || recordsBlank(b) {
 		all.Set(blankFact, "1")
@@ -202,7 +201,7 @@ func joinFacts(a, b informed) (url.Values, error) {
 		for _, name := range outFacts {
 			all.Del(name)
 		}
-		all.Set(outSizeFact, several)
+		all.Set(outSizeFact, mixedFact)
 	}
 	return all, nil
 }

@@ -197,7 +197,7 @@ func TestListOfOthersStays(t *testing.T) {
 				in.Close()
 				require.Error(t, cmd.Wait(), "%s, %s", name, line)
 				require.Equal(t, 1, cmd.ProcessState.ExitCode(), "%s, %s", name, line)
-				require.Contains(t, stderr.String(), "list was changed by another program meanwhile")
+				require.Contains(t, stderr.String(), "list was changed by another program")
 				require.True(t, theirs == read(t, "list"), "%s, %s", name, line)
 				good(t, "c\n", "add list")
 			}
@@ -232,7 +232,7 @@ func TestStateOfOthersStays(t *testing.T) {
 	write(t, "state", theirs)
 	send(t, in, "last\n")
 	require.Error(t, cmd.Wait())
-	requireError(t, stderr.String(), "state was changed by another program meanwhile")
+	requireError(t, stderr.String(), "state was changed by another program")
 	require.Equal(t, theirs, read(t, "state"))
 }
 
@@ -264,7 +264,7 @@ func TestMergeOfOthersStays(t *testing.T) {
 	send(t, in, other[len(other)-1:])
 	require.NoError(t, in.Close())
 	require.Error(t, cmd.Wait())
-	requireError(t, stderr.String(), "list was changed by another program meanwhile")
+	requireError(t, stderr.String(), "list was changed by another program")
 	require.Equal(t, "x\n", good(t, "a\nb\nx\n", "check list"))
 	good(t, "", "merge -o list list other")
 	require.Equal(t, "b\nx\n", good(t, "a\nb\nx\n", "check list"))

@@ -60,8 +60,8 @@ func contains(f filter, found []bool, b *lines.Batch) {
 	}
 }
 
-// add adds the keys of b to f, and sets added[i] to whether the key of b.Hashes[i] was new.
-func add(f filter, added []bool, b *lines.Batch) {
+// addBatch adds the keys of b to f, and sets added[i] to whether the key of b.Hashes[i] was new.
+func addBatch(f filter, added []bool, b *lines.Batch) {
 	if f, ok := f.(hashFilter); ok {
 		f.AddBatch(added, b.Hashes)
 		return
@@ -145,7 +145,7 @@ func filterFirst(command string, err error) error {
 	return err
 }
 
-// loadAny is load, and reads standard input if path is "-".
+// loadAny is like load, but reads standard input if path is "-".
 func loadAny(path string) (*loaded, error) {
 	if path != lines.Stdin {
 		return load(path)
@@ -190,11 +190,11 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 	return f, nil
 }
 
-// copyChecked copies the reader in, which decompresses arrived, to file. It returns an error before
-// it writes more bytes than arrived.Check allows.
-func copyChecked(file io.Writer, in io.Reader, arrived *lines.Arrived) error {
+// copyChecked copies src, which decompresses arrived, to file. It returns an error before it writes
+// more bytes than arrived.Check allows.
+func copyChecked(file io.Writer, src io.Reader, arrived *lines.Arrived) error {
 	for copied := int64(0); ; {
-		n, err := io.CopyN(file, in, 1<<20)
+		n, err := io.CopyN(file, src, 1<<20)
 		copied += n
 		switch {
 		case err == io.EOF:
@@ -276,14 +276,14 @@ func foreignLoader[F foreignBytes](
 			return nil, fmt.Errorf("%s begins like a filter of %s, but cannot be read: %w",
 				path, library, err)
 		}
-		if of, ok := any(f).(keyedFilter); ok {
-			return foreignKeyFilter{foreignFilter{f}, of}, nil
+		if keyed, ok := any(f).(keyedFilter); ok {
+			return foreignKeyFilter{foreignFilter{f}, keyed}, nil
 		}
 		return foreignFilter{f}, nil
 	}
 }
 
-// loadKeys is load for commands that add lines or look them up. It returns an error for a filter
+// loadKeys is like load, for commands that add lines or look them up. It returns an error for a filter
 // whose hashes only its own library can compute.
 func loadKeys(path string) (*loaded, error) {
 	f, err := load(path)

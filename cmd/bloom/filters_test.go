@@ -115,9 +115,9 @@ func TestSample(t *testing.T) {
 		var s sample
 		for range n {
 			h := bloom.NewHash(rnd.Uint64(), rnd.Uint64())
-			s.add([]bloom.Hash{h})
+			s.addBatch([]bloom.Hash{h})
 			if n < 1e6 {
-				s.add([]bloom.Hash{h})
+				s.addBatch([]bloom.Hash{h})
 			}
 		}
 		if n <= maxSample {
@@ -130,7 +130,7 @@ func TestSample(t *testing.T) {
 		const n = 100_000
 		var s sample
 		for range n {
-			s.add([]bloom.Hash{bloom.NewHash(rnd.Uint64(), rnd.Uint64())})
+			s.addBatch([]bloom.Hash{bloom.NewHash(rnd.Uint64(), rnd.Uint64())})
 		}
 		require.GreaterOrEqual(t, s.count(), uint64(n), "sample %d is too small", i)
 	}

@@ -129,21 +129,21 @@ type filterFlags struct {
 	p float64
 }
 
-func (f *filterFlags) add(flags *pflag.FlagSet, n, p string, ordinary float64) {
+func (f *filterFlags) register(flags *pflag.FlagSet, n, p string, ordinary float64) {
 	flags.VarP(&f.n, "lines", "n", n)
 	f.p = ordinary
 	flags.VarP((*rate)(&f.p), "rate", "p", p)
 }
 
-// check returns an error if f.p is outside (0, 1) or below least. In the latter case, the text of
-// unless ends the error.
-func (f *filterFlags) check(least float64, unless string) error {
+// check returns an error if f.p is outside (0, 1) or below lowest. In the latter case, the error
+// ends with hint.
+func (f *filterFlags) check(lowest float64, hint string) error {
 	switch {
 	case !(f.p > 0 && f.p < 1):
 		return usageError{fmt.Errorf("-p %v is outside (0, 1)", f.p)}
-	case f.p < least:
+	case f.p < lowest:
 		return usageError{fmt.Errorf("-p %v is below %v, the lowest rate here%s",
-			f.p, least, unless)}
+			f.p, lowest, hint)}
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (f *inputFlags) addBlank(flags *pflag.FlagSet) {
 		"take blank lines, which are left out otherwise")
 }
 
-func (f *inputFlags) add(flags *pflag.FlagSet) {
+func (f *inputFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.null, "null", "0", false, "lines end with a NUL byte, not with a newline")
 	flags.BoolVarP(&f.null, "null-data", "z", false, "the same, as grep and sort call it")
 	flags.IntVarP(&f.key.Field, "field", "f", 0,
@@ -187,23 +187,23 @@ type makeFlags struct {
 	comment string
 }
 
-func (f *makeFlags) add(flags *pflag.FlagSet, n, p string) {
-	f.size.add(flags, n, p, 0.001)
+func (f *makeFlags) register(flags *pflag.FlagSet, n, p string) {
+	f.size.register(flags, n, p, 0.001)
 	f.file.addOutput(flags)
 	flags.StringVar(&f.comment, "comment", "", "`text` for the file to hold")
-	f.input.add(flags)
+	f.input.register(flags)
 	f.input.addBlank(flags)
 }
 
-// mostComment is the number of bytes that the Comment of an Info may have.
-const mostComment = 4096
+// maxComment is the number of bytes that the Comment of an Info may have.
+const maxComment = 4096
 
 // config checks the flags, and returns how to read the named files.
 func (f *makeFlags) config(names []string) (*lines.Config, error) {
-	if len(f.comment) > mostComment || !utf8.ValidString(f.comment) {
+	if len(f.comment) > maxComment || !utf8.ValidString(f.comment) {
 		return nil, usageError{fmt.Errorf(
 			"--comment has %d bytes: it must be UTF-8, and no longer than %d bytes",
-			len(f.comment), mostComment)}
+			len(f.comment), maxComment)}
 	}
 	return f.input.config(names)
 }
@@ -218,8 +218,8 @@ func addKey(flags *pflag.FlagSet, key *lines.Key) {
 		"compare the CR, too, that ends Windows lines")
 }
 
-// mostName is the number of bytes that the NAME of --json may have. A Meta has room for it.
-const mostName = 512
+// maxName is the number of bytes that the NAME of --json may have. A Meta has room for it.
+const maxName = 512
 
 // config checks the flags, and returns how to read the named files.
 func (f *inputFlags) config(names []string) (*lines.Config, error) {
@@ -228,9 +228,9 @@ func (f *inputFlags) config(names []string) (*lines.Config, error) {
 		return nil, usageError{fmt.Errorf("-f %d: fields are counted from 1", f.key.Field)}
 	case f.flags.Changed("json") && (f.key.JSON == "" || !utf8.ValidString(f.key.JSON)):
 		return nil, usageError{fmt.Errorf("--json %q is not the name of a value", f.key.JSON)}
-	case len(f.key.JSON) > mostName:
+	case len(f.key.JSON) > maxName:
 		return nil, usageError{fmt.Errorf("--json has %d bytes, and may have %d",
-			len(f.key.JSON), mostName)}
+			len(f.key.JSON), maxName)}
 	case f.key.JSON != "" && f.key.Field > 0:
 		return nil, usageError{errors.New("--json and -f are two ways to say what is compared")}
 	case f.long < 10 || f.long > 31:
@@ -274,13 +274,13 @@ func unescaped(s string) string {
 	return string([]byte{byte(c)})
 }
 
-// need returns a check that the number of arguments lies between least and most, or is at least
-// least if most is negative. The parameter what describes the arguments in the error.
-func need(least, most int, what string) cobra.PositionalArgs {
+// need returns a check that there are at least minimum and at most maximum arguments. A negative
+// maximum stands for any number. The error describes them by the text arguments.
+func need(minimum, maximum int, arguments string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
-		if len(args) < least || most >= 0 && len(args) > most {
+		if len(args) < minimum || maximum >= 0 && len(args) > maximum {
 			name := strings.TrimPrefix(c.CommandPath(), "bloom ")
-			return fmt.Errorf("%s needs %s", name, what)
+			return fmt.Errorf("%s needs %s", name, arguments)
 		}
 		return nil
 	}

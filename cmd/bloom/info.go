@@ -71,7 +71,7 @@ func reportCommand(use, needs string, of func(path string) (*report, error)) *co
 			switch {
 			case err != nil:
 				if failed != nil {
-					say("%v", failed)
+					logf("%v", failed)
 				}
 				failed = err
 				continue

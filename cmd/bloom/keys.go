@@ -14,7 +14,7 @@ import (
 // keyRule says how a command makes keys from lines, and which shard's lines it uses.
 type keyRule struct {
 	lines.Key
-	part shard
+	shard shard
 }
 
 // infoHolder is a filter or a bank.
@@ -34,8 +34,8 @@ func (k keyRule) setInfo(f infoHolder, comment string, blank bool) {
 		if (k.Place != lines.Place{}) {
 			setPlace(facts, k.Key)
 		}
-		if k.part.n > 0 {
-			facts.Set(shardFact, k.part.String())
+		if k.shard.n > 0 {
+			facts.Set(shardFact, k.shard.String())
 		}
 		if blank {
 			facts.Set(blankFact, "1")
@@ -43,24 +43,24 @@ func (k keyRule) setInfo(f infoHolder, comment string, blank bool) {
 	})
 }
 
-// severalWays is the Hash of a filter whose keys were not all hashed in one way.
-const severalWays = "several ways"
+// mixedHash is the Hash of a filter whose keys were not all hashed in one way.
+const mixedHash = "several ways"
 
 // mergeInfo changes the Info of f before keys made by k are added. A Hash that names another way of
-// making keys becomes severalWays, and another field becomes several. An empty Hash stays empty. A
+// making keys becomes mixedHash, and another field becomes mixedFact. An empty Hash stays empty. A
 // filter of another program gets a record of the field, so that no later run adds another field.
 func (k keyRule) mergeInfo(f *loaded) {
 	dropNever(f, f.path)
 	place, known := placeOfMore(f)
 	f.UpdateInfo(func(i *bloom.Info) {
 		if i.Hash != "" && i.Hash != k.Hash() {
-			i.Hash = severalWays
+			i.Hash = mixedHash
 		}
 	})
 	changeFacts(f, func(facts url.Values) {
 		switch {
 		case known && place != k.Place:
-			setSeveral(facts)
+			setMixed(facts)
 		case known && place.Field > 0:
 			addSeparator(facts, k.Separator)
 		case !known && !hasPlace(facts):

@@ -27,20 +27,20 @@ type target struct {
 	base    *files.Base   // the file that the command has read; nil if it reads none; see reads
 }
 
-func (f *target) add(flags *pflag.FlagSet) {
+func (f *target) register(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.wait, "wait", time.Minute,
 		"time to wait for another bloom")
 }
 
-// addForce is add with --force, for commands that may replace the file as a whole.
+// addForce is like register, and adds --force, for commands that may replace the file as a whole.
 func (f *target) addForce(flags *pflag.FlagSet) {
-	f.add(flags)
+	f.register(flags)
 	f.makes = true
 	flags.BoolVar(&f.force, "force", false,
 		"replace FILE, whatever it is")
 }
 
-// addOutput is addForce with -o, for commands whose output may be standard output.
+// addOutput is like addForce, and adds -o, for commands whose output may be standard output.
 func (f *target) addOutput(flags *pflag.FlagSet) {
 	f.addForce(flags)
 	flags.StringVarP(&f.output, "output", "o", "", "`FILE` to write; - is standard output")
@@ -136,7 +136,7 @@ func same(a, b string) bool {
 // allows.
 func (f *target) waitForLock(ctx context.Context) (release func(), err error) {
 	notice := time.AfterFunc(time.Second, func() {
-		say("waiting for another bloom that changes %s", f.path)
+		logf("waiting for another bloom that changes %s", f.path)
 	})
 	defer notice.Stop()
 	waiting, cancel := context.WithTimeout(ctx, f.wait)
@@ -160,8 +160,8 @@ func (f *target) waitForLock(ctx context.Context) (release func(), err error) {
 // lockError returns the error for a file that cannot be locked. It names the file of the lock only
 // if the fault lies there, because the user does not know that file.
 func lockError(path string, err error) error {
-	if of := (*fs.PathError)(nil); errors.As(err, &of) && of.Op != "lock" {
-		err = of.Err
+	if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) && pathErr.Op != "lock" {
+		err = pathErr.Err
 	}
 	return fmt.Errorf("%s: %w", path, err)
 }

@@ -25,16 +25,16 @@ var machine = sync.OnceValue(func() uint64 {
 // ownMemory is the memory, in bytes, that a command needs beside its filter.
 const ownMemory = 32 << 20
 
-// fits returns an error, with the text of what, if the machine has less memory than bytes. Without
-// this check, Go would end the program with stack traces, or the system would kill it silently.
-func fits(what string, bytes float64) error {
+// fits returns an error, which begins with subject, if the machine has less memory than bytes.
+// Without this check, Go would end the program with stack traces, or the system would kill it.
+func fits(subject string, bytes float64) error {
 	if machine() == 0 || bytes+ownMemory <= float64(machine()) {
 		return nil
 	}
 	needed := humanize.Bytes(uint64(min(bytes, 1<<63)))
 	return memoryError{fmt.Errorf("%s takes %s of memory, and there are %s, "+
 		"of which bloom itself needs %s",
-		what, needed, humanize.Bytes(machine()), humanize.Bytes(ownMemory))}
+		subject, needed, humanize.Bytes(machine()), humanize.Bytes(ownMemory))}
 }
 
 type memoryError struct{ error }
@@ -65,6 +65,6 @@ func (plan planner) fits(n uint64, p float64) error {
 	if err != nil {
 		return tooLarge(n, p)
 	}
-	what := fmt.Sprintf("a filter of %s at a rate of %v", counted(n, "line"), p)
-	return fits(what, float64(size))
+	subject := fmt.Sprintf("a filter of %s at a rate of %v", counted(n, "line"), p)
+	return fits(subject, float64(size))
 }

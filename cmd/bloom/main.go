@@ -203,7 +203,7 @@ func main() {
 func status(err error, signal int) int {
 	silent := errors.Is(err, errNothing) || errors.Is(err, errShown) || err == errServed
 	if err != nil && !silent && !errors.Is(err, context.Canceled) {
-		say("%v", err)
+		logf("%v", err)
 	}
 	switch usage := (usageError{}); {
 	case err == errServed:
@@ -218,13 +218,13 @@ func status(err error, signal int) int {
 	return 1
 }
 
-// say writes a message to standard error, as one line after the program's name.
-func say(format string, args ...any) {
+// logf writes a message to standard error, as one line after the program's name.
+func logf(format string, args ...any) {
 	text := strings.TrimPrefix(fmt.Sprintf(format, args...), "bloom: ")
 	message(fmt.Sprintf("bloom: %s\n", escaped(text)))
 }
 
-func warn(format string, args ...any) { say("warning: "+format, args...) }
+func warn(format string, args ...any) { logf("warning: "+format, args...) }
 
 // escaped returns text with escapes in place of control characters, which may be in a file name and
 // could change what a terminal shows. A line break becomes a semicolon.

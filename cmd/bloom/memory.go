@@ -41,9 +41,9 @@ func (m *memory) ready() {
 	m.create = nil
 }
 
-// add adds hs and appends to dst the indexes of the digests that were new. Of equal digests in hs,
+// addBatch adds hs and appends to dst the indexes of the digests that were new. Of equal digests in hs,
 // only the first can be new.
-func (m *memory) add(dst []int, hs []bloom.Hash) []int {
+func (m *memory) addBatch(dst []int, hs []bloom.Hash) []int {
 	m.ready()
 	if m.once == nil {
 		m.added = answers(m.added, len(hs))
@@ -60,22 +60,22 @@ func (m *memory) add(dst []int, hs []bloom.Hash) []int {
 
 // The room of a new filter, in lines, if the number of lines is unknown.
 const (
-	mostRoom  = 20_000_000 // the most room for a file: 90 MB, unused if all lines are equal
+	maxRoom   = 20_000_000 // the most room for a file: 90 MB, unused if all lines are equal
 	pipeRoom  = 1 << 22    // the room for a pipe
 	savedRoom = 1 << 17    // the room for a pipe if the filter is saved: unused room fills the disk
 )
 
-// newGrower returns a memory for an unknown number of lines. left estimates how many lines will
-// come, or returns 0. With room for that many lines, the filter has a single layer, and is as fast
+// newGrower returns a memory for an unknown number of lines. estimate returns how many lines will
+// probably come, or 0. With room for that many lines, the filter has a single layer, and is as fast
 // as one of a known size. A filter that is saved gets half the room.
-func newGrower(p float64, saved bool, left func() uint64) (*memory, error) {
+func newGrower(p float64, saved bool, estimate func() uint64) (*memory, error) {
 	f, err := growing.New(0, p)
 	if err != nil {
 		return nil, err
 	}
 	m := memoryOf(f)
 	m.create = func() hashFilter {
-		room := min(left(), mostRoom)
+		room := min(estimate(), maxRoom)
 		switch {
 		case room == 0 && saved:
 			room = savedRoom
@@ -94,7 +94,7 @@ type arrivals struct {
 	read  *atomic.Int64 // the bytes of the input that were read, before decompression
 	used  int64         // the bytes of the lines that were looked up, after decompression
 	lines uint64        // the number of lines that were looked up
-	part  shard         // the shard whose lines belong to this run
+	shard shard         // the shard whose lines belong to this run
 }
 
 // left estimates how many lines of this run will come, at least 1. It returns 0 if it cannot tell.
@@ -104,15 +104,15 @@ func (a *arrivals) left() uint64 {
 		return 0
 	}
 	linesPerByte := float64(a.lines) / float64(read)
-	return 1 + a.part.part(uint64(linesPerByte*float64(max(0, a.total-read))))
+	return 1 + a.shard.share(uint64(linesPerByte*float64(max(0, a.total-read))))
 }
 
-// indexesOf appends i to dst for each has[i] that equals value. The loop has no branch on an
+// indexesOf appends i to dst for each bits[i] that equals value. The loop has no branch on an
 // element, because a processor would often predict it wrongly.
-func indexesOf(dst []int, has []bool, value bool) []int {
+func indexesOf(dst []int, bits []bool, value bool) []int {
 	n := len(dst)
-	dst = slices.Grow(dst, len(has))[:n+len(has)]
-	for i, ok := range has {
+	dst = slices.Grow(dst, len(bits))[:n+len(bits)]
+	for i, ok := range bits {
 		dst[n] = i
 		one := 0
 		if ok == value {
@@ -123,8 +123,8 @@ func indexesOf(dst []int, has []bool, value bool) []int {
 	return dst[:n]
 }
 
-func trues(has []bool) (n int) {
-	for _, ok := range has {
+func trues(answers []bool) (n int) {
+	for _, ok := range answers {
 		if ok {
 			n++
 		}

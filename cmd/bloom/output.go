@@ -21,7 +21,7 @@ import (
 // OUT has up to three parts:
 //
 //	head  the bytes whose lines the state has, as it records
-//	tail  the bytes behind the head when the run began: written by a killed run, which had not saved
+//	tail  the bytes after the head when the run began: written by a killed run, which had not saved
 //	      the state since and may have ended within a line, or by another program
 //	news  the bytes that this run appended
 //
@@ -117,7 +117,7 @@ func (o *output) append(news []byte) error {
 	}
 	stat, statErr := o.file.Stat()
 	isLast := statErr == nil && stat.Mode().IsRegular() && stat.Size() == o.end
-	if isLast { // no other program has written behind it
+	if isLast { // no other program has written after it
 		o.file.Truncate(o.lineEnd)
 		o.file.Seek(o.lineEnd, io.SeekStart) // for whatever writes to the same file next
 	}
@@ -253,22 +253,22 @@ func (o *output) recorded(seen infoHolder, size int64) (r outRecord, known bool,
 	return r, true, nil
 }
 
-// lastLine returns the end of the last whole line of file between from and to, or from if there is
-// none.
-func lastLine(file io.ReaderAt, delim byte, from, to int64) (int64, error) {
+// lastLine returns the offset after the last whole line of file between the offsets low and high, or
+// low if there is none.
+func lastLine(file io.ReaderAt, delim byte, low, high int64) (int64, error) {
 	buf := make([]byte, pieceOfOut)
-	for to > from {
-		start := max(from, to-int64(len(buf)))
-		piece := buf[:to-start]
+	for high > low {
+		start := max(low, high-int64(len(buf)))
+		piece := buf[:high-start]
 		if _, err := file.ReadAt(piece, start); err != nil {
 			return 0, err
 		}
 		if i := bytes.LastIndexByte(piece, delim); i >= 0 {
 			return start + int64(i) + 1, nil
 		}
-		to = start
+		high = start
 	}
-	return from, nil
+	return low, nil
 }
 
 // openStdout makes standard output the output, whose lines end with delim. It returns an error if

@@ -27,7 +27,7 @@ func planCommand() *cobra.Command {
 		Args: need(0, 0, "no arguments"),
 	}
 	flags := c.Flags()
-	o.add(flags, "keys", "other keys reported by mistake", 0.001)
+	o.register(flags, "keys", "other keys reported by mistake", 0.001)
 	flags.Var(&o.size, "size", "show the rate of files of that size, as 64M")
 	o.json = addJSON(flags)
 	c.RunE = func(*cobra.Command, []string) error {
@@ -62,7 +62,7 @@ func (o *planFlags) run() error {
 		if k.plan == nil {
 			continue
 		}
-		p := o.of(k)
+		p := o.planFor(k)
 		switch {
 		case *o.json:
 			if err := writeJSON(p); err != nil {
@@ -80,8 +80,8 @@ func (o *planFlags) run() error {
 	return w.Flush()
 }
 
-// of returns the figures of a type.
-func (o *planFlags) of(k kind) planned {
+// planFor returns the figures of a type.
+func (o *planFlags) planFor(k kind) planned {
 	n := uint64(o.n)
 	p := planned{Type: k.name, Keys: n, Rate: o.p, Note: k.note}
 	if o.size > 0 {

@@ -33,7 +33,7 @@ type progress struct {
 	some  uint64    // the number of lines to which verb applies
 	since time.Time // when the command began to read
 	phase string    // what the command does after it has read its input, or ""
-	all   uint64    // the number of steps of the phase, or 0 if it is unknown
+	steps uint64    // the number of steps of the phase, or 0 if it is unknown
 	done  uint64    // the number of steps that are done
 	shown bool      // the line is on the terminal now
 }
@@ -52,7 +52,7 @@ func newProgress(cfg *lines.Config, verb string) *progress {
 	if p == nil {
 		p = &progress{start: time.Now(), still: os.Getenv("TERM") == "dumb", stop: make(chan struct{})}
 		if slices.Contains(cfg.Names, lines.Stdin) && isatty.IsTerminal(os.Stdin.Fd()) {
-			say("reading from the keyboard: %s ends the lines", endOfFile)
+			logf("reading from the keyboard: %s ends the lines", endOfFile)
 			p.still = true // the line would be in the way of what is typed
 		}
 		defer p.run()
@@ -95,8 +95,8 @@ func init() {
 	}
 }
 
-// add adds to the number of lines that were read, and to that of lines that verb describes.
-func (p *progress) add(read, some int) {
+// count adds to the number of lines that were read, and to that of the lines that verb describes.
+func (p *progress) count(read, some int) {
 	if p != nil {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -106,14 +106,14 @@ func (p *progress) add(read, some int) {
 }
 
 // doing makes the line show what a command does after it has read its input, and returns the
-// progress. all is the number of steps, or 0 if it is unknown.
-func doing(phase string, all uint64) *progress {
+// progress. The number of steps is 0 if it is unknown.
+func doing(phase string, steps uint64) *progress {
 	p := running.Load()
 	if p != nil {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.phase = phase
-		p.all = all
+		p.steps = steps
 		p.done = 0
 	}
 	return p
@@ -170,7 +170,7 @@ func (p *progress) end() {
 		some = fmt.Sprintf(", %s %s", humanize.Comma(int64(p.some)), p.verb)
 	}
 	took := time.Since(p.start).Round(time.Millisecond)
-	say("%s%s, in %v", counted(p.read, "line"), some, took)
+	logf("%s%s, in %v", counted(p.read, "line"), some, took)
 }
 
 func endProgress() { running.Load().end() }
@@ -180,8 +180,8 @@ func (p *progress) text() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case p.phase != "" && p.all > 0:
-		return fmt.Sprintf("%s: %d %%", p.phase, 100*p.done/p.all)
+	case p.phase != "" && p.steps > 0:
+		return fmt.Sprintf("%s: %d %%", p.phase, 100*p.done/p.steps)
 	case p.phase != "":
 		return p.phase
 	}

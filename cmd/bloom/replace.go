@@ -23,8 +23,8 @@ type saver = io.WriterTo
 
 // writeFile writes the bytes of f's file, as its SaveFile does.
 func writeFile(w io.Writer, f saver) error {
-	if of, ok := f.(*loaded); ok {
-		f = of.filter
+	if l, ok := f.(*loaded); ok {
+		f = l.filter
 	}
 	g, ok := f.(*bloom.Filter)
 	if !ok {
@@ -46,17 +46,17 @@ func (f *target) reads() error {
 	return err
 }
 
-// save saves made. If the command has read the file, it returns an error if another program, which
-// did not wait for the lock, has written it since, because the keys of that program would be lost.
-func (f *target) save(made saver) error {
+// save replaces the file with data. If the command has read the file, and a program that did not
+// wait for the lock has written it since, save returns an error: that program's keys would be lost.
+func (f *target) save(data saver) error {
 	replace := files.Write
 	if f.base != nil {
 		replace = f.base.Write
 	}
-	err := replace(f.path, func(w io.Writer) error { return writeFile(w, made) })
+	err := replace(f.path, func(w io.Writer) error { return writeFile(w, data) })
 	switch {
 	case errors.Is(err, files.ErrChanged):
-		return fmt.Errorf("%s was changed by another program meanwhile, and is as that left it: "+
+		return fmt.Errorf("%s was changed by another program, and is as that left it: "+
 			"run bloom again", f.path)
 	case err != nil:
 		return fmt.Errorf("%s was not saved: %w", f.path, cause(err))
@@ -90,11 +90,11 @@ func (f *target) produce(c *cobra.Command, create func() (saver, error)) error {
 			return err
 		}
 	}
-	made, err := create()
+	result, err := create()
 	if err != nil {
 		return err
 	}
-	return f.save(made)
+	return f.save(result)
 }
 
 // produceStdout writes the result of create to standard output.
@@ -108,11 +108,11 @@ func (f *target) produceStdout(read []string, create func() (saver, error)) erro
 	if err := checkStdout(read...); err != nil {
 		return err
 	}
-	made, err := create()
+	result, err := create()
 	if err != nil {
 		return err
 	}
-	return writeFile(os.Stdout, made)
+	return writeFile(os.Stdout, result)
 }
 
 // temporary returns a new temporary file. If the system permits, its name is removed immediately:
@@ -125,16 +125,16 @@ func temporary(pattern string) (*os.File, error) {
 	return file, err
 }
 
-// temporaryAt is temporary for a file that is opened again, at path. Only Linux opens a file without
+// temporaryAt is like temporary, for a file that is opened again, at path. Only Linux opens a file without
 // a name: elsewhere the file has one until discard is called.
 func temporaryAt(pattern string) (file *os.File, path string, err error) {
 	file, err = os.CreateTemp("", pattern)
 	if err != nil {
 		return nil, "", err
 	}
-	made, err := file.Stat()
+	stat, err := file.Stat()
 	path = fmt.Sprintf("/proc/self/fd/%d", file.Fd())
-	if there, thereErr := os.Stat(path); err != nil || thereErr != nil || !os.SameFile(made, there) {
+	if there, thereErr := os.Stat(path); err != nil || thereErr != nil || !os.SameFile(stat, there) {
 		return file, file.Name(), nil
 	}
 	os.Remove(file.Name())
@@ -148,11 +148,11 @@ func discard(file *os.File) {
 
 // cause returns the system's error in err. The rest of err may name a temporary file.
 func cause(err error) error {
-	if of := (*fs.PathError)(nil); errors.As(err, &of) {
-		return of.Err
+	if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
+		return pathErr.Err
 	}
-	if of := (*os.LinkError)(nil); errors.As(err, &of) {
-		return of.Err
+	if pathErr := (*os.LinkError)(nil); errors.As(err, &pathErr) {
+		return pathErr.Err
 	}
 	return err
 }

@@ -163,12 +163,12 @@ func planGrowing(n uint64, p float64) (size uint64, k int, err error) {
 
 // rateOf returns the least rate, rounded up to three digits, of a filter for n keys whose file has
 // at most size bytes. It returns false if there is none.
-func (plan planner) rateOf(size, n uint64, least float64) (p float64, ok bool) {
+func (plan planner) rateOf(size, n uint64, lowest float64) (p float64, ok bool) {
 	fits := func(p float64) bool {
 		needed, _, err := plan(n, p)
 		return err == nil && needed <= size
 	}
-	low, high := max(least, leastPlan), 0.5
+	low, high := max(lowest, leastPlan), 0.5
 	switch {
 	case !fits(high):
 		return 0, false

@@ -128,7 +128,7 @@ func (s *server) load() error {
 	if err != nil {
 		return err
 	}
-	if part := partOf(f); part.n > 1 {
+	if part := shardIn(f); part.n > 1 {
 		return fmt.Errorf("%s is one of %d shards, and lacks the lines of the others",
 			s.path, part.n)
 	}
@@ -206,9 +206,9 @@ func (s *server) watch(ctx context.Context, ticks <-chan time.Time) {
 		switch {
 		case reason == failing:
 		case err != nil:
-			say("going on with the old filter: %v", err)
+			logf("going on with the old filter: %v", err)
 		default:
-			say("%s can be loaded again, and is served", s.path)
+			logf("%s can be loaded again, and is served", s.path)
 		}
 		failing = reason
 	}
@@ -237,7 +237,7 @@ func (s *server) run(ctx context.Context, addr string) error {
 	if at, ok := listener.Addr().(*net.TCPAddr); ok {
 		s.local = at.IP.IsLoopback()
 	}
-	say("serving %s at http://%s", s.path, listener.Addr())
+	logf("serving %s at http://%s", s.path, listener.Addr())
 	ticker := time.NewTicker(time.Second / 2)
 	defer ticker.Stop()
 	go s.watch(ctx, ticker.C)

@@ -53,16 +53,16 @@ func (s *server) answersFor(host string) bool {
 		name = h
 	}
 	name = strings.TrimSuffix(strings.Trim(name, "[]"), ".")
-	is := func(known string) bool {
+	matches := func(known string) bool {
 		return strings.EqualFold(known, name) || strings.EqualFold(known, host)
 	}
 	switch {
 	case host == "": // Every browser sends a host.
 		return true
-	case is("localhost"), net.ParseIP(name).IsLoopback():
+	case matches("localhost"), net.ParseIP(name).IsLoopback():
 		return true
 	}
-	return slices.ContainsFunc(s.hosts, is)
+	return slices.ContainsFunc(s.hosts, matches)
 }
 
 var (
@@ -231,11 +231,11 @@ func setWriteTime(w http.ResponseWriter, size int64) {
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience(size)))
 }
 
-// readBody returns the body of a request, of up to most bytes, without a byte order mark of UTF-8.
+// readBody returns the body of a request, of up to limit bytes, without a byte order mark of UTF-8.
 // It occupies a place in s.pieces for each piece that has arrived, so a client that sends nothing
 // occupies none. The caller calls release once it no longer needs the body, and also after an
 // error.
-func (s *server) readBody(w http.ResponseWriter, r *http.Request, most int64) (
+func (s *server) readBody(w http.ResponseWriter, r *http.Request, limit int64) (
 	body []byte, release func(), err error,
 ) {
 	var held []func()
@@ -244,7 +244,7 @@ func (s *server) readBody(w http.ResponseWriter, r *http.Request, most int64) (
 			piece()
 		}
 	}
-	in, packed, err := lines.Begin(http.MaxBytesReader(w, r.Body, most), '\n')
+	in, packed, err := lines.Begin(http.MaxBytesReader(w, r.Body, limit), '\n')
 	if packed != "" {
 		err = errPacked
 	}
@@ -260,7 +260,7 @@ func (s *server) readBody(w http.ResponseWriter, r *http.Request, most int64) (
 		if err != nil {
 			return nil, release, err
 		}
-		piece, err := take(s.pieces)
+		piece, err := acquire(s.pieces)
 		if err != nil {
 			return nil, release, err
 		}
@@ -268,8 +268,8 @@ func (s *server) readBody(w http.ResponseWriter, r *http.Request, most int64) (
 	}
 }
 
-// take takes a place, or returns errBusy if there is none. The caller calls release in either case.
-func take(places chan struct{}) (release func(), err error) {
+// acquire occupies a place, or returns errBusy if there is none. The caller calls release in either case.
+func acquire(places chan struct{}) (release func(), err error) {
 	select {
 	case places <- struct{}{}:
 		return func() { <-places }, nil

@@ -16,7 +16,7 @@ func (s *server) getFilter(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, text, http.StatusNotFound)
 		return
 	}
-	release, err := take(s.downloads)
+	release, err := acquire(s.downloads)
 	defer release()
 	if err != nil {
 		refuse(w, err)

@@ -16,7 +16,7 @@ import (
 // has all lines.
 type shard struct{ i, n uint64 }
 
-func (s *shard) add(flags *pflag.FlagSet) {
+func (s *shard) register(flags *pflag.FlagSet) {
 	flags.Var(s, "shard", "lines of shard `i/n` only, with i from 0 to n-1")
 }
 
@@ -29,7 +29,7 @@ func (s *shard) String() string {
 	return fmt.Sprintf("%d/%d", s.i, s.n)
 }
 
-// maxShards is the largest n. With more shards, the extra room that shard.part adds would be a
+// maxShards is the largest n. With more shards, the extra room that shard.share adds would be a
 // larger share of each.
 const maxShards = 1 << 20
 
@@ -48,8 +48,8 @@ func (s *shard) Set(text string) error {
 // spread over their filter like any lines.
 const salt = 0x5a17ed5eed0f5a1d
 
-// take returns a function that reports whether a line belongs to s, or nil if all lines do.
-func (s shard) take() func(bloom.Hash) bool {
+// selector returns a function that reports whether a line belongs to s, or nil if all lines do.
+func (s shard) selector() func(bloom.Hash) bool {
 	if s.n <= 1 {
 		return nil
 	}
@@ -64,9 +64,9 @@ func shardOf(h bloom.Hash, n uint64) uint64 {
 	return i
 }
 
-// part returns how many of the given lines s must have room for: an n-th of them, and four standard
+// share returns the number of lines that s must have room for: an n-th of all, and four standard
 // deviations more.
-func (s shard) part(lines uint64) uint64 {
+func (s shard) share(lines uint64) uint64 {
 	if s.n <= 1 || lines == 0 {
 		return lines
 	}

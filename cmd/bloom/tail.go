@@ -66,7 +66,7 @@ func (d *deduper) takeTail(cfg *lines.Config) error {
 			return err
 		}
 		if len(hs) == cap(hs) || len(t.line) == 0 {
-			d.kept = d.seen.add(d.kept[:0], hs)
+			d.kept = d.seen.addBatch(d.kept[:0], hs)
 			d.kept = d.correctBlanks(hs, d.kept)
 			d.held += uint64(len(d.kept))
 			d.state.unsaved += uint64(len(d.kept))
@@ -76,23 +76,23 @@ func (d *deduper) takeTail(cfg *lines.Config) error {
 	return nil
 }
 
-// skipTail removes from kept, the indexes of lines of b to write, those that the tail has. If a run
-// with the same input was killed, its lines come in the order of the tail.
-func (o *output) skipTail(b *lines.Batch, kept []int) ([]int, error) {
+// skipTail removes the lines that the tail has from fresh, the indexes of the lines of b to write. If
+// a run with the same input was killed, its lines come in the order of the tail.
+func (o *output) skipTail(b *lines.Batch, fresh []int) ([]int, error) {
 	if len(o.left.line) == 0 {
-		return kept, nil
+		return fresh, nil
 	}
-	news := kept[:0]
+	news := fresh[:0]
 	for i := range b.Hashes {
-		isKept := len(kept) > 0 && kept[0] == i
-		if isKept {
-			kept = kept[1:]
+		isFresh := len(fresh) > 0 && fresh[0] == i
+		if isFresh {
+			fresh = fresh[1:]
 		}
 		if bytes.Equal(b.Line(i), o.left.line) {
 			if err := o.left.next(); err != nil {
 				return nil, err
 			}
-		} else if isKept {
+		} else if isFresh {
 			news = append(news, i)
 		}
 	}

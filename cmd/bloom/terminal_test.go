@@ -137,7 +137,7 @@ func TestProgressOfTheSecondPass(t *testing.T) {
 	p := &progress{cfg: &lines.Config{Counts: new(lines.Counts)}, verb: "new", since: time.Now().Add(-time.Second)}
 	running.Store(p)
 	defer running.Store(nil)
-	p.add(1560, 20)
+	p.count(1560, 20)
 	require.Regexp(t, `^1.5 k lines, 20 new, 1.5 k lines/s$`, p.text())
 	require.Same(t, p, doing("making the filter", 1500))
 	require.Equal(t, "making the filter: 0 %", p.text())

@@ -215,9 +215,9 @@ func kindOfFilter(f filter) kind {
 	return kind{}
 }
 
-// namesOf calls name for each of kinds, and joins the names that are not empty, as in "a, b or c".
-// The parameter or is the conjunction.
-func namesOf(name func(kind) string, or string) string {
+// namesOf calls name for each of kinds, and joins the names that are not empty: with the conjunction
+// "or" the result is "a, b or c".
+func namesOf(name func(kind) string, conjunction string) string {
 	var names []string
 	for _, k := range kinds {
 		if n := name(k); n != "" {
@@ -225,7 +225,7 @@ func namesOf(name func(kind) string, or string) string {
 		}
 	}
 	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " " + or + " " + names[last]
+	return strings.Join(names[:last], ", ") + " " + conjunction + " " + names[last]
 }
 
 // kindFor returns the kind for a name given to build --type, which is the kind's flag, or the name
@@ -282,8 +282,8 @@ func begins(magic string) func(head []byte) bool {
 	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
 }
 
-// A filter of Spark begins with numbers of 32 bits: the version, k, in version 2 a seed, and the
-// number of words. A filter of bits-and-blooms begins with numbers of 64 bits: m, k, and in most
+// A filter of Spark begins with 32-bit numbers: the version, k, in version 2 a seed, and the
+// number of words. A filter of bits-and-blooms begins with 64-bit numbers: m, k, and in most
 // cases m again. With 2^32 bits or more it begins like one of Spark.
 
 // sparkHead has the numbers at the beginning of a filter of Spark.

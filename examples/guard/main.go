@@ -116,8 +116,8 @@ func (s *users) load(ctx context.Context, keys *guard.Loader) error {
 	return rows.Err() // without this, names in rows that could not be read would look free
 }
 
-// take inserts a name, and reports whether it was free.
-func (s *users) take(name string) (free bool, err error) {
+// claim inserts a name, and reports whether it was free.
+func (s *users) claim(name string) (free bool, err error) {
 	err = s.guard.InsertString(name, func() error {
 		// Exec does not get the request's context: if the client went away, the commit could come
 		// after Insert has returned.
@@ -160,7 +160,7 @@ func (s *users) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("PUT /users/{name}", func(w http.ResponseWriter, r *http.Request) {
-		free, err := s.take(r.PathValue("name"))
+		free, err := s.claim(r.PathValue("name"))
 		reply(w, err, free, http.StatusCreated, http.StatusConflict)
 	})
 	mux.HandleFunc("GET /users/{name}", func(w http.ResponseWriter, r *http.Request) {
@@ -170,14 +170,15 @@ func (s *users) handler() http.Handler {
 	return mux
 }
 
-// reply sends status 500 after an error, or else yes for a true answer and no for a false one.
-func reply(w http.ResponseWriter, err error, answer bool, yes, no int) {
+// reply sends status 500 after an error, and otherwise ifTrue or ifFalse, by the answer.
+func reply(w http.ResponseWriter, err error, answer bool, ifTrue, ifFalse int) {
+	status := ifFalse
 	switch {
 	case err != nil:
 		log.Print(err)
-		no = http.StatusInternalServerError
+		status = http.StatusInternalServerError
 	case answer:
-		no = yes
+		status = ifTrue
 	}
-	w.WriteHeader(no)
+	w.WriteHeader(status)
 }

@@ -58,7 +58,7 @@ const messages, partitions, consumers, kills, batch = 20_000, 8, 3, 20, 100
 type group struct {
 	brokers   []string
 	name      string // the name of the group, and of the topic
-	dir       string // the folder of the windows' files
+	dir       string // the directory of the windows' files
 	mu        sync.Mutex
 	kills     int
 	handled   map[string]int  // how many times an id was handled

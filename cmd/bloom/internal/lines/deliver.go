@@ -17,7 +17,7 @@ import (
 func (r *Reader) Each(
 	ctx context.Context, tick <-chan time.Time, onTick func() error, handle func(*Batch) error,
 ) error {
-	err := r.each(ctx, tick, onTick, handle)
+	err := r.deliverAll(ctx, tick, onTick, handle)
 	close(r.out)
 	if !r.finish(ctx) {
 		return ErrStuck
@@ -31,7 +31,7 @@ func (r *Reader) Each(
 // ErrStuck is the error of Each if it cannot end, because the output accepts no bytes.
 var ErrStuck = errors.New("the output takes nothing")
 
-func (r *Reader) each(ctx context.Context, tick <-chan time.Time, onTick func() error,
+func (r *Reader) deliverAll(ctx context.Context, tick <-chan time.Time, onTick func() error,
 	handle func(*Batch) error,
 ) error {
 	ended := ctx.Done()
@@ -91,7 +91,7 @@ func (r *Reader) deliver(b *Batch, handle func(*Batch) error) error {
 	r.cfg.Blanks += b.blanks
 	r.cfg.Keys += b.keys
 	r.cfg.Parted = r.cfg.Parted || b.parted
-	b.kept = nil
+	b.output = nil
 	if err := handle(b); err != nil {
 		return err
 	}

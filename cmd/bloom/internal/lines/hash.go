@@ -30,7 +30,7 @@ func (r *Reader) hashBatches() {
 func (b *Batch) hash(keys [][]byte, scratch []byte) []byte {
 	b.Ends = b.Ends[:0]
 	b.Hashes = b.Hashes[:0]
-	b.taken = b.taken[:0]
+	b.numbers = b.numbers[:0]
 	b.next = 0
 	b.skipped = 0
 	b.parted = b.cfg.Key.Field == 1 && bytes.IndexByte(b.Data, b.sep) >= 0
@@ -62,26 +62,26 @@ func (b *Batch) pick() {
 			b.blanks++
 		}
 	}
-	take := b.cfg.Take
+	selects := b.cfg.Select
 	dropBlanks := b.blanks > 0 && !b.cfg.Blank
 	b.keys = uint64(len(b.Hashes))
 	if dropBlanks {
 		b.keys -= uint64(b.blanks)
 	}
-	b.picked = take != nil || dropBlanks
+	b.picked = selects != nil || dropBlanks
 	if !b.picked {
 		return
 	}
-	b.taken = slices.Grow(b.taken, len(b.Hashes))
+	b.numbers = slices.Grow(b.numbers, len(b.Hashes))
 	n := 0
 	for i, h := range b.Hashes {
-		wanted := take == nil || take(h)
+		wanted := selects == nil || selects(h)
 		if dropBlanks && IsBlank(h) {
 			wanted = false
 		}
 		if wanted {
 			b.Hashes[n] = h
-			b.taken = append(b.taken, i)
+			b.numbers = append(b.numbers, i)
 			n++
 		}
 	}

@@ -27,7 +27,7 @@ type Config struct {
 
 	Window  uint64                // the largest zstd window, in bytes; 0 means DefaultWindow
 	SkipBad bool                  // leave out lines without a key; otherwise they are an error
-	Take    func(bloom.Hash) bool // reports whether a line is wanted; nil wants all lines
+	Select  func(bloom.Hash) bool // reports whether a line is wanted; nil wants all lines
 	Blank   bool                  // keep lines with an empty key; otherwise they are left out
 
 	*Counts // of what was read so far; Start makes it, if it is nil
@@ -46,7 +46,7 @@ type Counts struct {
 	Bad      int          // the lines that SkipBad left out so far
 	FirstBad error        // the error of the first such line
 	Blanks   int          // the lines with an empty key so far
-	Keys     uint64       // the lines with a key so far, including those that Take rejects
+	Keys     uint64       // the lines with a key so far, including those that Select rejects
 	Parted   bool         // a line with the byte between fields has come; only if Key.Field is 1
 }
 
@@ -74,8 +74,8 @@ type Batch struct {
 	keys    uint64 // the number of lines with a key, for Config.Keys
 	parted  bool   // for Config.Parted
 	picked  bool   // some lines have no digest in Hashes
-	taken   []int  // if picked is true, taken[i] is the number of the line of Hashes[i]
-	kept    []byte // the lines to write
+	numbers []int  // if picked is true, numbers[i] is the number of the line of Hashes[i]
+	output  []byte // the lines to write
 }
 
 // Key returns the key whose digest is Hashes[i]. The key is valid as long as b is.
@@ -97,7 +97,7 @@ func (b *Batch) line(i int) int {
 	if !b.picked {
 		return i
 	}
-	return b.taken[i]
+	return b.numbers[i]
 }
 
 // start returns the offset in b.Data of line i.
@@ -119,7 +119,7 @@ type Reader struct {
 
 	out      chan *Batch   // the batches to write, in order; nil asks for an element of flushed
 	flushed  chan struct{} // yields once all batches before that nil are written
-	pieces   atomic.Int64  // the number of pieces that Out has taken
+	pieces   atomic.Int64  // the number of pieces written to Out
 	failed   chan struct{} // closed once writeErr is set
 	writeErr error         // valid after a receive from failed, flushed or written
 	written  chan struct{} // closed once out is closed and all batches are written

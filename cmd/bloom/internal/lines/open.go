@@ -30,9 +30,9 @@ type opened struct {
 	shut      func()   // closes the file
 }
 
-// open opens a file, or standard input, and decompresses it if it begins like gzip or zstd. The
-// bytes of the file, before decompression, are counted in read as they arrive.
-func open(name string, window uint64, delim byte, read *atomic.Int64) (*opened, error) {
+// open opens a file, or standard input, and decompresses it if it begins like gzip or zstd. It
+// adds the bytes of the file, before decompression, to counter as they arrive.
+func open(name string, window uint64, delim byte, counter *atomic.Int64) (*opened, error) {
 	file := os.Stdin
 	shut := func() {}
 	if name != Stdin {
@@ -42,7 +42,7 @@ func open(name string, window uint64, delim byte, read *atomic.Int64) (*opened, 
 		}
 		shut = func() { file.Close() }
 	}
-	arrived := &Arrived{r: file, all: read}
+	arrived := &Arrived{r: file, all: counter}
 	unpacked, err := Decompress(arrived, window, delim)
 	if err != nil {
 		shut()
@@ -90,11 +90,10 @@ func Decompress(r io.Reader, window uint64, delim byte) (io.ReadCloser, error) {
 
 const mark = "\xef\xbb\xbf" // the byte order mark of UTF-8
 
-// Begin looks at the first bytes of r, and reads no more of them than it needs to decide, for input
-// whose lines end with delim. whole yields all bytes of r, without a byte order mark of UTF-8. name
-// is "gzip", "zstd" or, for text, "". Begin returns a KindError for what it recognizes as another
-// kind.
-func Begin(r io.Reader, delim byte) (whole io.Reader, name string, err error) {
+// Begin looks at the first bytes of r, and reads no more of them than it needs to decide, for lines
+// that end with delim. It returns a reader of all bytes of r, without a byte order mark of UTF-8, and
+// the name "gzip", "zstd" or, for text, "". The error is a KindError if it recognizes another kind.
+func Begin(r io.Reader, delim byte) (input io.Reader, name string, err error) {
 	head := make([]byte, 0, magic.HeadSize)
 	for len(head) < cap(head) && undecided(head, delim) {
 		n, err := r.Read(head[len(head):cap(head)])
@@ -168,7 +167,7 @@ func (a *Arrived) Read(p []byte) (int, error) {
 // that arrived.
 func (a *Arrived) Check(n int64) error { return CheckArrived(n, a.n.Load()) }
 
-// CheckArrived is Arrived.Check for a given number of bytes that arrived.
+// CheckArrived is like Arrived.Check, for a given number of bytes that arrived.
 func CheckArrived(n, arrived int64) error {
 	if n > form.MaxUnzipped(arrived) {
 		return ErrArrived

@@ -39,8 +39,8 @@ func (r *Reader) readFiles(ctx context.Context) {
 	}
 }
 
-// readFile reads one file, and reports whether to go on with the next.
-func (r *Reader) readFile(ctx context.Context, number int, name string) (next bool) {
+// readFile reads one file, and reports whether to read more files.
+func (r *Reader) readFile(ctx context.Context, number int, name string) (ok bool) {
 	if ctx.Err() != nil {
 		return false
 	}

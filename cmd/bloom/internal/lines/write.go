@@ -19,19 +19,19 @@ func (r *Reader) write() {
 			r.flushed <- struct{}{}
 			continue
 		}
-		for left := b.kept; r.writeErr == nil && len(left) > 0; {
-			n := r.piece(left)
-			_, r.writeErr = r.cfg.Out.Write(left[:n])
+		for pending := b.output; r.writeErr == nil && len(pending) > 0; {
+			n := r.piece(pending)
+			_, r.writeErr = r.cfg.Out.Write(pending[:n])
 			if r.writeErr != nil {
 				close(r.failed)
 				break
 			}
 			r.pieces.Add(1)
-			left = left[n:]
+			pending = pending[n:]
 		}
 		if b.long {
 			b.Data = nil
-			b.kept = nil
+			b.output = nil
 			b.long = false
 			<-r.long
 		}
@@ -39,13 +39,13 @@ func (r *Reader) write() {
 	}
 }
 
-// piece returns how many bytes of left to write next. These are whole lines if they fit, so that a
-// process that is killed between two writes leaves no half line.
-func (r *Reader) piece(left []byte) int {
-	if len(left) <= writeSize {
-		return len(left)
+// piece returns how many bytes of pending to write next. These are whole lines if they fit, so that
+// a process that is killed between two writes leaves no half line.
+func (r *Reader) piece(pending []byte) int {
+	if len(pending) <= writeSize {
+		return len(pending)
 	}
-	if i := bytes.LastIndexByte(left[:writeSize], r.cfg.Delim); i >= 0 {
+	if i := bytes.LastIndexByte(pending[:writeSize], r.cfg.Delim); i >= 0 {
 		return i + 1
 	}
 	return writeSize
@@ -82,19 +82,19 @@ func (b *Batch) Keep(lines []int) {
 	for n, i := range lines {
 		lines[n] = b.line(i)
 	}
-	to := 0
+	size := 0
 	for len(lines) > 0 {
 		n := 1
 		for n < len(lines) && lines[n] == lines[n-1]+1 {
 			n++
 		}
-		from := b.start(lines[0])
+		start := b.start(lines[0])
 		end := b.Ends[lines[n-1]]
-		if to < from {
-			copy(b.Data[to:], b.Data[from:end])
+		if size < start {
+			copy(b.Data[size:], b.Data[start:end])
 		}
-		to += end - from
+		size += end - start
 		lines = lines[n:]
 	}
-	b.kept = b.Data[:to]
+	b.output = b.Data[:size]
 }
