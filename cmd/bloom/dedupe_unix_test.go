@@ -103,8 +103,8 @@ func TestPipeFilter(t *testing.T) {
 	saying(t, 2, "cannot come through a pipe", "a\n", "check", path)
 }
 
-// TestSpoolErrors: a build of lines that it cannot count beforehand fails if what it keeps
-// of them meanwhile cannot be written or read.
+// TestSpoolErrors: a build of lines that it cannot count beforehand fails if what it keeps of them
+// cannot be written or read.
 func TestSpoolErrors(t *testing.T) {
 	broken := errors.New("broken disk")
 	f := bloom.Must(bloom.New(10, 0.01))

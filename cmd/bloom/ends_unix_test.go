@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFilesAfterEachEnd: what a command leaves in its folder and in $TMPDIR, however it ends. After
+// TestFilesAfterEachEnd: what a command leaves in its directory and in $TMPDIR, however it ends. After
 // a SIGKILL the next run tidies up.
 func TestFilesAfterEachEnd(t *testing.T) {
 	defaultSignals(t)
@@ -94,7 +94,7 @@ func TestFilesAfterEachEnd(t *testing.T) {
 	}
 }
 
-// filesIn returns the names of the files in a folder, in order.
+// filesIn returns the names of the files in a directory, in order.
 func filesIn(t *testing.T, dir string) string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shell runs a script in the present folder, and returns its output and its errors.
+// shell runs a script in the present directory, and returns its output and its errors.
 func shell(t *testing.T, script string) string {
 	t.Helper()
 	out, _ := child(t, "sh", "-c", script).CombinedOutput()

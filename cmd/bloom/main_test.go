@@ -262,7 +262,7 @@ func distinct(in string) string {
 	return out.String()
 }
 
-// lengths is lines of lengths around those of buffers.
+// lengths returns lines of lengths around those of buffers.
 func lengths() string {
 	const buffer = 64 << 10
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -485,7 +485,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestHelp runs the first example of every command in an empty folder.
+// TestHelp runs the first example of every command in an empty directory.
 func TestHelp(t *testing.T) {
 	for _, c := range newRoot().Commands() {
 		if c.Example == "" {

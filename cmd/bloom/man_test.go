@@ -12,7 +12,7 @@ import (
 )
 
 // TestMan compares the manual with the help that it is made from. With BLOOM_MAN=1 it writes the
-// manual anew.
+// manual.
 func TestMan(t *testing.T) {
 	dir := t.TempDir()
 	if os.Getenv("BLOOM_MAN") != "" {
@@ -45,6 +45,6 @@ func TestMan(t *testing.T) {
 			write(t, path, page)
 		}
 		kept := filepath.Join("man", filepath.Base(path))
-		require.True(t, read(t, kept) == page, "%s is not what the help says. Make the manual anew: BLOOM_MAN=1 go test -run TestMan", kept)
+		require.True(t, read(t, kept) == page, "%s is not what the help says. Make a new manual: BLOOM_MAN=1 go test -run TestMan", kept)
 	}
 }

@@ -46,7 +46,7 @@ func TestNever(t *testing.T) {
 	require.Equal(t, in, good(t, in, "check list0 list1 list2"))
 }
 
-// goodOrNone is good for check, which may find no line.
+// goodOrNone is like good, for check, which may find no line.
 func goodOrNone(t *testing.T, stdin, line string) string {
 	t.Helper()
 	stdout, stderr, status := bloomRun(t, stdin, line)

@@ -58,7 +58,7 @@ func TestNoLineReplacesNoFile(t *testing.T) {
 	require.Empty(t, good(t, "a\n", "dedupe --state state"))
 }
 
-// requireBeside requires that the folder has these files and no other.
+// requireBeside requires that the directory has these files and no other.
 func requireBeside(t testing.TB, names ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(".")

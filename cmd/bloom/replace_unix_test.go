@@ -24,7 +24,7 @@ var writers = []struct{ makes, command string }{
 	{"foreign", "add list"},
 }
 
-// home is the folder of this package.
+// home is the directory of this package.
 var home, _ = os.Getwd()
 
 // prepare makes the files that the commands of writers read.

@@ -150,7 +150,7 @@ func (s *server) getContains(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 		return
 	}
-	found, err := s.has(s.now.Load(), []byte(query.Get("key")), new([]byte))
+	found, err := s.contains(s.now.Load(), []byte(query.Get("key")), new([]byte))
 	if err != nil {
 		refuse(w, err)
 		return
@@ -159,9 +159,9 @@ func (s *server) getContains(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, found)
 }
 
-// has reports whether v may have the key of line. scratch is memory for the key. For a line that is
-// hardly a key, has returns an error in place of false.
-func (s *server) has(v *version, line []byte, scratch *[]byte) (bool, error) {
+// contains reports whether v may have the key of line. scratch is memory for the key. For a line that
+// is hardly a key, contains returns an error in place of false.
+func (s *server) contains(v *version, line []byte, scratch *[]byte) (bool, error) {
 	found, doubtful, err := s.look(v, line, scratch)
 	if err == nil && doubtful && !found {
 		err = v.doubt.refusal(line)
@@ -169,7 +169,7 @@ func (s *server) has(v *version, line []byte, scratch *[]byte) (bool, error) {
 	return found, err
 }
 
-// look is has for one of many lines. It reports whether the line is hardly a key.
+// look is like contains, for one of many lines. It also reports whether the line is hardly a key.
 func (s *server) look(v *version, line []byte, scratch *[]byte) (found, doubtful bool, err error) {
 	key, next, err := v.key.Of(line, 0, (*scratch)[:0])
 	if err != nil {

@@ -31,7 +31,7 @@ func openBrowser(t *testing.T) *browser {
 	if err != nil {
 		t.Skip(err)
 	}
-	// Its processes may write to its folder a little longer than the first of them lives.
+	// Its processes may write to its directory a little longer than the first of them lives.
 	profile, err := os.MkdirTemp("", "chromium")
 	require.NoError(t, err)
 	t.Cleanup(func() { becomes(t, func() bool { return os.RemoveAll(profile) == nil }) })

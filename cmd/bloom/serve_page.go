@@ -148,7 +148,7 @@ func linesAre(n int) string {
 }
 
 func (s *server) verdict(v *version, key string) verdict {
-	found, err := s.has(v, []byte(key), new([]byte))
+	found, err := s.contains(v, []byte(key), new([]byte))
 	if err != nil {
 		return verdict{Key: key, Bad: err.Error()}
 	}

@@ -148,7 +148,7 @@ func serving(t testing.TB, list, flags string) (*server, *httptest.Server) {
 
 func has(t *testing.T, s *server, key string) bool {
 	t.Helper()
-	found, err := s.has(s.now.Load(), []byte(key), new([]byte))
+	found, err := s.contains(s.now.Load(), []byte(key), new([]byte))
 	require.NoError(t, err)
 	return found
 }
@@ -802,7 +802,7 @@ func TestServeReplacedMeanwhile(t *testing.T) {
 	require.True(t, has(t, s, "pear"))
 }
 
-// TestServeMemory: a filter is in memory once, and twice while it is loaded anew.
+// TestServeMemory: a filter is in memory once, and twice while it is reloaded.
 func TestServeMemory(t *testing.T) {
 	const size = 32 << 20
 	s, web := serving(t, "apple\n", fmt.Sprint("-p 0.001 -n ", size*8/15))

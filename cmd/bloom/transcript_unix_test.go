@@ -140,7 +140,7 @@ var madeFiles = map[string]string{}
 // its file in each state, and compares with testdata/transcript.txt how that ended. A cell has the
 // exit status; e after an error and w after a warning; the number of lines on standard output; and
 // what became of list: nothing if it is as it was, and otherwise *, + if it was made, or - if it is
-// gone; and + out if there is a file out. With BLOOM_TRANSCRIPT=1 it writes the file anew.
+// gone; and + out if there is a file out. With BLOOM_TRANSCRIPT=1 it writes a new file.
 func TestTranscript(t *testing.T) {
 	const golden = "testdata/transcript.txt"
 	home, err := os.Getwd()

@@ -25,13 +25,13 @@ import (
 type kind struct {
 	name string // the type in Go, or the library
 
-	// is reports whether a file that begins with head may have the type. For such a file, sure
+	// accepts reports whether a file that begins with head may have the type. For such a file, sure
 	// reports whether one of its size certainly has the type. A nil sure means that every such file
 	// has it.
-	is   func(head []byte) bool
-	sure func(head []byte, size int64) bool
-	load func(path string) (filter, error)
-	has  func(f filter) bool // reports whether f has the type; nil for other libraries' types
+	accepts func(head []byte) bool
+	sure    func(head []byte, size int64) bool
+	load    func(path string) (filter, error)
+	matches func(f filter) bool // reports whether f has the type; nil for other libraries' types
 
 	flag    string                                    // what build --type calls it, or ""
 	create  func(n uint64, p float64) (filter, error) // makes a filter for n lines, for build
@@ -60,17 +60,17 @@ type kind struct {
 
 var kinds = []kind{
 	{
-		name:   "bloom.Filter",
-		is:     isGuava,
-		sure:   isWholeGuava,
-		load:   loader(bloom.LoadFile),
-		has:    isA[*bloom.Filter],
-		flag:   "guava",
-		create: maker(exact(bloom.New)),
-		plan:   planGuava,
-		note:   "Guava's: Java reads it",
-		merge:  merged[*bloom.Filter],
-		guava:  func(f filter) *bloom.Filter { return f.(*bloom.Filter) },
+		name:    "bloom.Filter",
+		accepts: isGuava,
+		sure:    isWholeGuava,
+		load:    loader(bloom.LoadFile),
+		matches: isA[*bloom.Filter],
+		flag:    "guava",
+		create:  maker(exact(bloom.New)),
+		plan:    planGuava,
+		note:    "Guava's: Java reads it",
+		merge:   merged[*bloom.Filter],
+		guava:   func(f filter) *bloom.Filter { return f.(*bloom.Filter) },
 		figures: func(f filter, r *report) {
 			r.Strategy = fmt.Sprintf("Mitz%d", 32<<f.(*bloom.Filter).Strategy())
 			if r.Size == f.Stats().SizeBytes { // the file is in Guava's form, without a trailer
@@ -80,9 +80,9 @@ var kinds = []kind{
 	},
 	{
 		name:    "blocked.Filter",
-		is:      isFrame(form.Blocked),
+		accepts: isFrame(form.Blocked),
 		load:    loader(blocked.LoadFile),
-		has:     isA[*blocked.Filter],
+		matches: isA[*blocked.Filter],
 		flag:    "blocked",
 		create:  maker(blocked.New),
 		least:   limits.BlockedRate,
@@ -92,22 +92,22 @@ var kinds = []kind{
 		figures: func(f filter, r *report) { r.Lines = f.(*blocked.Filter).Lines() },
 	},
 	{
-		name:   "growing.Filter",
-		is:     isFrame(form.Growing),
-		load:   loader(growing.LoadFile),
-		has:    isA[*growing.Filter],
-		flag:   "growing",
-		create: maker(growing.New),
-		least:  limits.GrowingRate,
-		plan:   planGrowing,
-		note:   "n need not be known",
-		keeps:  true,
+		name:    "growing.Filter",
+		accepts: isFrame(form.Growing),
+		load:    loader(growing.LoadFile),
+		matches: isA[*growing.Filter],
+		flag:    "growing",
+		create:  maker(growing.New),
+		least:   limits.GrowingRate,
+		plan:    planGrowing,
+		note:    "n need not be known",
+		keeps:   true,
 	},
 	{
 		name:    "counting.Filter",
-		is:      isFrame(form.Counting),
+		accepts: isFrame(form.Counting),
 		load:    loader(counting.LoadFile),
-		has:     isA[*counting.Filter],
+		matches: isA[*counting.Filter],
 		flag:    "counting",
 		create:  maker(exact(counting.New)),
 		plan:    planCounting,
@@ -118,14 +118,14 @@ var kinds = []kind{
 		counts:  true,
 	},
 	{
-		name: "cuckoo.Filter",
-		is:   isFrame(form.Cuckoo),
+		name:    "cuckoo.Filter",
+		accepts: isFrame(form.Cuckoo),
 		load: func(path string) (filter, error) {
 			f, err := cuckoo.LoadFile(path)
 			return checked(cuckooFilter{f}, err)
 		},
-		has:  isA[cuckooFilter],
-		flag: "cuckoo",
+		matches: isA[cuckooFilter],
+		flag:    "cuckoo",
 		create: func(n uint64, p float64) (filter, error) {
 			return checked(newCuckoo(max(n, 1), p)) // its Info has the rate that it has
 		},
@@ -139,12 +139,12 @@ var kinds = []kind{
 		keeps:   true,
 	},
 	{
-		name: "window.Filter",
-		is:   isFrame(form.Window),
-		load: loader(window.LoadFile),
-		has:  isA[*window.Filter],
-		plan: planWindow,
-		note: "dedupe --span: forgets a key after a time, in which n keys come",
+		name:    "window.Filter",
+		accepts: isFrame(form.Window),
+		load:    loader(window.LoadFile),
+		matches: isA[*window.Filter],
+		plan:    planWindow,
+		note:    "dedupe --span: forgets a key after a time, in which n keys come",
 		figures: func(f filter, r *report) {
 			span, reach := windowSpan(f)
 			seconds := reach.Seconds()
@@ -156,9 +156,9 @@ var kinds = []kind{
 	},
 	{
 		name:    "flower.Filter",
-		is:      isFrame(form.Flower),
+		accepts: isFrame(form.Flower),
 		load:    loader(flower.LoadFile),
-		has:     isA[*flower.Filter],
+		matches: isA[*flower.Filter],
 		plan:    planFlower,
 		note:    "in Go only: remembers 90 % of the last n keys of an endless stream",
 		bits:    "slots",
@@ -166,27 +166,27 @@ var kinds = []kind{
 		keeps:   true,
 	},
 	{
-		name: "DCSO bloom",
-		is:   begins("\x01\x00\x00\x00\x00\x00\x00\x00"),
-		load: foreignLoader("DCSO's bloom", foreign.NewDCSO),
-		sum:  "none",
+		name:    "DCSO bloom",
+		accepts: begins("\x01\x00\x00\x00\x00\x00\x00\x00"),
+		load:    foreignLoader("DCSO's bloom", foreign.NewDCSO),
+		sum:     "none",
 	},
 	{
-		name: "holiman bloomfilter",
-		is:   begins("\x00\x00\x00\x00\x00\x00\x00\x00v02\n"),
-		load: foreignLoader("holiman's bloomfilter", foreign.NewHoliman),
-		sum:  "SHA-384",
+		name:    "holiman bloomfilter",
+		accepts: begins("\x00\x00\x00\x00\x00\x00\x00\x00v02\n"),
+		load:    foreignLoader("holiman's bloomfilter", foreign.NewHoliman),
+		sum:     "SHA-384",
 	},
 	{
-		name: "Spark",
-		is:   isSpark,
-		sure: isWholeSpark,
-		load: foreignLoader("Spark", foreign.NewSpark),
-		sum:  "none",
+		name:    "Spark",
+		accepts: isSpark,
+		sure:    isWholeSpark,
+		load:    foreignLoader("Spark", foreign.NewSpark),
+		sum:     "none",
 	},
 	{
 		name: "bits-and-blooms",
-		is: func(head []byte) bool {
+		accepts: func(head []byte) bool {
 			return begins("\x00\x00")(head) || begins("{")(bytes.TrimLeft(head, " \t\r\n"))
 		},
 		sure: func([]byte, int64) bool { return false }, // it may be any JSON
@@ -198,7 +198,7 @@ var kinds = []kind{
 // kindOf returns the type of a file by its first bytes.
 func kindOf(head []byte) (kind, bool) {
 	for _, k := range kinds {
-		if k.is(head) {
+		if k.accepts(head) {
 			return k, true
 		}
 	}
@@ -208,7 +208,7 @@ func kindOf(head []byte) (kind, bool) {
 // kindOfFilter returns the type of f. The kind of another library's filter has no properties.
 func kindOfFilter(f filter) kind {
 	for _, k := range kinds {
-		if k.has != nil && k.has(f) {
+		if k.matches != nil && k.matches(f) {
 			return k
 		}
 	}

@@ -18,7 +18,7 @@ func TestKinds(t *testing.T) {
 		}
 		made++
 		f := bloom.Must(k.create(1000, 0.01))
-		require.True(t, k.has(f))
+		require.True(t, k.matches(f))
 		require.Equal(t, k.name, kindOfFilter(f).name)
 		_, removes := f.(interface{ RemoveHash(bloom.Hash) bool })
 		require.Equal(t, removes, k.removes, k.name)

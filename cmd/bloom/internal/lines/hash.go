@@ -111,23 +111,23 @@ func cutLines(b *Batch, keys [][]byte) [][]byte {
 	return keys
 }
 
-// cutKeys is cutLines for keys that are not whole lines. Keys that are no part of their line are
+// cutKeys is like cutLines, for keys that are not whole lines. Keys that are no part of their line are
 // appended to scratch. Lines without a key are removed from b.Data.
 func cutKeys(b *Batch, keys [][]byte, scratch []byte) ([][]byte, []byte) {
-	to := b.start(len(b.Ends))
+	size := b.start(len(b.Ends))
 	for b.next < len(b.Data) && len(keys) < cap(keys) && len(scratch) < longLine {
 		end := b.next + bytes.IndexByte(b.Data[b.next:], b.cfg.Delim) + 1
-		if to < b.next {
-			copy(b.Data[to:], b.Data[b.next:end])
+		if size < b.next {
+			copy(b.Data[size:], b.Data[b.next:end])
 		}
-		lineEnd := to + end - b.next
+		lineEnd := size + end - b.next
 		b.next = end
 		var key []byte
 		var err error
-		if key, scratch, err = b.cfg.Key.Of(b.Data[to:lineEnd-1], b.sep, scratch); err == nil {
+		if key, scratch, err = b.cfg.Key.Of(b.Data[size:lineEnd-1], b.sep, scratch); err == nil {
 			keys = append(keys, key)
 			b.Ends = append(b.Ends, lineEnd)
-			to = lineEnd
+			size = lineEnd
 			continue
 		}
 		if !b.cfg.SkipBad {
@@ -143,7 +143,7 @@ func cutKeys(b *Batch, keys [][]byte, scratch []byte) ([][]byte, []byte) {
 		b.skipped++
 	}
 	if b.next == len(b.Data) && len(keys) == 0 {
-		b.Data = b.Data[:to] // no line is left to cut, and Data ends after the last one
+		b.Data = b.Data[:size] // no line is left to cut, and Data ends after the last one
 	}
 	return keys, scratch
 }
