@@ -21,7 +21,7 @@ func TestNoLineReplacesNoFile(t *testing.T) {
 		{"build --shard 0/1 -o list", []string{""}},
 		{"build --hex --skip-bad -o list", []string{"no hash\n"}},
 		{"bank build -n 10 -o list none -", []string{"", "\n"}},
-		{"bank build -o list none none", []string{""}},
+		{"bank build -o list none", []string{""}},
 	} {
 		for _, in := range test.inputs {
 			for _, made := range []string{"build -o list", "bank build -n 1 -o list -"} {

@@ -681,8 +681,8 @@ func (w *stuckWriter) Write(p []byte) (int, error) {
 	return w.ResponseRecorder.Write(p)
 }
 
-// TestServePatches: a replica follows a served list by patches, also from a server that has restarted
-// meanwhile, if that one has served its version.
+// TestServePatches: a replica follows a served list by patches, also from a restarted server,
+// if that one has served its version.
 func TestServePatches(t *testing.T) {
 	for _, kind := range []string{"guava", "counting"} {
 		s, web := serving(t, numbers(0, 10_000), "-n 20k --type "+kind)
