@@ -144,7 +144,7 @@ class Filter:
                 'a program that makes such keys calls contains' % hash)
         return WAYS[hash](line_bytes(line))
 
-    def part(self):
+    def key_part(self):
         """The part of lines that keys are, in words, and a function that tells lines that are hardly such a part. The
         words are empty for whole lines."""
         facts = parse_qs(self.info.meta, encoding="latin-1")
@@ -640,7 +640,7 @@ def main(path, patch=None):
         with open(patch, "rb") as file:
             f = patched(f, file.read())
     ask = f.which if isinstance(f, Bank) else f.contains
-    part, doubts = f.part()
+    part, doubts = f.key_part()
     absent = doubted = misled = others = 0
     for line in lines_of(sys.stdin.buffer):
         key = f.key(line)
