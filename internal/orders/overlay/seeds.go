@@ -163,7 +163,7 @@ var seeds = []seed{
 	}},
 	{"guard-filter-first", "GuardLookup", []change{
 		before("guard.Guard.publish", "now.Store", 0,
-			"if old := g.now.Load(); old != nil { g.now.Store(&generation{next, old.memory, g.loaded}) }"),
+			"if old := g.now.Load(); old != nil { g.now.Store(&generation{built, old.memory, g.loaded}) }"),
 	}},
 	{"guard-counts", "GuardCounts", []change{
 		before("guard.Guard.Counts", "hits.Load", 0, "c.Queries += s.queries.Load()"),
