@@ -73,6 +73,9 @@ func (o *dedupeFlags) run(c *cobra.Command, args []string) error {
 		return err
 	}
 	if o.state != "" {
+		if err := checkPacked(o.state); err != nil {
+			return err // also with --force, or an empty state would replace a list
+		}
 		release, err := o.file.lock(c.Context(), o.state, cfg.Names...)
 		if err != nil {
 			return err

@@ -129,6 +129,24 @@ func TestWarning(t *testing.T) {
 	saying(t, 0, "fuller than it was made for", numbers(2000, 9000), "dedupe --state state")
 }
 
+// TestPackedState: a compressed list is told as such, and --force does not replace it by an empty one.
+func TestPackedState(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, "a\n", "build -n 10 -o list")
+	packed := gzipped(read(t, "list"))
+	for says, text := range map[string]string{
+		"s is compressed; decompress it first": packed,
+		"unpack it first: xz -dc":              "\xfd7zXZ\x00" + packed,
+	} {
+		for _, force := range []string{"", " --force"} {
+			write(t, "s", text)
+			require.Empty(t, saying(t, 1, says, "new\n", "dedupe --state s"+force), force)
+			require.Equal(t, text, read(t, "s"))
+		}
+		saying(t, 1, "is compressed, and is left as it is; --force replaces it", "new\n", "build -o s")
+	}
+}
+
 // TestErrors: what is wrong with the state is noticed before any input, and an error in
 // the input keeps what was written.
 func TestErrors(t *testing.T) {

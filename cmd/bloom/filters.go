@@ -238,6 +238,29 @@ func replaceable(path string) bool {
 	return ok && (k.sure == nil || k.sure(head, info.Size()))
 }
 
+// checkPacked returns an error, which says what to do, if the file at path is no filter because it is
+// compressed, an archive or in another encoding.
+func checkPacked(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || replaceable(path) {
+		return nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil // who opens it next says why
+	}
+	defer file.Close()
+	_, name, err := lines.Begin(file, '\n')
+	var kind lines.KindError
+	switch {
+	case errors.As(err, &kind):
+		return fmt.Errorf("%s: %w", path, err)
+	case name != "":
+		return fmt.Errorf("%s %w", path, errCompressed)
+	}
+	return nil
+}
+
 var errCompressed = errors.New("is compressed; decompress it first")
 
 type foreignFilter struct{ foreignBytes }

@@ -76,7 +76,11 @@ func (f *target) lock(ctx context.Context, path string, inputs ...string) (
 		return f.waitForLock(ctx)
 	}
 	if f.makes && !replaceable(f.path) {
-		return nil, fmt.Errorf("%s is no filter, and is left as it is; --force replaces it", f.path)
+		what := "is no filter"
+		if checkPacked(f.path) != nil {
+			what = "is compressed"
+		}
+		return nil, fmt.Errorf("%s %s, and is left as it is; --force replaces it", f.path, what)
 	}
 	for _, input := range inputs {
 		if same(f.path, input) {
