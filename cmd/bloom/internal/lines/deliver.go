@@ -34,10 +34,11 @@ var ErrStuck = errors.New("the output takes nothing")
 func (r *Reader) deliverAll(ctx context.Context, tick <-chan time.Time, onTick func() error,
 	handle func(*Batch) error,
 ) error {
-	ended := ctx.Done()
+	ended := ctx.Done() // nil if ctx never ends, and once it has ended
+	hasEnded := false
 	for {
 		var idle <-chan time.Time
-		if ended == nil { // ctx is done: wait a moment for a read under way
+		if hasEnded { // wait a moment for a read under way
 			idle = time.After(50 * time.Millisecond)
 		}
 		select {
@@ -55,6 +56,7 @@ func (r *Reader) deliverAll(ctx context.Context, tick <-chan time.Time, onTick f
 			select {
 			case <-r.flushed:
 			case <-ended: // the output may accept no bytes
+				hasEnded = true
 				ended = nil
 				tick = nil
 				continue
@@ -66,6 +68,7 @@ func (r *Reader) deliverAll(ctx context.Context, tick <-chan time.Time, onTick f
 				return err
 			}
 		case <-ended:
+			hasEnded = true
 			ended = nil
 			tick = nil
 		case <-idle:
