@@ -22,10 +22,9 @@ import "github.com/seed79a3ff49/bloom/internal/bitwords"
 // AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if added
 // is shorter than hs. A nil added discards the results.
 //
-// A batch of any length is as fast as single calls, but for one call more. Batches of eight keys or
-// more are faster where there is assembly, and most in filters larger than the processor's cache;
-// see benchmarks/RESULTS.md.
-// [SumBatch], [SumStringBatch] and [SumUint64Batch] hash batches.
+// A short batch takes as long as single calls, and one call more. Where there is assembly, a batch
+// of eight keys or more is faster, above all in a filter larger than the processor's cache; see
+// benchmarks/RESULTS.md. [SumBatch], [SumStringBatch] and [SumUint64Batch] hash batches.
 func (f *Filter) AddBatch(added []bool, hs []Hash) {
 	if added == nil {
 		bitwords.Discard(hs, f.AddBatch)

@@ -78,8 +78,9 @@ type filter struct {
 	info     form.Kept
 }
 
-// ErrMismatch is wrapped by this module's errors for two filters that do not fit each other, and
-// for a file that does not fit the parameters of [LoadOrNew].
+// ErrMismatch is wrapped by this module's errors for two filters that do not fit each other, for a
+// patch that does not fit its filter, and for a file that does not fit the parameters of
+// [LoadOrNew].
 var ErrMismatch = form.ErrMismatch
 
 // New returns an empty filter sized for n distinct keys. With n keys in it, it reports a key that
@@ -107,9 +108,9 @@ func NewWithStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
 // is zero. It returns an error unless 1 <= k <= 255, k <= m, and m has at most 2^31-1 words of 64
 // bits (16 GiB), or 2^28-1 words on 32-bit platforms.
 //
-// Pass what [Size] or [StrictSize] returns. Other packages' sizes mean something else: the lines of
-// blocked.Size would be few hashes, with a high rate. NewSize accepts them, because [New] uses one
-// hash for rates near 1/2.
+// Pass what [Size] or [StrictSize] returns. Sizes of other packages mean something else:
+// blocked.Size returns 1 to 4 lines, and a filter of that many hashes has a high rate. NewSize
+// cannot refuse so few, because [New] uses one hash for rates near 1/2.
 func NewSize(m uint64, k int) (*Filter, error) {
 	words, err := form.WordsFor("bloom", m, k, form.MaxWords)
 	if err != nil {
@@ -334,8 +335,8 @@ func (f *Filter) K() int { return f.k }
 func (f *Filter) Strategy() Strategy { return f.strategy }
 
 // Capacity returns the number of keys for which a filter of M bits and K hashes has the
-// false-positive rate p: for a filter of [New], at least n, and more if M was rounded up. It is 0
-// for p <= 0 and for the zero value, and math.MaxUint64 for p >= 1.
+// false-positive rate p. For a filter of [New] and its p that is at least n, and more if M was
+// rounded up. Capacity is 0 for p <= 0 and for the zero value, and math.MaxUint64 for p >= 1.
 func (f *Filter) Capacity(p float64) uint64 { return capacity(f.m(), f.k, p) }
 
 // String describes f by its parameters, without its keys.
@@ -365,8 +366,9 @@ func (f *Filter) ApproxCount() uint64 { return f.Stats().ApproxCount }
 //
 // FPR is an estimate for filters of this size and fill. For filters that [New] made for p >= 1e-9,
 // the mean rate of many filters is within a fifth of it with n/2 to n keys, and within a half with
-// fewer. The rate of one full filter is within a quarter of it from 8,000 bits on. Below 2,000 bits
-// it can be half of it or twice at 1 %, and differ by a factor of eight at 1e-6.
+// fewer. The rate of one full filter is within a quarter of it from 8,000 bits on. Below 2,000
+// bits, the rate of one filter can be half of FPR or twice FPR at 1 %, and an eighth of it or eight
+// times it at 1e-6.
 func (f *Filter) FPR() float64 { return f.Stats().FPR }
 
 // Stats returns all figures of f, for metrics.

@@ -23,11 +23,11 @@ import (
 //
 // If there is an old file, the new one is private to its owner while it is written, and then gets
 // the old permissions, the old owner and group if the system permits that, and on Linux the
-// access-control list; if it cannot have the list or the group, nobody gets more by that. Other
-// attributes, such as user.*, and the lists of other systems, are lost. Without an old file, it has
-// the permissions of os.Create. A symbolic link at path is itself replaced, by a file with the
-// permissions of the link's target, which stays as it is. Anything else that is not a regular file
-// is refused, and so is a link to a device, a pipe or a socket.
+// access-control list; if it cannot have the list or the group, nobody gets more access by that.
+// Other attributes, such as user.*, and the lists of other systems, are lost. Without an old file,
+// it has the permissions of os.Create. A symbolic link at path is itself replaced, by a file with
+// the permissions of the link's target, which stays as it is. Anything else that is not a regular
+// file is refused, and so is a link to a device, a pipe or a socket.
 func (f *filter) SaveFile(path string) error {
 	if f.k == 0 {
 		return errNoForm

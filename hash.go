@@ -81,9 +81,9 @@ var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 //
 // The digest of the empty key is 0, 0, as in Guava. All its K indexes in a [Filter] are 0, so a
 // filter with the keys it was made for reports the empty key in about half of all cases, whatever p
-// is. The same holds for packages counting, bank and replica, and for a Filter of bloomredis; in
-// all others the empty key is like any other. To avoid these false positives, handle the empty key
-// without the filter, or salt all digests; see [Hash.Salt].
+// is. The same holds for packages counting, bank and replica, and for a Filter and a Sharded of
+// bloomredis; in all others the empty key is like any other. To avoid these false positives, handle
+// the empty key without the filter, or salt all digests; see [Hash.Salt].
 func Sum(key []byte) Hash {
 	if len(key) > directLen && !bigEndian {
 		h1, h2 := murmur3.Sum128(bitwords.NoEscape(key))

@@ -80,9 +80,9 @@ func (f *filter) WriteTo(w io.Writer) (int64, error) {
 }
 
 // UnmarshalBinary decodes data, which must be exactly one binary form, or the content of a file
-// that [Filter.SaveFile] wrote. Only such a file has an Info and a checksum. Otherwise f's Info
-// becomes zero, and a damaged word goes unnoticed. On error, which wraps [ErrFormat], f is
-// unchanged. UnmarshalBinary does not retain data.
+// that [Filter.SaveFile] wrote. Only such a file has an Info and a checksum: after a binary form
+// alone, f's Info is zero, and a damaged word goes unnoticed. On error, which wraps [ErrFormat], f
+// is unchanged. UnmarshalBinary does not retain data.
 func (f *filter) UnmarshalBinary(data []byte) error {
 	h, body, info, err := guavaForm.Parse(data)
 	if err == nil {

@@ -42,8 +42,8 @@ func OptimalK(m, n uint64) int {
 }
 
 // Size returns the number of bits and of hashes of the filter that [New] makes for n keys and p. It
-// returns an error as New does. In small filters of low rates, [StrictSize] returns more bits, with
-// which the rate is p.
+// returns an error as New does. For a small n and a low p, [StrictSize] returns more bits, with
+// which the rate is at most p.
 func Size(n uint64, p float64) (m uint64, k int, err error) {
 	if err := form.CheckRate("bloom", "p", p); err != nil {
 		return 0, 0, err
@@ -68,10 +68,10 @@ func Size(n uint64, p float64) (m uint64, k int, err error) {
 }
 
 // StrictSize returns the least size of a filter that holds n distinct keys with a false-positive
-// rate of at most p, including what double hashing adds; see [New]. The rate is the mean of many
-// such filters. What double hashing adds is an estimate, and StrictSize allows for a quarter more.
-// m is the number of bits, a multiple of 64, and k the number of hashes. Pass both to [NewSize]. It
-// returns an error as New does.
+// rate of at most p, including what double hashing adds; see [Filter.FPR]. The rate is the mean of
+// many such filters. What double hashing adds is an estimate, and StrictSize allows for a quarter
+// more. m is the number of bits, a multiple of 64, and k the number of hashes. Pass both to
+// [NewSize]. It returns an error as New does.
 func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
 	_, most, err := Size(n, p)
 	if err != nil {
@@ -130,8 +130,8 @@ func strictRate(m uint64, k int, n uint64) float64 {
 
 // FalsePositiveRate returns the probability that a filter of m bits and k hashes, holding n keys,
 // reports a key that was never added: (1 - e^(-kn/m))^k, Bloom's approximation, to which double
-// hashing adds; see [New]. It is 1 for k < 1, and for m = 0 and n > 0. It is the same on every
-// architecture, with a relative error below k * 1e-15.
+// hashing adds; see [Filter.FPR]. It is 1 for k < 1, and for m = 0 and n > 0. It is the same on
+// every architecture, with a relative error below k * 1e-15.
 func FalsePositiveRate(m uint64, k int, n uint64) float64 {
 	switch {
 	case k < 1:

@@ -73,8 +73,9 @@ type Info struct {
 // Check returns an error that names a field if SaveFile would refuse i.
 func (i Info) Check() error { return form.Info(i).Check("bloom") }
 
-// Info returns what [New] and UpdateInfo set. [Filter.SaveFile] keeps it. Guava's binary form has
-// no room for it, so a filter decoded from that has the zero Info.
+// Info returns the filter's Info, which [New] and UpdateInfo set, and Merge and Patch may change.
+// [Filter.SaveFile] keeps it. Guava's binary form has no room for it, so a filter decoded from that
+// has the zero Info.
 func (f *filter) Info() Info { return Info(f.info.Get()) }
 
 // UpdateInfo calls update with a copy of f's Info. What update leaves there becomes the Info, so it
@@ -86,7 +87,7 @@ func (f *filter) Info() Info { return Info(f.info.Get()) }
 // or after an update. update must not call methods of f. If it panics, the Info stays as it was.
 // SaveFile returns an error if [Info.Check] does.
 //
-// On every type of this module, the zero value included, Info and UpdateInfo may be called by many
+// On every type that has both, the zero value included, Info and UpdateInfo may be called by many
 // goroutines, also while others use the filter.
 func (f *filter) UpdateInfo(update func(*Info)) {
 	f.info.Update(func(i *form.Info) { update((*Info)(i)) })

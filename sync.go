@@ -12,13 +12,13 @@ import (
 )
 
 // SyncFilter is a [Filter] for any number of goroutines that concurrently add, look up, estimate
-// and encode. Only Patch takes a lock. Every call, encodings and [SyncFilter.Snapshot] included,
-// finds the keys whose Add returned before it. Its bits and its binary form are Filter's.
+// and encode. Adding and looking up take no lock. Every call, encodings and [SyncFilter.Snapshot]
+// included, finds the keys whose Add returned before it. Its bits and its binary form are Filter's.
 //
 // Of calls that add one new key concurrently, batches included, at most one gets true; see
-// [SyncFilter.Add]. Two things differ from a Filter. Stats reads the whole filter, because counting
-// in every Add would not scale. And there are only the operations that make sense while others
-// write; Snapshot returns a Filter for the rest.
+// [SyncFilter.Add]. Two things differ from a Filter. Stats, ApproxCount and FPR read the whole
+// filter, because counting in every Add would not scale. And there are only the operations that
+// make sense while others write; Snapshot returns a Filter for the rest.
 //
 // Look-ups scale with the number of processors, and so does adding keys that are already present.
 // Adding new keys scales if the filter is much larger than the processors' caches. In a smaller

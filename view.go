@@ -20,9 +20,9 @@ import (
 // and processes share them. Elsewhere the View has a copy in memory.
 //
 // Look at Info's Hash before the first look-up: it says how keys were hashed, and is empty if the
-// writer, such as Java, set none. The command with --hex, for example, makes lists whose keys are
-// bytes: Contains finds them, and ContainsString of their hexadecimal digits does not. If Hash is
-// "SumUTF16", pass [SumUTF16] of a key to ContainsHash.
+// writer, such as Java, set none. The bloom command with --hex, for example, makes lists whose keys
+// are bytes: Contains finds them, and ContainsString of their hexadecimal digits does not. If Hash
+// is "SumUTF16", pass [SumUTF16] of a key to ContainsHash.
 //
 // The bytes must stay unchanged until the View is closed. If a program writes to an open file or
 // truncates it, look-ups are wrong, or the process dies of SIGBUS. On Unix the file may be removed,

@@ -160,9 +160,10 @@ func (s *state) widen(old *segment) segment {
 // size, and returns the member's number. Look-ups see the whole member or nothing of it.
 // AppendFilter does not retain f, and uses only the Hash of f's Info.
 //
-// On error AppendFilter changes nothing. The error wraps [bloom.ErrMismatch] unless f has
-// [bloom.Mitz64], the Bank's K, and an M that is a multiple of the Bank's, and the Hashes of both
-// Infos agree. If only one of the Infos has a Hash, the Bank has it afterwards.
+// On error AppendFilter changes nothing. The error wraps [bloom.ErrMismatch] if f is nil, if its
+// Strategy is not [bloom.Mitz64], if its K is not the Bank's, if its M is no multiple of the
+// Bank's, or if both Infos have a Hash and these differ. If only one of them has a Hash, the Bank
+// has it afterwards.
 func (b *Bank) AppendFilter(f *bloom.Filter) (int, error) {
 	s := b.lockToAppend()
 	defer s.mu.Unlock()
@@ -251,7 +252,8 @@ func (b *Bank) Clear(i int) {
 	}
 }
 
-// Reset clears all members, as [Bank.Clear] does. The Bank keeps its memory and its Info.
+// Reset clears all members, as [Bank.Clear] does: their number stays, and their names are gone. The
+// Bank keeps its memory and its Info.
 func (b *Bank) Reset() {
 	s := b.state
 	if s == nil {
@@ -295,8 +297,8 @@ func (b *Bank) WhichAll(dst []int, hs []bloom.Hash) []int {
 	return b.state.whichAll(dst, func(s int) segment { return segments[s] }, n, hs)
 }
 
-// Filter returns a copy of member i as a filter with the Bank's M, K and Info. The filter has the
-// Strategy of those that [bloom.NewSize] makes.
+// Filter returns a copy of member i as a filter with the Bank's M, K and Info. Its Strategy is
+// [bloom.Mitz64].
 func (b *Bank) Filter(i int) *bloom.Filter {
 	seg, i := b.state.member(i)
 	return b.state.filter(seg, i, b.info.Get())
@@ -357,7 +359,8 @@ func (b *Bank) Name(i int) string {
 	return ""
 }
 
-// Info returns the values that New, UpdateInfo or decoding set. N and P are for one member.
+// Info returns the Bank's Info, which New, UpdateInfo and decoding set, and AppendFilter may
+// change. N and P are for one member.
 func (b *Bank) Info() bloom.Info { return bloom.Info(b.info.Get()) }
 
 // UpdateInfo is [bloom.Filter.UpdateInfo]. Encoding returns an error if a field is out of its range.

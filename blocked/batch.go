@@ -9,7 +9,7 @@ import (
 // AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if added
 // is shorter than hs. A nil added discards the results.
 //
-// When batches are faster is told at [bloom.Filter.AddBatch].
+// [bloom.Filter.AddBatch] says when batches are faster.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	if added == nil {
 		bitwords.Discard(hs, f.AddBatch)

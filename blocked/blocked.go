@@ -5,10 +5,10 @@
 // keys or their digests.
 //
 // For a key, a classic filter, [bloom.Filter], touches up to 7 cache lines at a rate of 1 %, and up
-// to 20 at 1e-6; a blocked filter touches one and two. If the filters are larger than the
-// processor's cache, the blocked one is usually 1.5 to 2 times as fast at 1 %, and still faster at
-// lower rates. Batches are faster again; see benchmarks/RESULTS.md. The
-// price is memory. New needs this much more than a classic filter of the same rate:
+// to 20 at 1e-6; a blocked filter touches one at 1 %, and two at 1e-6. If the filters are larger
+// than the processor's cache, the blocked one is usually 1.5 to 2 times as fast at 1 %, and still
+// faster at lower rates. Batches are faster again; see benchmarks/RESULTS.md. The price is memory.
+// New needs this much more than a classic filter of the same rate:
 //
 //	rate     1e-2  1e-3  1e-4  1e-5  1e-6  1e-7  1e-8  1e-9
 //	lines       1     1     2     2     2     3     3     3
@@ -36,8 +36,8 @@ import (
 // lines picks a block, and sets one bit in each of its words.
 //
 // The first line of a key depends only on the first word of its [bloom.Hash], and the others also
-// on the second. If that is always 0, the false-positive rate is much higher; see [bloom.SumUint64]
-// for digests of 64 bits.
+// on the second. If the second is always 0, the false-positive rate is much higher; see
+// [bloom.SumUint64] for digests of 64 bits.
 //
 // The zero Filter contains nothing and can be decoded into; adding to it panics. Many goroutines
 // may read a Filter concurrently while none writes; see [SyncFilter] for more. A Filter must not be
@@ -91,9 +91,9 @@ func NewSize(m uint64, lines int) (*Filter, error) {
 }
 
 // NewBitset returns a filter of one line with the bits of bitset: what [Filter.Bitset] returned, or
-// the Bloom filter of a Parquet column. In Parquet, H1 of a value's [bloom.Hash] is the xxHash64 of
-// the plain-encoded value. NewBitset returns an error that wraps [bloom.ErrFormat] unless bitset
-// has 1 to 2^30 blocks of 32 bytes. It does not retain bitset.
+// the Bloom filter of a Parquet column. In Parquet, the first word of a value's [bloom.Hash] is the
+// xxHash64 of the plain-encoded value; see [bloom.NewHash]. NewBitset returns an error that wraps
+// [bloom.ErrFormat] unless bitset has 1 to 2^30 blocks of 32 bytes. It does not retain bitset.
 func NewBitset(bitset []byte) (*Filter, error) {
 	n, rest := len(bitset)/splitblock.Bytes, len(bitset)%splitblock.Bytes
 	if n < 1 || n > splitblock.Narrow || rest != 0 {
@@ -106,8 +106,8 @@ func NewBitset(bitset []byte) (*Filter, error) {
 }
 
 // Bitset returns a copy of the bits as a Parquet file holds them: 32-bit words, little-endian,
-// eight to a block. It panics if f has more than one line or 2^30 blocks, which no Parquet filter
-// has; make f with [NewSize].
+// eight to a block. It panics if f has more than one line, or more than 2^30 blocks: no Parquet
+// filter has either. Make f with NewSize(m, 1).
 func (f *Filter) Bitset() []byte {
 	if f.b.Lines > 1 || f.M()/splitblock.Bits > splitblock.Narrow {
 		panic(fmt.Sprintf("blocked: Bitset of %v", f))
@@ -126,7 +126,7 @@ func (f *Filter) Add(key []byte) bool { return f.b.AddKey(key) }
 // AddString is Add of key's bytes, without copying them.
 func (f *Filter) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)) }
 
-// AddHash is Add by digest. If f has one line, only H1 matters.
+// AddHash is Add by digest. If f has one line, only h's first word matters.
 func (f *Filter) AddHash(h bloom.Hash) bool { return f.b.Add(h) }
 
 // Contains reports whether key may have been added. False is certain. A key that was not added gets
@@ -136,5 +136,5 @@ func (f *Filter) Contains(key []byte) bool { return f.b.ContainsKey(key) }
 // ContainsString is Contains of key's bytes, without copying them.
 func (f *Filter) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
 
-// ContainsHash is Contains by digest. If f has one line, only H1 matters.
+// ContainsHash is Contains by digest. If f has one line, only h's first word matters.
 func (f *Filter) ContainsHash(h bloom.Hash) bool { return f.b.Contains(h) }

@@ -9,7 +9,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// Info returns what New and UpdateInfo set. Every encoding keeps it.
+// Info returns the filter's Info, which New and UpdateInfo set, and Merge may change. Every
+// encoding keeps it.
 func (f *filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
 // UpdateInfo is [bloom.Filter.UpdateInfo]. Encoding returns an error if a field is out of its range.
@@ -59,8 +60,8 @@ func (f *filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("blocked", text, f, func() { *f = filter{} })
 }
 
-// SaveFile atomically writes f's binary form to a file at path, for [LoadFile] and [OpenFile], as
-// [bloom.Filter.SaveFile] does.
+// SaveFile atomically writes f's binary form to a file at path, for [LoadFile], [OpenFile] and
+// [NewReader], as [bloom.Filter.SaveFile] does.
 func (f *filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Blocked, path, f.size(), f)
 }

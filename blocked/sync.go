@@ -10,8 +10,8 @@ import (
 )
 
 // SyncFilter is a [Filter] for any number of goroutines that concurrently add, look up, estimate
-// and encode. It takes no locks. Every call, encodings and [SyncFilter.Snapshot] included, finds
-// the keys whose Add returned before it. Its bits and its binary form are Filter's.
+// and encode. Adding and looking up take no lock. Every call, encodings and [SyncFilter.Snapshot]
+// included, finds the keys whose Add returned before it. Its bits and its binary form are Filter's.
 //
 // Look-ups are as fast as in a Filter. Adding a key that is present writes nothing. Adding a new key
 // needs up to four atomic writes for each line. How both scale is as in a [bloom.SyncFilter].

@@ -22,7 +22,8 @@ func checkParams(p []uint64) (uint64, error) {
 	return p[0] * perBits, nil
 }
 
-// Info returns what New and UpdateInfo set. Every encoding keeps it.
+// Info returns the filter's Info, which New and UpdateInfo set, and Merge may change. Every
+// encoding keeps it.
 func (f *Filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
 // UpdateInfo is [bloom.Filter.UpdateInfo]. Encoding returns an error if a field is out of its range.

@@ -35,9 +35,9 @@ import (
 
 const errZero = "cuckoo: Insert into a zero Filter: make it with New, or decode into it"
 
-// Filter is a cuckoo filter. Many goroutines may look keys up in parallel. All other methods need
-// the Filter to themselves; those of a [SyncFilter] do not. A Filter has no Merge, because a tag
-// does not tell which of its two buckets is the key's first.
+// Filter is a cuckoo filter. Many goroutines may look keys up in parallel. All other methods but
+// Info and UpdateInfo need the Filter to themselves; see [SyncFilter] for more. A Filter has no
+// Merge, because a tag does not tell which of its two buckets is the key's first.
 //
 // The zero Filter contains nothing and can be decoded into. Inserting into it panics. A Filter must
 // not be copied; see [Filter.Clone].

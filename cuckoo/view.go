@@ -88,7 +88,7 @@ func (v *View) ContainsHash(h bloom.Hash) bool { return v.open().contains(h) }
 // ContainsBatch is [Filter.ContainsBatch].
 func (v *View) ContainsBatch(found []bool, hs []bloom.Hash) { v.open().containsBatch(found, hs) }
 
-// Len returns the number of keys; see [Filter.Len].
+// Len returns the number of insertions that were not removed; see [Filter.Len].
 func (v *View) Len() uint64 { return v.open().len() }
 
 // Stats returns the figures of the filter; see [Filter.Stats].

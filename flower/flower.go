@@ -46,7 +46,8 @@ import (
 )
 
 // Filter remembers recent keys better than old ones. It is safe for concurrent use by many
-// goroutines, except for decoding, which needs the Filter to itself. It takes no locks.
+// goroutines, except for decoding, which needs the Filter to itself. Adding and looking up take no
+// lock.
 //
 // The zero Filter contains nothing and can be decoded into; adding to it panics. A Filter must not
 // be copied.

@@ -11,11 +11,11 @@
 //	rate    10 %     1 %   0.1 %   1e-6   1e-9
 //	about    3.7     2.9     2.4    2.0    1.9
 //
-// A filter has 16 shards of several layers. A look-up of an absent key, and adding a new key, ask
-// all layers of one shard: 3 layers at 1e5 keys, 10 at 1e7, 16 at 1e9. A filter that was made for n keys has one
-// layer in each shard until about n keys are there. From n = 50,000 on it needs 15 to 45 % more
-// memory than a classic filter of n keys for p <= 1 %, and up to 65 % more at 10 %. If there are
-// never more than n keys, use [bloom.New] or [blocked.New].
+// A filter has 16 shards, each of one layer or more. A look-up of an absent key, and adding a new
+// key, ask all layers of one shard: 3 layers at 1e5 keys, 10 at 1e7, 16 at 1e9. A filter that was
+// made for n keys has one layer in each shard until about n keys are there. From n = 50,000 on it
+// needs 15 to 45 % more memory than a classic filter of n keys for p <= 1 %, and up to 65 % more at
+// 10 %. If there are never more than n keys, use [bloom.New] or [blocked.New].
 //
 // A layer is a blocked filter, as large as all layers of the shard before it together. The rates of
 // the layers add up to at most p (Almeida, Baquero, Preguica and Hutchison, Scalable Bloom Filters,

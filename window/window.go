@@ -149,11 +149,12 @@ type Config struct {
 	// The zero Time means that the time is not known yet, as before the first event. Nothing ages
 	// then, and a key that is added counts as added at the first time that Now returns.
 	//
-	// A machine may start in 1970 and set its clock later. If the first time after decoding is more
-	// than a Span, or with Renew a Span and a generation, before the newest time in the saved form,
-	// the window's time goes on from there. It is Now's time again when that leaps to about the
-	// form's newest time or beyond. Then, too, keys that were added before the leap count as added
-	// at the leap. A window that was not loaded takes such a leap for any other.
+	// A machine may start in 1970 and set its clock later. Let the saved time be the newest time in
+	// the form that was decoded. If the first time that Now returns after decoding is earlier than
+	// the saved time by more than a Span, or with Renew a Span and Span/Generations, the window
+	// does not believe it: its own time goes on from the saved time. When Now leaps to about the
+	// saved time or beyond, the window's time is Now's again, and keys that were added before the
+	// leap count as added at the leap. A window that was not decoded treats this leap as any other.
 	//
 	// Now is called once at the beginning of Stats, of Reach and of each call that adds or looks
 	// up. A batch is one call; Do calls Now again after handle has returned nil. Now may also be
@@ -164,21 +165,21 @@ type Config struct {
 	// If the clock leaps ahead, the window forgets only the keys whose Span is over by then.
 	//
 	// If the clock steps back, however far, or was ahead when a file was saved, the window forgets
-	// nothing. A key that is there already is kept for a Span from its own time or from the step,
-	// whichever is earlier. A key that is added later is found for at least a Span, and at most
-	// Span/Generations longer than without the step. If the clock steps back several times within a
-	// Span, it can be found for twice that time. For a Span after a step, keys from before and
-	// after it share the memory: if more than N/2 keys come in that time, the newest N/2 are found,
-	// and Reach tells how far back that is.
+	// nothing. A key that is there already is kept for a Span from the time at which it was added
+	// or from that of the step, whichever is earlier. A key that is added later is found for at
+	// least a Span, and at most Span/Generations longer than without the step. If the clock steps
+	// back several times within a Span, such a key is found for at most twice as long as after one
+	// step. For a Span after a step, keys from before and after it share the memory: if more than
+	// N/2 keys come in that time, the newest N/2 are found, and Reach tells how far back that is.
 	//
 	// Time does not advance beyond 146 years from 1970.
 	Now func() time.Time
 }
 
 // New returns an empty filter, whose Info has N and P. It returns an error that names the wrong
-// field unless N >= 1, 0 < P < 1, Span is 0 or from a millisecond for each generation to 36 years,
-// 0 <= Generations <= 31, and the filter has at most a tebibyte. If the machine lacks that memory,
-// the process ends, as with make.
+// field unless N >= 1, 0 < P < 1, Generations is 0 to 31, Span is 0 or as long as [Config] says,
+// and the filter has at most a tebibyte. If the machine lacks that memory, the process ends, as
+// with make.
 func New(c Config) (*Filter, error) {
 	c = c.withDefaults()
 	l, err := c.layout()
