@@ -12,8 +12,8 @@
 // The caller supplies Load, which lists the store's keys, and a rate. The price is one pass over
 // the keys for each load, and memory. From the second load on, a filter needs at most 13.5 bits for
 // each key at 1 %, if there are 50,000 keys or more and their number is within 1 % of that at the
-// load before. If the number of keys was unknown, it needs about 28 bits. While a load runs there
-// are two filters. An exact map of the keys needs ten to fifty times as much memory.
+// load before. The first filter needs about 28 bits if [Config].N is 0. While a load runs there are
+// two filters. An exact map of the keys needs ten to fifty times as much memory.
 //
 // A filter repeats a false positive each time somebody asks for that key. With [Config.Learn], a
 // Guard remembers keys that the store denied to [Guard.Lookup]. A learned key behaves as one that
@@ -96,11 +96,11 @@ type Config struct {
 	Every time.Duration
 	// Lag is the longest time for which Load, or a query of [Guard.Lookup], may miss a row after
 	// Insert or Add has returned; 0 means that they miss none. Lag must exceed the sum of two
-	// delays: that of the copy that they read, such as a standby server, and that of a late commit,
-	// which may follow an insert that returned an error, such as a time-out, or an Add. Lag counts
-	// from just before Insert or Add returns, so it must also cover a pause of the process at that
-	// moment. A Guard keeps each key for that time, in about 80 bytes, or 16 in a large
-	// InsertBatch.
+	// delays: that of the copy that they read, such as a standby server, and that of a late commit.
+	// A commit is late if it follows an Add, or an insert that returned an error, such as a
+	// time-out. Lag counts from just before Insert or Add returns, so it must also cover a pause of
+	// the process at that moment. A Guard keeps each key for that time, in about 80 bytes, or 16 in
+	// a large InsertBatch.
 	Lag time.Duration
 	// Learn is the number of keys that a Guard remembers because the filter reports them as present
 	// and the store does not have them, so that [Guard.Lookup] asks for each only once a load. It

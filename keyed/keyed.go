@@ -6,9 +6,9 @@
 // 128-bit digest (Aumasson and Bernstein, SipHash: a fast short-input PRF, 2012). Without the
 // secret, an adversary can only try keys at random.
 //
-// The caller supplies 16 secret bytes, and passes the digests to AddHash and ContainsHash of any
-// filter. If a key has several fields, hash each with its length; see the example. Java's Funnels
-// cannot compute these digests.
+// The caller supplies 16 secret bytes, and passes the digests to the Hash methods of any filter,
+// such as AddHash and ContainsHash. If a key has several fields, hash each with its length; see the
+// example. Java's Funnels cannot compute these digests.
 //
 // Keys that were added with one secret are absent with another. [Hasher.Check] notices a wrong
 // secret if [Hasher.Mark] marked the filter when it was new.

@@ -34,9 +34,10 @@
 // news is one request. A patch has about two bytes for each bit that changed, less than 2 KB for a
 // hundred new keys of that filter.
 //
-// On the publishing machine the program adds to a [bloom.SyncFilter], or to a counting.Filter if
-// keys are also removed, and passes its Bloom to [NewPublisher]. For keys that must survive a
-// crash, such as revoked tokens, the order is: add, save, publish.
+// On the publishing machine the program adds to a [bloom.SyncFilter] and passes its method Snapshot
+// to [NewPublisher]. If keys are also removed, it uses a counting.Filter and passes the method
+// Bloom. For keys that must survive a crash, such as revoked tokens, the order is: add, save,
+// publish.
 //
 // A filter does not grow. If a filter gets more keys than it was made for, make a new one from the
 // store of all keys, and let the snapshot function return that; replicas load the new filter whole,
@@ -111,7 +112,7 @@ type Config struct {
 	// a full filter replaces it immediately. OnError also gets an error if a refresh succeeded but
 	// led back to an older version, or loaded the same filter for the third time in a row; see Back
 	// and Again of [Status]. OnError may call the Replica's methods. Calls of OnError do not
-	// overlap: Refresh only returns an error that occurs during one.
+	// overlap: an error that occurs while one runs is not passed to OnError.
 	//
 	// If OnError is nil, the first error of a Replica that has loaded nothing yet goes to the
 	// default logger of package slog: such a Replica reports every key as present.

@@ -22,7 +22,7 @@
 //
 // If a set is saved without its queue, the queued values are lost: their keys are in the set, so
 // the values cannot be pushed again. Save both, the queue before the set, each file replaced as a
-// whole, as SaveFile methods do:
+// whole, as SaveFile and package file do:
 //
 //  1. Write the values that [Queue.All] yields to a file, together with the values that were popped
 //     but are not finished yet.

@@ -16,7 +16,7 @@
 //	bloom_filter_fill_ratio            fraction of bits set
 //	bloom_filter_keys                  estimated number of keys
 //	bloom_filter_false_positive_rate   the rate that is expected now
-//	bloom_filter_reach_seconds         of a window; see [NewReachCollector]
+//	bloom_filter_reach_seconds         of a window; see NewReachCollector
 //	bloom_lookups_total{result="..."}  hit, miss, false_positive or learned
 //	bloom_lookup_queries_total         of a guard.Guard: queries, those that failed included
 //
@@ -113,8 +113,9 @@ func NewReachCollector(name string, reach func() time.Duration) prometheus.Colle
 
 // NewGuardCollector returns a collector of the look-ups of a guard.Guard. Each scrape calls counts,
 // its method Counts, once. A look-up that the filter answers counts as miss, and one that the guard
-// answers from what it has learned counts as learned. A query that finds its key counts as hit, any
-// other query as false_positive, also before the first load.
+// answers from what it has learned counts as learned. A query that finds its key counts as hit, and
+// one that does not as false_positive, also before the first load. A query that failed counts only
+// in bloom_lookup_queries_total.
 //
 // It panics if counts is nil.
 func NewGuardCollector(name string, counts func() guard.Counts) prometheus.Collector {

@@ -5,11 +5,10 @@
 // one string has room for. A [Window] forgets each key after a span of time.
 //
 // All processes find a key that one of them added, for as long as the server keeps it. Otherwise
-// the answers are those of a [bloom.Filter] with the same keys. If a call returns an error,
-// Contains also returns true, and Add false. A key is never reported as absent because the server
-// cannot be reached, or because the filter was deleted, cut or replaced since it was opened; see
-// [ErrLost]. [Filter.Add] and [Filter.AddOnce] say what an error of an Add means, and how to repeat
-// an Add.
+// the answers are those of a [bloom.Filter] with the same keys. With an error Contains returns true,
+// and Add false. A key is never reported as absent because the server cannot be reached, or because
+// the filter was deleted, cut or replaced since it was opened; see [ErrLost]. [Filter.Add] and
+// [Filter.AddOnce] say what an error of an Add means, and how to repeat an Add.
 //
 // The caller supplies a client of go-redis and Redis 6.0 or later, or Valkey: a server, a cluster,
 // or servers behind Sentinel. A filter is as durable as its server. The [README] lists which keys a
