@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"testing/iotest"
 )
 
@@ -88,20 +89,25 @@ func (r scratch) ReadAt(p []byte, from int64) (int, error) {
 // FailingReaderAts returns readers that fail at request number n, from 1 on.
 func FailingReaderAts(data []byte, n int) map[string]io.ReaderAt {
 	return map[string]io.ReaderAt{
-		"an error and no byte":   &failingAt{data: data, left: n},
-		"an error and all bytes": &failingAt{data: data, left: n, all: true},
+		"an error and no byte":   newFailingAt(data, n, false),
+		"an error and all bytes": newFailingAt(data, n, true),
 	}
+}
+
+func newFailingAt(data []byte, n int, all bool) *failingAt {
+	r := &failingAt{data: data, all: all}
+	r.left.Store(int64(n))
+	return r
 }
 
 type failingAt struct {
 	data []byte
-	left int
-	all  bool // the request that fails has all its bytes
+	left atomic.Int64 // requests run in parallel
+	all  bool         // the request that fails has all its bytes
 }
 
 func (r *failingAt) ReadAt(p []byte, from int64) (int, error) {
-	r.left--
-	if r.left > 0 {
+	if r.left.Add(-1) > 0 {
 		return bytes.NewReader(r.data).ReadAt(p, from)
 	}
 	if r.all {
