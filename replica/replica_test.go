@@ -487,6 +487,9 @@ func TestTellsOfTheWayBack(t *testing.T) {
 	}
 	require.ErrorContains(t, told[0], `version "1" came back after "2"`)
 
+	if runtime.GOOS == "js" {
+		return // its clock is so coarse that the versions above are ahead of it
+	}
 	// A Publisher's versions have new names, also after a restart.
 	set, p := published(old)
 	r = New(script(func(have string) (Update, error) { return p.Fetch(ctx, have) }), Config{OnError: func(err error) { t.Error(err) }})

@@ -103,10 +103,6 @@ var seeds = []seed{
 		condition("internal/splitblock.Blocks.addBesideWriters", "OrUint64", 1,
 			"set = missing[i/each][i%each]; set != 0"),
 	}},
-	{"blocked-batch-order", "OneIsNew/2_lines", []change{
-		replaced("internal/splitblock.Blocks.AddBatch", "b.add", 0,
-			"b.add(func() bloom.Hash { x, y := h.Words(); return bloom.NewHash(y+lineStep, x-lineStep) }(), others)"),
-	}},
 	{"flower-any-slot", "Flower", []change{
 		copied("flower.Filter.AddHash", `
 			isNew := !f.ContainsHash(h)
