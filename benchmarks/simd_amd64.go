@@ -32,7 +32,7 @@ func init() {
 			return filter{bits: m, reset: func() { clear(blocks) },
 				prepare: func(ks keys) {
 					hs = hs[:0]
-					ks.each(func(key []byte) { hs = append(hs, bloom.Sum(key)) })
+					ks.forEach(func(key []byte) { hs = append(hs, bloom.Sum(key)) })
 				},
 				add: func(keys) {
 					for _, h := range hs {
