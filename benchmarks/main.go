@@ -1,7 +1,7 @@
 // Command benchmarks measures this library and its peers, and draws the pictures of the
 // documentation. It writes RESULTS.md and ../docs/*.svg.
 //
-//	go run .                 needs some ten minutes on two cores, and 12 GB of memory; other
+//	go run .                 needs some 25 minutes on two cores, and 12 GB of memory; other
 //	                         programs may run beside it
 //	go run . -quick          prints, in two minutes, the tables in which processors differ, with
 //	                         smaller filters and only the rows of Go

@@ -43,7 +43,7 @@ what a scheduler gives a thread: another program that runs at the same time dist
 Before the clock starts, the row looks other keys up, so that its filter is in the cache if it
 fits. There are at least 300 turns of each operation, with other keys as long as there are some.
 
-A figure is nanoseconds a key: the tenth percentile of the turns, with the fiftieth behind it. On a
+A figure is nanoseconds a key: the tenth percentile of the turns, with the fiftieth after it. On a
 machine of one's own the two are close. Additions are counted in ten parts of a fill, and the figure
 is the mean of the parts; what happens in less than half of the turns, such as a new layer of a
 growing filter, is in neither. The ratio to another row of the table (add / present / absent) is

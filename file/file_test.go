@@ -3,15 +3,12 @@ package file_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"log"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -108,39 +105,4 @@ func TestWrite(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "new", string(data))
 	require.Equal(t, []string{"f"}, filtertest.Names(t, filepath.Dir(path)))
-}
-
-// Several programs add to one file. Each waits for the others, for a minute at most.
-func ExampleLock() {
-	dir, err := os.MkdirTemp("", "bloom")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "handled.bloom")
-
-	add := func(key string) error {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		target, unlock, err := file.Lock(ctx, path)
-		if err != nil {
-			return err
-		}
-		defer unlock()
-		f, err := bloom.LoadOrNew(target, 1000, 0.01)
-		if err != nil {
-			return err
-		}
-		f.AddString(key)
-		return f.SaveFile(target)
-	}
-	fmt.Println(add("first"), add("second"))
-	f, err := bloom.LoadFile(path)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(f.ContainsString("first"), f.ContainsString("second"))
-	// Output:
-	// <nil> <nil>
-	// true true
 }

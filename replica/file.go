@@ -12,9 +12,12 @@ import (
 
 // FileSource loads the whole file at Path whenever its bytes have changed, however that happened: a
 // file that was replaced by another one of the same size and time, as "cp -p" and "rsync -t" do, is
-// loaded, too. On Windows it misses a file that was written in place and has its old time and size.
+// loaded, too. Where the system tells no time of change, as on Windows, it misses a file that was
+// written in place and has its old time and size.
+//
 // A version consists of the file's time, its size, and a checksum of its bytes, for which a
-// FileSource reads the file once more; if the time alone changes, nothing is loaded. A load that has begun goes on even if the context ends.
+// FileSource reads the file once more; if the time alone changes, nothing is loaded. A load that has
+// begun goes on even if the context ends.
 //
 // Many goroutines may use a FileSource concurrently. It must not be copied.
 type FileSource struct {

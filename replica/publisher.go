@@ -96,7 +96,7 @@ func (p *Publisher) publish() (version string) {
 func (p *Publisher) Run(ctx context.Context, interval time.Duration) error {
 	p.made()
 	if interval <= 0 {
-		return fmt.Errorf("replica: Run: every = %v is not positive", interval)
+		return fmt.Errorf("replica: Run: interval = %v is not positive", interval)
 	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
