@@ -23,11 +23,16 @@ func containsHashPortable(b *Blocks, h bloom.Hash) bool { return b.contains(h, N
 // overlap.
 const fetchAhead = 128
 
-// many adds a batch or looks it up, in chunks. If there are many blocks, it fetches them ahead.
+// many adds a batch, which is not empty, or looks it up. If there are many blocks, it fetches them
+// ahead.
 func (b *Blocks) many(add bool, others Others, dst []bool, hs []bloom.Hash) {
-	fetch := len(b.blocks) >= fetchBlocks && len(hs) > 0
-	if fetch {
+	fetch := len(b.blocks) >= fetchBlocks
+	switch {
+	case fetch:
 		prefetchBlocks(b, &hs[0], min(len(hs), fetchAhead))
+	case len(hs) <= chunk:
+		b.call(add, others, dst, hs, len(hs), 0)
+		return
 	}
 	for n := 0; len(hs) > 0; dst, hs = dst[n:], hs[n:] {
 		n = min(len(hs), chunk)
@@ -39,11 +44,15 @@ func (b *Blocks) many(add bool, others Others, dst []bool, hs []bloom.Hash) {
 	}
 }
 
-// chunk is not inlined, because calls of Go functions can be interrupted, and a loop that calls
-// only assembly cannot.
+// chunk is call. It is not inlined, because calls of Go functions can be interrupted, and a loop
+// that calls only assembly cannot.
 //
 //go:noinline
 func (b *Blocks) chunk(add bool, others Others, dst []bool, hs []bloom.Hash, count, further int) {
+	b.call(add, others, dst, hs, count, further)
+}
+
+func (b *Blocks) call(add bool, others Others, dst []bool, hs []bloom.Hash, count, further int) {
 	switch {
 	case !add:
 		containBlocks(b, &hs[0], count, further, &dst[0])

@@ -21,3 +21,5 @@ func containsHash(b *Blocks, h bloom.Hash) bool { return b.Contains(h) }
 func (b *Blocks) many(add bool, others Others, dst []bool, hs []bloom.Hash) {}
 
 func (b *Blocks) addAbsent(h bloom.Hash) bool { return b.add(h, Writers) }
+
+func leastBatch(lines int) int { return 0 }

@@ -23,19 +23,27 @@ const (
 	// Go the blocks of a chunk are touched before they are used, and stay in the cache until then.
 	chunk = 64
 
-	// shortBatch times Lines is the least length of a batch that is faster than as many single
-	// calls.
-	shortBatch = 4
-
 	// fetchBlocks is the least number of blocks that are touched, or fetched, ahead of their use.
 	// Fewer blocks fit into a cache that is fast enough.
 	fetchBlocks = 1 << 20 / Bytes
 )
 
+// isShort reports whether n single calls are faster than a batch of n.
+func (b *Blocks) isShort(n int) bool {
+	switch {
+	case b.fast > 0:
+		return n < leastBatch(b.Lines)
+	case len(b.blocks) < fetchBlocks:
+		return n < 4*b.Lines
+	default:
+		return n <= b.Lines
+	}
+}
+
 // AddBatch adds hs in order and sets added[i] to what Add of hs[i] returns. added is as long as
 // hs.
 func (b *Blocks) AddBatch(others Others, added []bool, hs []bloom.Hash) {
-	if len(hs) < shortBatch*b.Lines {
+	if b.isShort(len(hs)) {
 		for i, h := range hs {
 			switch others {
 			case None:
@@ -72,7 +80,7 @@ func (b *Blocks) AddBatch(others Others, added []bool, hs []bloom.Hash) {
 // ContainsBatch sets found[i] to what Contains of hs[i] returns. found is as long as hs. It looks
 // for a line of a key only if b has all earlier lines: of most absent keys, b lacks the first line.
 func (b *Blocks) ContainsBatch(others Others, found []bool, hs []bloom.Hash) {
-	if len(hs) < shortBatch*b.Lines {
+	if b.isShort(len(hs)) {
 		for i, h := range hs {
 			if others == None {
 				found[i] = b.Contains(h)
