@@ -16,6 +16,7 @@ import (
 	"flag"
 	"fmt"
 	"go/ast"
+	"go/build"
 	"go/parser"
 	"go/token"
 	"log"
@@ -33,7 +34,8 @@ var (
 		"leaves out the `tests` of allocations, which guards change")
 	some    = flag.Int("some", 1, "tries each `n`-th statement")
 	workers = flag.Int("workers", 2, "runs `n` tests in parallel")
-	all     = flag.String("all", "internal/alltypes", "the `package` with the tests of all types")
+	all     = flag.String("all", "internal/alltypes",
+		"the `package` with the tests of all types, for packages of its module")
 )
 
 // guard is a statement that can be switched off.
@@ -68,11 +70,16 @@ func try(dir string) (lived int, err error) {
 		return 0, err
 	}
 	var tests []string // the programs, and the folders to run them in
-	for i, pkg := range []string{dir, *all} {
+	packages := []string{dir}
+	if *all != "" && module(dir) == module(*all) {
+		packages = append(packages, *all)
+	}
+	for i, pkg := range packages {
 		program := filepath.Join(temp, fmt.Sprint("tests", i))
-		build := exec.Command("go", "test", "-c", "-vet=off", "-overlay", filepath.Join(temp, "overlay.json"), "-o", program, ".")
-		build.Dir = pkg
-		if out, err := build.CombinedOutput(); err != nil {
+		compile := exec.Command("go", "test", "-c", "-vet=off",
+			"-overlay", filepath.Join(temp, "overlay.json"), "-o", program, ".")
+		compile.Dir = pkg
+		if out, err := compile.CombinedOutput(); err != nil {
 			return 0, fmt.Errorf("%w\n%s", err, out)
 		}
 		if _, err := os.Stat(program); err == nil { // it has tests
@@ -106,6 +113,24 @@ func try(dir string) (lived int, err error) {
 	running.Wait()
 	fmt.Printf("%s: %d of %d statements are missed by no test\n", dir, lived, tried)
 	return lived, nil
+}
+
+// module returns the directory of the module that has a package.
+func module(dir string) string {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(abs, "go.mod")); err == nil {
+			return abs
+		}
+		parent := filepath.Dir(abs)
+		if parent == abs {
+			log.Fatalf("%s is in no module", dir)
+		}
+		abs = parent
+	}
 }
 
 // passes runs the tests without a statement. A test that does not end in time has noticed.
@@ -142,6 +167,13 @@ func overlay(dir, temp string) (guards []guard, err error) {
 	}
 	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "verify.go") {
+			continue
+		}
+		built, err := build.Default.MatchFile(filepath.Split(path))
+		if err != nil {
+			return nil, err
+		}
+		if !built { // no test here can miss it
 			continue
 		}
 		text, err := os.ReadFile(path)
