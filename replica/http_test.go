@@ -25,6 +25,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/publish"
+	"github.com/seed79a3ff49/bloom/internal/unkind"
 )
 
 // counter is a handler that counts answers by status.
@@ -835,6 +836,57 @@ func TestHTTPBehindProxies(t *testing.T) {
 		require.Equal(t, map[int]int{200: 1, 304: 2}, count.seen, suffix)
 		require.Equal(t, "v1", r.Version())
 		server.Close()
+	}
+}
+
+// TestUnkindServers: a Replica follows any server that sends a whole filter. From one that does not,
+// it takes nothing, and follows it again once it does.
+func TestUnkindServers(t *testing.T) {
+	for i, unkindly := range unkind.Servers("") {
+		t.Run(unkindly.Name, func(t *testing.T) {
+			kind := 0 // an index of unkind.Servers
+			tag := ""
+			var data []byte
+			server := httptest.NewServer(http.HandlerFunc(
+				func(w http.ResponseWriter, r *http.Request) {
+					unkind.Servers(tag)[kind].Serve(w, r, data)
+				}))
+			defer server.Close()
+			src := &HTTPSource{URL: server.URL}
+			r := New(src, Config{})
+			publish := func(key string) *bloom.Filter {
+				f := filterOf(t, 1024, 5, key)
+				tag = "of " + key
+				data = fileOf(t, f)
+				return f
+			}
+			last := publish("0")
+			require.NoError(t, r.Refresh(t.Context()))
+			for version := range 3 {
+				before := r.Version()
+				kind = i
+				next := publish(strconv.Itoa(version + 1))
+				for range 3 {
+					err := r.Refresh(t.Context())
+					if unkindly.Whole {
+						require.NoError(t, err)
+						require.True(t, r.Snapshot().Equal(next))
+						require.Equal(t, tag, r.Version())
+						u, err := src.Fetch(t.Context(), tag)
+						require.NoError(t, err)
+						require.Equal(t, Update{Version: tag}, u, "what is known is sent again")
+						continue
+					}
+					require.Error(t, err)
+					require.True(t, r.Snapshot().Equal(last))
+					require.Equal(t, before, r.Version())
+				}
+				kind = 0
+				require.NoError(t, r.Refresh(t.Context()))
+				require.True(t, r.Snapshot().Equal(next))
+				last = next
+			}
+		})
 	}
 }
 

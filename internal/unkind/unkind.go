@@ -8,7 +8,9 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing/iotest"
 )
@@ -148,74 +150,94 @@ func (w *failingWriter) Write(p []byte) (int, error) {
 // Server is a way to answer a request for data.
 type Server struct {
 	Name  string
-	Whole bool // the client gets all bytes of data, or can notice that it does not
+	Whole bool // the client gets all of data, or a 304; otherwise it can notice that it does not
 	Serve func(w http.ResponseWriter, r *http.Request, data []byte)
 }
 
-// Servers returns servers of data, whose entity tag is tag without quotes.
+// Servers returns servers of data, whose entity tag is tag in quotes.
 func Servers(tag string) []Server {
-	tagged := func(h http.Header, etag string) { h["Etag"] = []string{etag} }
-	match := func(w http.ResponseWriter, r *http.Request, etag string) bool {
-		if r.Header.Get("If-None-Match") != etag {
-			return false
-		}
-		tagged(w.Header(), etag)
-		w.WriteHeader(http.StatusNotModified)
-		return true
-	}
-	plain := func(etag string, write func(w http.ResponseWriter, data []byte)) func(http.ResponseWriter, *http.Request, []byte) {
+	strong := strconv.Quote(tag)
+	plain := func(
+		etag string, write func(w http.ResponseWriter, data []byte),
+	) func(http.ResponseWriter, *http.Request, []byte) {
 		return func(w http.ResponseWriter, r *http.Request, data []byte) {
-			if !match(w, r, etag) {
-				tagged(w.Header(), etag)
-				write(w, data)
+			w.Header()["Etag"] = []string{etag}
+			if r.Header.Get("If-None-Match") == etag {
+				w.WriteHeader(http.StatusNotModified)
+				return
 			}
+			write(w, data)
 		}
 	}
 	whole := func(w http.ResponseWriter, data []byte) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(data)))
 		_, _ = w.Write(data)
 	}
+	flushed := func(w http.ResponseWriter, data []byte) {
+		_, _ = w.Write(data)
+		w.(http.Flusher).Flush()
+	}
+	// raw sends the head's lines as they are.
+	raw := func(head string) func(w http.ResponseWriter, data []byte) {
+		return func(w http.ResponseWriter, data []byte) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				panic(err)
+			}
+			head := strings.NewReplacer("{tag}", strong, "{length}", strconv.Itoa(len(data))).Replace(head)
+			_, _ = io.WriteString(conn, head+"\r\n\r\n"+string(data))
+			_ = conn.Close()
+		}
+	}
 	return []Server{
-		{"strong tag", true, plain(strconv.Quote(tag), whole)},
-		{"weak tag", true, plain("W/"+strconv.Quote(tag), whole)},
-		{"no length", true, plain(strconv.Quote(tag), func(w http.ResponseWriter, data []byte) {
+		{"strong tag", true, plain(strong, whole)},
+		{"weak tag", true, plain("W/"+strong, whole)},
+		{"no length", true, plain(strong, func(w http.ResponseWriter, data []byte) {
 			w.(http.Flusher).Flush()
-			_, _ = w.Write(data)
+			flushed(w, data)
 		})},
-		{"in pieces", true, plain(strconv.Quote(tag), func(w http.ResponseWriter, data []byte) {
-			for i := range data {
-				_, _ = w.Write(data[i : i+1])
-				if i%16 == 0 {
-					w.(http.Flusher).Flush()
-				}
+		{"in pieces", true, plain(strong, func(w http.ResponseWriter, data []byte) {
+			for piece := range slices.Chunk(data, 16) {
+				flushed(w, piece)
 			}
 		})},
-		{"identity named", true, plain(strconv.Quote(tag), func(w http.ResponseWriter, data []byte) {
+		{"identity named", true, plain(strong, func(w http.ResponseWriter, data []byte) {
 			w.Header().Set("Content-Encoding", " Identity ")
 			whole(w, data)
 		})},
-		{"early end", false, plain(strconv.Quote(tag), func(w http.ResponseWriter, data []byte) {
+		{"other spellings", true, plain(strong, raw(
+			"HTTP/1.1 200 fine\r\neTAG:{tag}\r\ncontent-LENGTH:  {length}\r\nCONTENT-encoding:IDENTITY"))},
+		{"HTTP 1.0", true, plain(strong, raw("HTTP/1.0 200 OK\r\nETag: {tag}"))},
+		{"an answer before", true, plain(strong, raw(
+			"HTTP/1.1 103 Early Hints\r\nETag: \"early\"\r\n\r\nHTTP/1.1 200 OK\r\nETag: {tag}"))},
+		{"the length twice", true, plain(strong, raw(
+			"HTTP/1.1 200 OK\r\nETag: {tag}\r\nContent-Length: {length}\r\nContent-Length: {length}"))},
+		{"two lengths", false, plain(strong, raw(
+			"HTTP/1.1 200 OK\r\nETag: {tag}\r\nContent-Length: {length}\r\nContent-Length: 9"))},
+		{"a longer length", false, plain(strong, raw(
+			"HTTP/1.1 200 OK\r\nETag: {tag}\r\nContent-Length: {length}0"))},
+		{"early end", false, plain(strong, func(w http.ResponseWriter, data []byte) {
 			w.Header().Set("Content-Length", strconv.Itoa(len(data)))
-			_, _ = w.Write(data[:len(data)/2])
+			flushed(w, data[:len(data)/2])
 			panic(http.ErrAbortHandler)
 		})},
-		{"early end without a length", false, plain(strconv.Quote(tag), func(w http.ResponseWriter, data []byte) {
-			_, _ = w.Write(data[:len(data)/2])
-			w.(http.Flusher).Flush()
+		{"early end without a length", false, plain(strong, func(w http.ResponseWriter, data []byte) {
+			flushed(w, data[:len(data)/2])
 			panic(http.ErrAbortHandler)
 		})},
-		{"an error's page with status 200", false, plain(strconv.Quote(tag), func(w http.ResponseWriter, _ []byte) {
+		{"early end of HTTP 1.0", false, plain(strong, func(w http.ResponseWriter, data []byte) {
+			raw("HTTP/1.0 200 OK\r\nETag: {tag}")(w, data[:len(data)/2])
+		})},
+		{"an error's page with status 200", false, plain(strong, func(w http.ResponseWriter, _ []byte) {
 			_, _ = io.WriteString(w, "<html>down for maintenance</html>")
 		})},
 		{"redirect", true, func(w http.ResponseWriter, r *http.Request, data []byte) {
 			if r.URL.Path != "/moved" {
+				w.Header().Set("ETag", `"of the redirect"`)
 				http.Redirect(w, r, "/moved", http.StatusTemporaryRedirect)
 				return
 			}
-			if !match(w, r, strconv.Quote(tag)) {
-				tagged(w.Header(), strconv.Quote(tag))
-				whole(w, data)
-			}
+			plain(strong, whole)(w, r, data)
 		}},
 	}
 }
