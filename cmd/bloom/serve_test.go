@@ -31,6 +31,7 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/publish"
+	"github.com/seed79a3ff49/bloom/internal/unkind"
 	"github.com/seed79a3ff49/bloom/replica"
 )
 
@@ -555,6 +556,50 @@ func TestServeSilentClients(t *testing.T) {
 	web.CloseClientConnections()
 	becomes(t, func() bool { return len(s.pieces) == 0 })
 }
+
+// TestServeUnkindClients: a client that sends slowly gets the answer of any other. One that breaks off
+// keeps no place, and nobody else notices it.
+func TestServeUnkindClients(t *testing.T) {
+	s, web := serving(t, numbers(0, 1000), "-n 200k")
+	s.downloads = make(chan struct{}, 3)
+	s.pieces = make(chan struct{}, 8)
+	lines := strings.Repeat("x\n", bodyPiece) + "line 7\n"
+	const form = "Content-Type: application/x-www-form-urlencoded\r\n"
+	for _, request := range []struct{ line, headers, body string }{
+		{"GET /contains?key=line+7", "", ""},
+		{"GET /filter", "", ""},
+		{"POST /contains", "", lines},
+		{"POST /", form, "lines=" + strings.Repeat("x%0a", bodyPiece/4) + "line+7"},
+	} {
+		head := fmt.Sprintf("%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"+
+			"%sContent-Length: %d\r\n\r\n", request.line, request.headers, len(request.body))
+		answer := func(send func(conn *net.TCPConn, head, body string) error) string {
+			conn, err := net.Dial("tcp", web.Listener.Addr().String())
+			require.NoError(t, err)
+			defer conn.Close()
+			require.NoError(t, conn.SetDeadline(time.Now().Add(watchdog)))
+			require.NoError(t, send(conn.(*net.TCPConn), head, request.body))
+			got, _ := io.ReadAll(conn) // an error if the client has closed it
+			return dates.ReplaceAllString(string(got), "")
+		}
+		plainly := func(conn *net.TCPConn, head, body string) error {
+			_, err := io.WriteString(conn, head+body)
+			return err
+		}
+		want := answer(plainly)
+		require.Contains(t, want, " 200 OK", request.line)
+		for _, client := range unkind.Clients() {
+			for range 2 {
+				got := answer(client.Send)
+				require.True(t, !client.Whole || got == want, "%s: %s", request.line, client.Name)
+			}
+			becomes(t, func() bool { return len(s.pieces)+len(s.downloads) == 0 })
+			require.True(t, want == answer(plainly), "%s after a client that %s", request.line, client.Name)
+		}
+	}
+}
+
+var dates = regexp.MustCompile("Date: .*\r\n")
 
 // TestServeFlags: each flag reaches what it is for.
 func TestServeFlags(t *testing.T) {

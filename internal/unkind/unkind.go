@@ -1,12 +1,13 @@
-// Package unkind has readers, writers and servers that keep to their contracts, but are as unhelpful
-// as these allow. Whatever takes one has a test that tries all of them. The ways to replace a file are
-// in package filtertest.
+// Package unkind has readers, writers, servers and clients that keep to their contracts, but are as
+// unhelpful as these allow. Whatever takes one has a test that tries all of them. The ways to
+// replace a file are in package filtertest.
 package unkind
 
 import (
 	"bytes"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strconv"
@@ -46,7 +47,9 @@ func (h *hesitant) Read(p []byte) (int, error) {
 
 // FailingReaders returns readers that return ErrStore after data, which may be a whole form.
 func FailingReaders(data []byte) map[string]io.Reader {
-	behind := func() io.Reader { return io.MultiReader(bytes.NewReader(data), iotest.ErrReader(ErrStore)) }
+	behind := func() io.Reader {
+		return io.MultiReader(bytes.NewReader(data), iotest.ErrReader(ErrStore))
+	}
 	return map[string]io.Reader{
 		"an error behind the last byte":   behind(),
 		"an error with the last byte":     iotest.DataErrReader(behind()),
@@ -238,6 +241,60 @@ func Servers(tag string) []Server {
 				return
 			}
 			plain(strong, whole)(w, r, data)
+		}},
+	}
+}
+
+// Client is a way to send a request.
+type Client struct {
+	Name  string
+	Whole bool // it waits for the whole answer
+	Send  func(conn *net.TCPConn, head, body string) error
+}
+
+// Clients returns clients that are slow or break off. A request's head ends with an empty line.
+func Clients() []Client {
+	write := func(conn *net.TCPConn, pieces ...string) error {
+		for _, piece := range pieces {
+			if _, err := io.WriteString(conn, piece); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	closes := func(err error, conn *net.TCPConn) error { return errors.Join(err, conn.Close()) }
+	return []Client{
+		{"a byte at a time", true, func(conn *net.TCPConn, head, body string) error {
+			n := min(len(body), 9)
+			return write(conn, append(strings.Split(head+body[:n], ""), body[n:])...)
+		}},
+		{"ends its side", true, func(conn *net.TCPConn, head, body string) error {
+			return errors.Join(write(conn, head, body), conn.CloseWrite())
+		}},
+		{"says nothing", false, func(conn *net.TCPConn, _, _ string) error { return conn.Close() }},
+		{"breaks off in the head", false, func(conn *net.TCPConn, head, _ string) error {
+			return closes(write(conn, head[:len(head)-2]), conn)
+		}},
+		{"breaks off behind the head", false, func(conn *net.TCPConn, head, _ string) error {
+			return closes(write(conn, head), conn)
+		}},
+		{"breaks off in the body", false, func(conn *net.TCPConn, head, body string) error {
+			return closes(write(conn, head, body[:max(len(body)-1, 0)]), conn)
+		}},
+		{"ends its side in the body", false, func(conn *net.TCPConn, head, body string) error {
+			err := write(conn, head, body[:max(len(body)-1, 0)])
+			return errors.Join(err, conn.CloseWrite())
+		}},
+		{"resets in the body", false, func(conn *net.TCPConn, head, body string) error {
+			err := write(conn, head, body[:max(len(body)-1, 0)])
+			return closes(errors.Join(err, conn.SetLinger(0)), conn)
+		}},
+		{"resets in the answer", false, func(conn *net.TCPConn, head, body string) error {
+			err := write(conn, head, body)
+			if err == nil {
+				_, err = conn.Read(make([]byte, 1))
+			}
+			return closes(errors.Join(err, conn.SetLinger(0)), conn)
 		}},
 	}
 }
