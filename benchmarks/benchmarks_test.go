@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,8 +36,10 @@ func TestWorkloads(t *testing.T) {
 		if w.turn > 0 && w.turn < turnKeys { // a turn of a bank
 			w.n = 1000
 		}
-		r.addTable(table{w, w.measure(1)})
-		for _, res := range r.tables[len(r.tables)-1].results {
+		tables := w.measure(1)
+		require.Len(t, tables, 1+len(w.orders))
+		r.tables = append(r.tables, tables...)
+		for _, res := range tables[0].results {
 			if w.p != 0.01 || res.falses == 0 || strings.HasPrefix(res.name, "window.") {
 				continue
 			}
@@ -82,7 +85,7 @@ func TestProcesses(t *testing.T) {
 	bad := process{name: "bad", args: []string{"sh", "-c", "echo no", "sh"}}
 	missing := process{name: "missing", args: []string{filepath.Join(t.TempDir(), "none")}}
 	w := workload{kind: integers, n: 100, p: 1e-6, processes: []process{good, bad, missing}}
-	results := w.measure(2)
+	results := w.measure(2)[0].results
 	require.Len(t, results, 3)
 	assert.Equal(t, 20.0, results[0].bitsPerKey)
 	assert.Equal(t, []float64{1400, 1400}, results[0].times[add][0])
@@ -108,8 +111,7 @@ func TestTurn(t *testing.T) {
 		}}
 	w := workload{kind: kind{"a byte", 1, false, func(key []byte, id uint64) { key[0] = byte(id) }}}
 	w.n, w.turn = 200, 100
-	p := w.plan()
-	p.absent = 200
+	p := w.plan(10)
 	c := row{"", "", func(int, float64) filter { return f }}.local(w, p)
 	for range 3 {
 		c.turn(p, absent)
@@ -117,48 +119,93 @@ func TestTurn(t *testing.T) {
 	// Absent keys have the ids from a multiple of 256 on.
 	assert.Equal(t, strings.Fields(`prepare 100 count 100 prepare 0 count 0
 		prepare 0 count 0 prepare 100 count 100
-		prepare 100 count 100 prepare 0 count 0`), strings.Fields(strings.Join(asked, " ")))
+		prepare 100 count 100 prepare 200 count 200`), strings.Fields(strings.Join(asked, " ")))
 	assert.Len(t, c.times[absent][0], 3)
 }
 
-// A filter is emptied before its first keys are added and filled before its first are removed.
-func TestEmptied(t *testing.T) {
+// A filter is emptied before its first keys are added, and filled before they are removed again. Of
+// a chunk that is longer than a turn, the first keys are not measured.
+func TestBegin(t *testing.T) {
 	var asked []string
-	c := contestant{result: &result{}, empty: func() { asked = append(asked, "empty") }}
+	note := func(format string, args ...any) { asked = append(asked, fmt.Sprintf(format, args...)) }
+	c := contestant{result: &result{}, empty: func() { note("empty") }}
+	c.fill = func(op, first, n int) { note("fill %d %d-%d", op, first, first+n) }
 	c.operate = func(op, first, n int) (float64, int) {
-		asked = append(asked, fmt.Sprintf("%d %d-%d", op, first, first+n))
+		note("%d %d-%d", op, first, first+n)
 		return 20e6, n
 	}
 	p := plan{n: 200, turn: 100, chunks: 2}
-	for range 3 {
-		c.turn(p, add)
+	turns := func(n, op int) []string {
+		asked = nil
+		for range n {
+			c.begin(p, op)
+			c.turn(p, op)
+		}
+		return asked
 	}
-	assert.Equal(t, []string{"empty", "0 0-100", "0 100-200", "empty", "0 0-100"}, asked)
+	assert.Equal(t, []string{"empty", "0 0-100", "0 100-200", "empty", "0 0-100"}, turns(3, add))
 	assert.Len(t, c.times[add][0], 2)
 	assert.Len(t, c.times[add][1], 1)
-	asked = nil
-	c.turn(p, remove)
-	assert.Equal(t, []string{"empty", "0 0-200", "3 0-100"}, asked)
-	asked, c.done[add], c.whole = nil, 0, true
-	for range 3 {
-		c.turn(p, add)
-	}
-	assert.Equal(t, []string{"empty", "0 0-200", "empty", "0 0-200"}, asked)
+	assert.Equal(t, []string{"3 0-100", "3 100-200", "empty", "fill 0 0-200", "3 0-100"}, turns(3, remove))
+	p.turn, c.done = 10, [ops]int{}
+	assert.Equal(t, []string{"empty", "fill 0 0-90", "0 90-100", "fill 0 100-190", "0 190-200"}, turns(2, add))
+	assert.Equal(t, []string{"fill 3 0-90", "3 90-100", "fill 3 100-190", "3 190-200"}, turns(2, remove))
+	c.done, c.whole = [ops]int{}, true
+	assert.Equal(t, []string{"empty", "0 0-200", "empty", "0 0-200"}, turns(3, add))
 }
 
-// A large filter is filled once, in chunks that cover all keys.
+// A large filter is filled once, in chunks that cover all keys. Each ends with a turn.
 func TestChunks(t *testing.T) {
-	p := workload{kind: integers, n: 1_000_003, p: 0.01}.plan()
-	assert.Equal(t, 123, p.chunks)
+	w := workload{kind: integers, n: 1_000_003, p: 0.01}
+	assert.Equal(t, 123, w.plan(300).chunks)
+	assert.Equal(t, parts, w.plan(1).chunks)
+	p := w.plan(50)
+	assert.Equal(t, 50, p.chunks)
 	end := 0
-	for turn := range p.fills(7) {
-		first, n := p.keys(add, turn)
+	for i := range p.fills(7) {
+		first, n := p.chunk(i)
 		assert.Equal(t, end, first)
-		assert.LessOrEqual(t, n, turnKeys)
 		end = first + n
+		first, n = p.keys(add, i)
+		assert.Equal(t, turnKeys, n)
+		assert.Equal(t, end, first+n)
 	}
 	assert.Equal(t, p.n, end)
 	assert.Equal(t, 12, plan{chunks: 4}.fills(11))
+}
+
+// Contestants that begin at the same time add all keys of their chunks but those of the turns.
+func TestFillsTogether(t *testing.T) {
+	const n = 20_000
+	var all []contestant
+	w := workload{kind: built, n: n, p: 1e-9, turn: 500}
+	p := w.plan(parts)
+	for _, row := range append(slices.Clone(ours), removers[0]) {
+		all = append(all, row.local(w, p))
+	}
+	contestants{all: all, random: rand.New(rand.NewPCG(1, 1))}.rounds(parts, p, add)
+	for _, c := range all {
+		_, found := c.operate(present, 0, n)
+		assert.Equal(t, n, found, c.name)
+	}
+}
+
+// The keys of a bank's turns are in members of their own: each member has the keys of one.
+func TestBanks(t *testing.T) {
+	const n = 1000
+	w := workload{kind: integers, n: n, p: 0.01, turn: 4}
+	p := w.plan(100)
+	for _, row := range banks {
+		c := row.local(w, p)
+		for range p.chunks {
+			c.begin(p, add)
+			c.turn(p, add)
+		}
+		_, found := c.operate(present, 0, n)
+		assert.Equal(t, n, found, row.name)
+		_, found = c.operate(absent, n, n)
+		assert.Less(t, found, n/5, row.name)
+	}
 }
 
 // The figure is the tenth percentile, of additions the mean over the parts of a fill: a filter that
@@ -198,7 +245,7 @@ func TestServe(t *testing.T) {
 	processes := pure(found)
 	require.Len(t, processes, len(ours))
 	w := workload{kind: uuids, n: 1000, p: 0.01, rows: slices.Clone(ours), processes: processes}
-	for i, res := range w.measure(1) {
+	for i, res := range w.measure(1)[0].results {
 		require.NoError(t, res.err, res.name)
 		if i >= len(ours) {
 			break
@@ -216,4 +263,48 @@ func TestKeys(t *testing.T) {
 		seen++
 	})
 	assert.Equal(t, 5, seen)
+}
+
+// The README has the figures of the last run, whatever it had before.
+func TestReadme(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "README.md")
+	data, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, data, 0o600))
+	made := func(name string, ns float64) *result {
+		r := &result{name: name, bitsPerKey: 9}
+		for op := range r.times {
+			r.times[op][0] = []float64{ns}
+		}
+		return r
+	}
+	var tables []table
+	for factor := range 3 {
+		unit := float64(1 + factor)
+		var cached table
+		for i, row := range readmeRows {
+			cached.results = append(cached.results, made(row.name, unit*float64(10+i)))
+		}
+		base := made(ours[0].name, 2)
+		growing := table{results: []*result{base, made("growing.Filter", 7*unit)}}
+		removal := table{results: []*result{made("cuckoo.Filter", 30*unit), made("counting.Filter", 50*unit),
+			made(seiflotfy.name, 10)}}
+		tables = []table{cached, growing, removal}
+		require.NoError(t, updateReadme(path, tables))
+		data, err = os.ReadFile(path)
+		require.NoError(t, err)
+		text := strings.Join(strings.Fields(string(data)), " ")
+		for _, want := range []string{
+			"become 1.4 to 1.4 times as fast",
+			fmt.Sprintf("`growing` takes %.1f times as long", 7*unit/2),
+			fmt.Sprintf("`counting` %.1f to %.1f times as long", 3*unit, 5*unit),
+			fmt.Sprintf("|---| | `bloom.Filter` | %.1f | %.1f |", 10*unit, 10*unit),
+			fmt.Sprintf("| bits-and-blooms, `Add` | %.1f | | | 9.0 | ![Nanoseconds", 15*unit),
+			"on " + machine() + " with go",
+		} {
+			assert.True(t, strings.Contains(text, want), want) // Contains would print all of the text
+		}
+	}
+	require.NoError(t, os.WriteFile(path, data[:1000], 0o600))
+	assert.ErrorContains(t, updateReadme(path, tables), "0 times")
 }

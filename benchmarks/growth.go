@@ -1,10 +1,14 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed79a3ff49/bloom"
@@ -56,12 +60,20 @@ var growths = []struct {
 	}},
 }
 
-// recordGrowth prints how the cost of a key grows with the number of keys, up to limit. Keys are 64-bit
-// integers in batches of turnKeys, at 1 %, on one goroutine. An addition costs the processor time of
-// all by their number, hashing and new layers included; of look-ups the tenth percentile of 300 batches is taken, as in the tables.
-func recordGrowth(limit float64) {
-	fmt.Printf("\n| | n | add | present | absent | bits a key |\n|---|---|---|---|---|---|\n")
+// growth is the section of the page that recordGrowth's rows are pasted into.
+//
+//go:embed growth.md
+var growth string
+
+// recordGrowth prints how the cost of a key grows with the number of keys, from a million up to
+// limit: a row for each type, and in it for each number the nanoseconds to add a key, and to look up
+// a present and an absent one. growth.md says what they are.
+func recordGrowth(limit float64, only *regexp.Regexp) {
 	for _, kind := range growths {
+		if !only.MatchString(kind.name) {
+			continue
+		}
+		var times, sizes []string
 		for n := uint64(1e6); float64(n) <= limit; n *= 10 {
 			debug.FreeOSMemory()
 			start := processorTime()
@@ -76,10 +88,12 @@ func recordGrowth(limit float64) {
 			random := rand.New(rand.NewPCG(1, n))
 			present := b.look(f, func(uint64) uint64 { return random.Uint64N(n) }, turnKeys)
 			absent := b.look(f, func(uint64) uint64 { return absentIDs + random.Uint64N(absentIDs) }, -1)
-			fmt.Printf("| %s | %s | %.1f | %.1f | %.1f | %.1f |\n", kind.name, short(int(n)),
-				each, present, absent, 8*float64(f.SizeBytes())/float64(n))
-			fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), kind.name, n)
+			times = append(times, fmt.Sprintf("%.0f / %.0f / %.0f", each, present, absent))
+			sizes = append(sizes, fmt.Sprintf("%.1f", 8*float64(f.SizeBytes())/float64(n)))
+			fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), kind.name, short(int(n)))
 		}
+		sizes = slices.Compact(sizes)
+		fmt.Printf("| %s | %s | %s |\n", kind.name, strings.Join(times, " | "), strings.Join(sizes, ", "))
 	}
 }
 

@@ -13,6 +13,7 @@ type keys struct {
 	buf     []byte
 	width   int
 	scratch []byte
+	first   int // the number of the first key, among those that keys were cut from
 }
 
 func (k keys) len() int { return len(k.buf) / k.width }
@@ -67,6 +68,7 @@ func trues(answers []bool) (n int) {
 // slice returns n keys, beginning with key i.
 func (k keys) slice(i, n int) keys {
 	k.buf = k.buf[i*k.width : (i+n)*k.width]
+	k.first += i
 	return k
 }
 

@@ -1,7 +1,7 @@
 // Command benchmarks measures this library and its peers, and draws the pictures of the
-// documentation. It writes RESULTS.md and ../docs/*.svg.
+// documentation. It writes RESULTS.md, ../docs/*.svg, and the figures in ../README.md.
 //
-//	go run .                 needs some 25 minutes on two cores, and 12 GB of memory; other
+//	go run .                 needs some 12 minutes on two cores, and 12 GB of memory; other
 //	                         programs may run beside it
 //	go run . -quick          prints, in two minutes, the tables in which processors differ, with
 //	                         smaller filters and only the rows of Go
@@ -9,8 +9,9 @@
 //	go run . -peer NAME=PROGRAM      also measures a program that process.go describes
 //	go run . -format go      prints each sample as Go's benchmarks do, for benchstat, and writes no
 //	                         file; also with -quick
-//	go run . -growth 1e9     prints how the cost of a key grows up to that number of keys, which
-//	                         takes an hour and 8 GB of memory
+//	go run . -only REGEXP    prints only the tables, or rows of -growth, whose names match
+//	go run . -growth 1e9     prints how the cost of a key grows up to that number of keys, the rows
+//	                         of growth.md, which takes an hour and 8 GB of memory
 //	go run . -pictures       draws only the pictures that need no measuring
 //
 // Guava is measured if javac and Guava's jar are found ($GUAVA_JAR, or Debian's). fastbloom is
@@ -25,6 +26,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -44,7 +46,7 @@ func workloads(programs map[string][]process) []workload {
 		{
 			title: "In the cache",
 			kind:  integers, n: 1e5, p: 0.01, quick: true,
-			rows: slices.Concat(all, digestRows), processes: everything,
+			rows: slices.Concat(all, digestRows), processes: everything, orders: []*order{evenly},
 		},
 		{
 			title: "In the cache, longer keys",
@@ -65,6 +67,7 @@ func workloads(programs map[string][]process) []workload {
 			title: "Beyond the cache",
 			kind:  integers, n: 1e7, p: 0.01, quick: true,
 			rows: slices.Concat(few, []row{parquetGo}, digestRows), processes: cpp,
+			orders: []*order{evenly, skewed, zipf},
 		},
 		{
 			title: "In memory",
@@ -80,26 +83,6 @@ func workloads(programs map[string][]process) []workload {
 		{
 			title: "Beyond the cache, one in a million",
 			kind:  integers, n: 1e7, p: 1e-6,
-			rows: few, processes: cpp,
-		},
-		{
-			title: "In the cache, half of the look-ups present, in random order",
-			kind:  integers, n: 1e5, p: 0.01, order: evenly,
-			rows: few, processes: cpp,
-		},
-		{
-			title: "Beyond the cache, half of the look-ups present, in random order",
-			kind:  integers, n: 1e7, p: 0.01, order: evenly,
-			rows: few, processes: cpp,
-		},
-		{
-			title: "Beyond the cache, some keys asked often",
-			kind:  integers, n: 1e7, p: 0.01, order: skewed,
-			rows: few, processes: cpp,
-		},
-		{
-			title: "Beyond the cache, by Zipf's law",
-			kind:  integers, n: 1e7, p: 0.01, order: zipf,
 			rows: few, processes: cpp,
 		},
 		{
@@ -192,7 +175,7 @@ func divided(f filter, goroutines int) filter {
 		}
 		wait.Wait()
 	}
-	return filter{bits: f.bits, reset: f.reset,
+	return filter{bits: f.bits, reset: f.reset, fill: f.fill,
 		add: func(ks keys) { each(ks, func(part keys, _ int) { f.add(part) }) },
 		count: func(ks keys) (sum int) {
 			each(ks, func(part keys, i int) { counts[i] = f.count(part) })
@@ -209,6 +192,12 @@ func main() {
 	onlyPictures := flag.Bool("pictures", false,
 		"draw the pictures that need no measuring, and nothing else")
 	growth := flag.Float64("growth", 0, "print how the cost of a key grows, up to so many keys")
+	only := regexp.MustCompile("")
+	flag.Func("only", "print the tables whose titles match, or the rows of -growth; write nothing",
+		func(text string) (err error) {
+			only, err = regexp.Compile(text)
+			return err
+		})
 	boost := flag.String("boost", "", "directory of Boost's headers")
 	peers := map[string]string{}
 	flag.Func("peer", "NAME=PROGRAM, a program to measure; see process.go", func(text string) error {
@@ -228,13 +217,13 @@ func main() {
 	case *serving:
 		err = serve(flag.Args())
 	case *growth > 0:
-		recordGrowth(*growth)
+		recordGrowth(*growth, only)
 	case *onlyPictures:
 		err = drawPictures(docs)
 	case *format != "markdown" && *format != "go":
 		err = fmt.Errorf("-format %s is neither markdown nor go", *format)
 	default:
-		err = record(*quick, *format == "go", *boost, peers)
+		err = record(*quick, *format == "go", *boost, peers, only)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -254,7 +243,9 @@ func rounds(quick bool) int {
 
 // record measures all tables. It writes the files, or prints the tables if quick is true, or prints
 // the samples if samples is true.
-func record(quick, samples bool, boost string, peers map[string]string) error {
+func record(
+	quick, samples bool, boost string, peers map[string]string, only *regexp.Regexp,
+) error {
 	dir, err := os.MkdirTemp("", "benchmarks-*")
 	if err != nil {
 		return err
@@ -271,18 +262,23 @@ func record(quick, samples bool, boost string, peers map[string]string) error {
 			if !w.quick {
 				continue
 			}
-			w.n = min(w.n, 4e6)
+			w.n, w.orders = min(w.n, 4e6), nil
 		}
-		fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), w.title)
-		r.addTable(table{w, w.measure(rounds(quick))})
+		if !only.MatchString(w.title) {
+			continue
+		}
+		began := time.Now()
+		r.tables = append(r.tables, w.measure(rounds(quick))...)
+		fmt.Fprintf(os.Stderr, "%s took %v\n", w.title, time.Since(began).Round(time.Second))
 	}
 	switch {
 	case samples:
 		return r.samples(os.Stdout)
-	case quick:
+	case quick || only.String() != "":
 		_, err = fmt.Print(r.markdown())
 		return err
 	}
 	return errors.Join(os.WriteFile("RESULTS.md", []byte(r.markdown()), 0o644),
-		drawSpeed(filepath.Join(docs, "speed.svg"), r.tables[0]), drawPictures(docs))
+		drawSpeed(filepath.Join(docs, "speed.svg"), r.tables[0]), drawPictures(docs),
+		updateReadme("../README.md", r.tables))
 }

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -29,6 +30,7 @@ type filter struct {
 	reset   func()
 	prepare func(keys) // makes the digests of a turn's keys, which is not timed; nil: none are needed
 	add     func(keys)
+	fill    func(keys)     // adds keys in the fastest way, which is not timed; nil: add does it
 	count   func(keys) int // returns how many keys the filter contains
 	remove  func(keys)     // nil if keys cannot be removed
 	static  bool           // the filter is filled when it is made, and keys are not added
@@ -54,8 +56,10 @@ type workload struct {
 	// reference is the row that the others are divided by; "" is bits-and-blooms.
 	reference string
 	turn      int // the number of keys in a turn; 0 means turnKeys
-	// order is the order of look-ups, half of them of present keys. If it is nil, present and
-	// absent keys are timed separately.
+	// orders are orders of look-ups, each with a table of its own of the same filters.
+	orders []*order
+	// order is set in the tables of orders, in which a look-up asks for a present or an absent key.
+	// In the others it is nil, and present and absent keys are timed separately.
 	order *order
 }
 
@@ -75,21 +79,29 @@ const (
 type plan struct {
 	all    keys // the keys to add, followed by those to look up
 	n      int  // the number of keys to add
-	absent int  // the number of the others
+	others int  // the place of the keys of operation absent, which are absentKeys
 	turn   int  // the largest number of keys in a turn
-	chunks int  // the number of turns that fill a filter
+	chunks int  // the number of chunks that fill a filter, each of which ends with a turn
 }
 
-func (w workload) plan() plan {
-	p := plan{n: w.n, turn: min(cmp.Or(w.turn, turnKeys), w.n), absent: absentKeys}
-	p.chunks = (p.n + p.turn - 1) / p.turn
+// plan returns the plan of w. Filters of many keys are filled in as many chunks as there are
+// rounds, so that most of the time goes into what is measured.
+func (w workload) plan(rounds int) plan {
+	p := plan{n: w.n, turn: min(cmp.Or(w.turn, turnKeys), w.n), others: w.n}
+	p.chunks = min((p.n+p.turn-1)/p.turn, max(rounds, parts))
 	p.all = w.kind.make(0, w.n)
-	others := w.kind.make(absentIDs, p.absent)
-	if w.order != nil {
-		others = w.order.keys(w.kind, w.n, p.absent)
+	p.all.buf = append(p.all.buf, w.kind.make(absentIDs, absentKeys).buf...)
+	for _, o := range w.orders {
+		p.all.buf = append(p.all.buf, o.keys(w.kind, w.n, absentKeys).buf...)
 	}
-	p.all.buf = append(p.all.buf, others.buf...)
 	return p
+}
+
+// chunk returns the place of the keys of the i-th chunk of a fill, or of its removal.
+func (p plan) chunk(i int) (first, n int) {
+	i %= p.chunks
+	first = i * p.n / p.chunks
+	return first, (i+1)*p.n/p.chunks - first
 }
 
 // keys returns the place of the keys of the i-th turn of an operation. Look-ups go through all
@@ -97,11 +109,11 @@ func (w workload) plan() plan {
 func (p plan) keys(op, i int) (first, n int) {
 	switch op {
 	case add, remove:
-		i %= p.chunks
-		first = i * p.n / p.chunks
-		return first, (i+1)*p.n/p.chunks - first
+		first, n = p.chunk(i)
+		turn := min(n, p.turn)
+		return first + n - turn, turn
 	case absent:
-		return p.n + i%(p.absent/p.turn)*p.turn, p.turn
+		return p.others + i%(absentKeys/p.turn)*p.turn, p.turn
 	}
 	return i % (p.n / p.turn) * p.turn, p.turn
 }
@@ -117,10 +129,11 @@ func warm(first, n int) int {
 
 // contestant is a row that is being measured. operate does an operation on n keys, after an untimed
 // look-up of n others. It returns the time in nanoseconds, or NaN if the row lacks the
-// operation, and the number of keys found.
+// operation, and the number of keys found. fill adds n keys, or removes them, and is not timed.
 type contestant struct {
 	*result
 	empty   func()
+	fill    func(op, first, n int)
 	operate func(op, first, n int) (ns float64, found int)
 	whole   bool // one turn adds all keys
 }
@@ -156,11 +169,9 @@ func (r row) local(w workload, p plan) contestant {
 		if op == add && f.static || op == remove && f.remove == nil {
 			return nan, 0
 		}
-		if n <= p.turn {
-			others := p.all.slice(warm(first, n), n)
-			prepare(others)
-			f.count(others)
-		}
+		others := p.all.slice(warm(first, n), n)
+		prepare(others)
+		f.count(others)
 		ks := p.all.slice(first, n)
 		prepare(ks)
 		start := time.Now()
@@ -174,12 +185,40 @@ func (r row) local(w workload, p plan) contestant {
 		}
 		return float64(time.Since(start)), found
 	}
+	c.fill = func(op, first, n int) {
+		ks := p.all.slice(first, n)
+		ks.scratch = slices.Clone(ks.scratch) // rows are filled at the same time
+		prepare(ks)
+		switch {
+		case f.static:
+		case op == remove:
+			f.remove(ks)
+		case f.fill != nil:
+			f.fill(ks)
+		default:
+			f.add(ks)
+		}
+	}
 	return c
 }
 
-// turn does an operation on the keys that are next, and records the time of a key. Before the first
-// keys are added, the filter is emptied, which touches its memory; before the first keys are
-// removed, it is filled. Neither is timed.
+// begin does what precedes the next turn of an operation. Before the first keys are added, the
+// filter is emptied, which touches its memory; before the first keys are removed again, it is
+// filled. Then come the keys of the chunk that are not part of the turn.
+func (c contestant) begin(p plan, op int) {
+	first, n := p.chunk(c.done[op])
+	if first == 0 && (op == add || c.done[remove] > 0) {
+		c.empty()
+	}
+	if first == 0 && op == remove && c.done[remove] > 0 {
+		c.fill(add, 0, p.n)
+	}
+	if n > p.turn && !c.whole {
+		c.fill(op, first, n-p.turn)
+	}
+}
+
+// turn does an operation on the keys that are next, and records the time of a key.
 func (c contestant) turn(p plan, op int) {
 	i := c.done[op]
 	c.done[op]++
@@ -189,16 +228,10 @@ func (c contestant) turn(p plan, op int) {
 		part = i % p.chunks * min(parts, p.chunks) / p.chunks
 	}
 	if op == add && c.whole {
-		if first > 0 {
+		if i%p.chunks > 0 {
 			return
 		}
-		n = p.n
-	}
-	if first == 0 && (op == add || op == remove) {
-		c.empty()
-	}
-	if first == 0 && op == remove {
-		c.operate(add, 0, p.n)
+		first, n = 0, p.n
 	}
 	ns, found := c.operate(op, first, n)
 	if math.IsNaN(ns) {
@@ -216,15 +249,37 @@ type contestants struct {
 	random *rand.Rand
 }
 
-func (cs contestants) rounds(n int, turn func(c contestant)) {
+func (cs contestants) rounds(n int, p plan, operations ...int) {
 	for round := range n {
 		if round%roundsAGarbage == 0 {
 			runtime.GC() // the only collections are here
 		}
-		for _, i := range cs.random.Perm(len(cs.all)) {
-			turn(cs.all[i])
+		for _, op := range operations {
+			cs.begin(p, op)
+			for _, i := range cs.random.Perm(len(cs.all)) {
+				cs.all[i].turn(p, op)
+			}
 		}
 	}
+}
+
+// begin has all contestants begin a turn, on all processors.
+func (cs contestants) begin(p plan, op int) {
+	if op != add && op != remove {
+		return
+	}
+	var wait sync.WaitGroup
+	free := make(chan bool, runtime.GOMAXPROCS(0))
+	for _, c := range cs.all {
+		free <- true
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			c.begin(p, op)
+			<-free
+		}()
+	}
+	wait.Wait()
 }
 
 const roundsAGarbage = 100
@@ -243,9 +298,10 @@ func (cs contestants) having(op int) contestants {
 func (p plan) fills(rounds int) int { return (rounds + p.chunks - 1) / p.chunks * p.chunks }
 
 // measure measures all rows of w: they fill their filters, then look keys up, and then remove them.
-func (w workload) measure(rounds int) (results []*result) {
+// With orders of look-ups it returns a table for each of them, too.
+func (w workload) measure(rounds int) (tables []table) {
 	debug.FreeOSMemory() // frees the filters of the table before
-	p := w.plan()
+	p := w.plan(rounds)
 	cs := contestants{random: rand.New(rand.NewPCG(1, 1))}
 	for _, row := range w.rows {
 		cs.all = append(cs.all, row.local(w, p))
@@ -254,42 +310,55 @@ func (w workload) measure(rounds int) (results []*result) {
 		defer peer.stop()
 		cs.all = append(cs.all, peer.contestant())
 	}
-	cs.rounds(p.fills(rounds), func(c contestant) { c.turn(p, add) })
-	for _, c := range cs.all {
-		if w.falses() {
+	cs.rounds(p.fills(rounds), p, add)
+	if w.falses() {
+		for _, c := range cs.all {
 			c.countFalses(p)
 		}
-		results = append(results, c.result)
 	}
-	cs.rounds(rounds, func(c contestant) {
-		if w.order == nil {
-			c.turn(p, present)
-		}
-		c.turn(p, absent)
-	})
+	cs.rounds(rounds, p, present, absent)
 	removers := cs.having(remove)
-	removers.rounds(p.fills(rounds), func(c contestant) { c.turn(p, remove) })
+	removers.rounds(p.fills(rounds), p, remove)
 	for _, c := range removers.all {
 		if _, left := c.operate(present, 0, p.turn); left > p.turn/10 {
 			panic(fmt.Sprintf("%s: %d of %d keys are found that were removed", c.name, left, p.turn))
 		}
 	}
-	return results
+	tables = append(tables, cs.table(w))
+	for _, w.order = range w.orders {
+		p.others += absentKeys
+		cs.rounds(rounds, p, absent)
+		tables = append(tables, cs.table(w))
+	}
+	return tables
+}
+
+// table returns the results as those of w. The next table begins with none.
+func (cs contestants) table(w workload) table {
+	w.rows, w.processes = nil, nil // they keep filters in memory
+	t := table{workload: w}
+	for _, c := range cs.all {
+		done := *c.result
+		t.results = append(t.results, &done)
+		*c.result = result{name: done.name, note: done.note, bitsPerKey: done.bitsPerKey, err: done.err}
+	}
+	return t
 }
 
 // countFalses counts the false positives among the absent keys.
 func (c contestant) countFalses(p plan) {
-	for first := p.n; first+p.turn <= p.n+p.absent; first += p.turn {
-		_, found := c.operate(absent, first, p.turn)
+	for i := range absentKeys / p.turn {
+		first, n := p.keys(absent, i)
+		_, found := c.operate(absent, first, n)
 		c.falses += found
-		c.absent += p.turn
+		c.absent += n
 	}
 }
 
 // falses reports whether the false positives of the table are counted: where a look-up is that of
 // one filter with a rate that a million keys show.
 func (w workload) falses() bool {
-	return w.order == nil && w.p*absentKeys >= 10 && (w.turn == 0 || w.turn > turnKeys)
+	return w.p*absentKeys >= 10 && (w.turn == 0 || w.turn > turnKeys)
 }
 
 // percentile returns the value that a share of the values is below, or NaN if there are none.

@@ -2,20 +2,21 @@ package main
 
 import "math/rand"
 
-// order is an order of look-ups. A random half of them ask for keys that were added. pick returns a
+// order is an order of look-ups, and the end of its table's title. A random half of them ask for keys that were added. pick returns a
 // function that picks the number, below n, of the next key.
 type order struct {
-	name string
+	title, name string
+
 	pick func(r *rand.Rand, n int) func() int
 }
 
 const skewedName = "80 % of the look-ups are of 1 % of the keys"
 
 var (
-	evenly = &order{"every key as often as every other", func(r *rand.Rand, n int) func() int {
+	evenly = &order{"half of the look-ups present, in random order", "every key as often as every other", func(r *rand.Rand, n int) func() int {
 		return func() int { return r.Intn(n) }
 	}}
-	skewed = &order{skewedName, func(r *rand.Rand, n int) func() int {
+	skewed = &order{"some keys asked often", skewedName, func(r *rand.Rand, n int) func() int {
 		return func() int {
 			if r.Intn(10) < 8 {
 				return r.Intn(max(1, n/100))
@@ -23,7 +24,7 @@ var (
 			return r.Intn(n)
 		}
 	}}
-	zipf = &order{"Zipf's law with an exponent of 1.01", func(r *rand.Rand, n int) func() int {
+	zipf = &order{"by Zipf's law", "Zipf's law with an exponent of 1.01", func(r *rand.Rand, n int) func() int {
 		z := rand.NewZipf(r, 1.01, 1, uint64(n-1))
 		return func() int { return int(z.Uint64()) }
 	}}

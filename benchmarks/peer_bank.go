@@ -81,9 +81,10 @@ var banks = []row{
 	}},
 }
 
-// eachMember calls visit with each member's number and each of its keys.
+// eachMember calls visit with each member's number, which is that of the key in ks, and each of its
+// keys.
 func eachMember(ks keys, visit func(i int, h bloom.Hash)) {
-	i := 0
+	i := ks.first
 	ks.forEach(func(key []byte) {
 		h := bloom.Sum(key)
 		for seed := range uint64(memberKeys - 1) {

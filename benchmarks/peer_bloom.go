@@ -16,7 +16,7 @@ import (
 var ours = []row{
 	{"bloom.Filter", "", func(n int, p float64) filter {
 		f := bloom.Must(bloom.New(uint64(n), p))
-		return filter{bits: f.M(), reset: f.Reset,
+		return filter{bits: f.M(), reset: f.Reset, fill: batched(f, 0).add,
 			add: func(ks keys) { ks.forEach(func(key []byte) { f.Add(key) }) },
 			count: func(ks keys) int {
 				return ks.count(func(key []byte) bool { return f.Contains(key) })
@@ -28,7 +28,7 @@ var ours = []row{
 	}},
 	{"blocked.Filter", "", func(n int, p float64) filter {
 		f := bloom.Must(blocked.New(uint64(n), p))
-		return filter{bits: f.M(), reset: f.Reset,
+		return filter{bits: f.M(), reset: f.Reset, fill: batched(f, 0).add,
 			add: func(ks keys) { ks.forEach(func(key []byte) { f.Add(key) }) },
 			count: func(ks keys) int {
 				return ks.count(func(key []byte) bool { return f.Contains(key) })
@@ -43,7 +43,7 @@ var ours = []row{
 var syncs = []row{
 	{"bloom.SyncFilter", "", func(n int, p float64) filter {
 		f := bloom.Must(bloom.NewSync(uint64(n), p))
-		return filter{bits: f.Stats().M, reset: f.Reset,
+		return filter{bits: f.Stats().M, reset: f.Reset, fill: batched(f, 0).add,
 			add: func(ks keys) { ks.forEach(func(key []byte) { f.Add(key) }) },
 			count: func(ks keys) int {
 				return ks.count(func(key []byte) bool { return f.Contains(key) })
@@ -51,7 +51,7 @@ var syncs = []row{
 	}},
 	{"blocked.SyncFilter", "", func(n int, p float64) filter {
 		f := bloom.Must(blocked.NewSync(uint64(n), p))
-		return filter{bits: f.Stats().M, reset: f.Reset,
+		return filter{bits: f.Stats().M, reset: f.Reset, fill: batched(f, 0).add,
 			add: func(ks keys) { ks.forEach(func(key []byte) { f.Add(key) }) },
 			count: func(ks keys) int {
 				return ks.count(func(key []byte) bool { return f.Contains(key) })

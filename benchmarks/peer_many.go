@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/binary"
+	"runtime"
+	"sync"
 	"unsafe"
 
 	bitsbloom "github.com/bits-and-blooms/bloom/v3"
@@ -44,19 +46,26 @@ func manyRow[F any](
 	count func(all []F, ks keys) int,
 ) row {
 	return row{name, "", func(n int, p float64) filter {
-		var all []F
-		total := uint64(0)
-		numbers := make([]uint64, filterKeys)
-		for j := range uint64(filters) {
-			for i := range numbers {
-				numbers[i] = filterKey(j, uint64(i))
-			}
-			f, bits := fill(numbers, p)
-			all = append(all, f)
-			total += bits
+		all := make([]F, filters)
+		bits := make([]uint64, filters)
+		workers := uint64(runtime.GOMAXPROCS(0))
+		var wait sync.WaitGroup
+		for worker := range workers {
+			wait.Add(1)
+			go func() {
+				defer wait.Done()
+				numbers := make([]uint64, filterKeys)
+				for j := worker; j < filters; j += workers {
+					for i := range numbers {
+						numbers[i] = filterKey(j, uint64(i))
+					}
+					all[j], bits[j] = fill(numbers, p)
+				}
+			}()
 		}
+		wait.Wait()
 		return filter{
-			bits:   total / filters * uint64(n) / filterKeys,
+			bits:   bits[0] * uint64(n) / filterKeys, // the filters have one size
 			static: true,
 			count:  func(ks keys) int { return count(all, ks) },
 		}

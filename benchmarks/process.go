@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -29,11 +30,12 @@ import (
 // takes turns with all other rows.
 //
 //	empty              empties the filter, and answers 0 0
+//	fill <first> <n>           adds n keys of the file, and answers 0 0
 //	add <first> <n> <warm>     adds n keys of the file, and answers <nanoseconds> 0
 //	find <first> <n> <warm>    looks n keys up, and answers <nanoseconds> <keys found>
 //
-// Both first look up n keys from warm on, which is not timed. Nanoseconds are nan if the program
-// fills its filters itself.
+// The last two first look up n keys from warm on, which is not timed. Nanoseconds are nan if the
+// program fills its filters itself.
 type process struct {
 	name, note string
 	args       []string // the program and its first arguments
@@ -43,28 +45,55 @@ type process struct {
 var sources embed.FS
 
 // builds builds this program without assembly and, unless quick is true, the programs in other
-// languages. If a build fails, its rows are left out, and missing has the reason.
+// languages, all at the same time. If a build fails, its rows are left out, and missing has the
+// reason.
 func builds(dir, boost string, quick bool) (found map[string][]process, missing []string) {
 	if err := os.CopyFS(dir, sources); err != nil {
 		return nil, []string{err.Error()}
 	}
 	found = map[string][]process{}
+	var wait sync.WaitGroup
+	var mu sync.Mutex // guards found and missing
 	try := func(name string, build func() ([]process, error)) {
-		processes, err := build()
-		if found[name] = processes; err != nil {
-			missing = append(missing, name+": "+err.Error())
-		}
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			processes, err := build()
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				missing = append(missing, name+": "+err.Error())
+				return
+			}
+			found[name] = processes
+		}()
 	}
 	try("purego", func() ([]process, error) {
 		program := filepath.Join(dir, "purego")
 		err := command(".", "go", "build", "-tags", "purego", "-o", program, ".")
 		return []process{{args: []string{program, "-serve"}}}, err
 	})
-	if quick {
-		return found, missing
+	if !quick {
+		buildOthers(dir, boost, try)
 	}
-	missing = append(missing, "Bloofi (Crainiceanu and Lemire, 2015). It finds which of many filters "+
-		"hold a key, as bank.Bank does. It is published only as Java source")
+	wait.Wait()
+	if boost := found["Boost.Bloom"]; boost != nil {
+		program := boost[0].args[0]
+		found["Boost.Bloom, many"] = []process{
+			{"Boost.Bloom classic", "", []string{program, "classic.many"}},
+			{"Boost.Bloom blocked", "", []string{program, "blocked.many"}},
+		}
+	}
+	slices.Sort(missing)
+	return found, missing
+}
+
+// buildOthers has try build the programs in other languages.
+func buildOthers(dir, boost string, try func(name string, build func() ([]process, error))) {
+	try("Bloofi (Crainiceanu and Lemire, 2015)", func() ([]process, error) {
+		return nil, errors.New("it finds which of many filters hold a key, as bank.Bank does, and is " +
+			"published only as Java source")
+	})
 	try("Guava", func() ([]process, error) {
 		jar := os.Getenv("GUAVA_JAR")
 		if jar == "" {
@@ -88,10 +117,6 @@ func builds(dir, boost string, quick bool) (found map[string][]process, missing 
 			return nil, errors.New("name the directory of its headers with -boost")
 		}
 		program := filepath.Join(dir, "boost-bench")
-		found["Boost.Bloom, many"] = []process{
-			{"Boost.Bloom classic", "", []string{program, "classic.many"}},
-			{"Boost.Bloom blocked", "", []string{program, "blocked.many"}},
-		}
 		const blocks = "fast_multiblock32<8>; one block a key at 1 %, two at lower rates"
 		source := filepath.Join(dir, "boost", "boost.cc")
 		err := command(dir, "g++", "-std=c++17", "-O3", "-march=native",
@@ -103,7 +128,6 @@ func builds(dir, boost string, quick bool) (found map[string][]process, missing 
 			{"Boost.Bloom blocked, bulk", "", []string{program, "blocked.bulk"}},
 		}, err
 	})
-	return found, missing
 }
 
 func command(dir, name string, args ...string) error {
@@ -137,12 +161,14 @@ func startAll(w workload, keys plan) (peers []*peer) {
 		if err == nil {
 			p.result.err = p.start(slices.Concat(program.args, args))
 		}
+		peers = append(peers, p)
+	}
+	for _, p := range peers {
 		ready, bits := p.answer()
 		if p.result.err == nil && ready != "ready" {
 			p.result.err = fmt.Errorf("answered %q", ready)
 		}
 		p.result.bitsPerKey = bits / float64(w.n)
-		peers = append(peers, p)
 	}
 	return peers
 }
@@ -196,6 +222,7 @@ func (p *peer) contestant() contestant {
 	return contestant{
 		result: p.result,
 		empty:  func() { p.ask("empty") },
+		fill:   func(_, first, n int) { p.ask("fill", first, n) },
 		operate: func(op, first, n int) (ns float64, found int) {
 			switch op {
 			case add:
@@ -246,8 +273,16 @@ func serve(args []string) error {
 			fmt.Println(0, 0)
 			continue
 		}
+		if command == "fill" {
+			rest += " 0"
+		}
 		if _, err := fmt.Sscan(rest, &first, &n, &before); err != nil {
 			return err
+		}
+		if command == "fill" {
+			c.fill(add, first, n)
+			fmt.Println(0, 0)
+			continue
 		}
 		op := present
 		if command == "add" {

@@ -29,11 +29,6 @@ type table struct {
 	results []*result
 }
 
-func (r *report) addTable(t table) {
-	t.rows, t.processes = nil, nil // they keep filters in memory
-	r.tables = append(r.tables, t)
-}
-
 const method = `
 Each row fills one filter with n keys, then looks up keys that were added (present) and keys that
 were not (absent). All rows of a table take turns, in another random order each time, with programs
@@ -42,14 +37,16 @@ goroutines 50,000, in the table of banks 4. So it takes some 0.05 to 1 ms, which
 what a scheduler gives a thread: another program that runs at the same time disturbs few turns.
 Before the clock starts, the row looks other keys up, so that its filter is in the cache if it
 fits. There are at least 300 turns of each operation, with other keys as long as there are some.
+Of a larger number of keys, 300 turns that are spread over the fill are measured, and the keys
+between them are added before a turn begins.
 
-A figure is nanoseconds a key: the tenth percentile of the turns, with the fiftieth after it. On a
-machine of one's own the two are close. Additions are counted in ten parts of a fill, and the figure
-is the mean of the parts; what happens in less than half of the turns, such as a new layer of a
-growing filter, is in neither. The ratio to another row of the table (add / present / absent) is
-that of the tenth percentiles. False positives are counted over a million absent keys, if ten or
-more are expected. The column purego has the times of Go code without assembly: add / present /
-absent. All processors but amd64 with AVX2 and arm64 run that code.
+A figure is nanoseconds a key: the tenth percentile of the turns, with the fiftieth after it, which
+is higher the more the machine, or the host of a virtual one, had to do. Additions are counted in ten
+parts of a fill, and the figure is the mean of the parts; what happens in less than half of the
+turns, such as a new layer of a growing filter, is in neither. The ratio to another row of the table
+(add / present / absent) is that of the tenth percentiles. False positives are counted over a million
+absent keys, if ten or more are expected. The column purego has the times of Go code without
+assembly: add / present / absent. All processors but amd64 with AVX2 and arm64 run that code.
 
 The keys are ready in one array, and answers are counted without a branch, in every language. What
 rows still pay differently: Go makes a slice of each key, C++ and Rust have the keys' type, and the
@@ -77,6 +74,9 @@ func (r *report) markdown() string {
 	for _, t := range r.tables {
 		t.markdown(p)
 	}
+	if !r.quick {
+		p("\n%s", growth)
+	}
 	p("\n## The rows\n\n")
 	var seen []string
 	for _, t := range r.tables {
@@ -102,12 +102,20 @@ func (r *report) samples(out io.Writer) error {
 			for op, fill := range res.times {
 				for _, ns := range slices.Concat(fill[:]...) {
 					fmt.Fprintf(w, "BenchmarkFilter/table=%s/row=%s/op=%s 1 %.3f ns/op\n",
-						part(t.title), part(res.name), t.operation(op), ns)
+						part(t.heading()), part(res.name), t.operation(op), ns)
 				}
 			}
 		}
 	}
 	return w.Flush()
+}
+
+// heading returns the title with what is special in the order of the look-ups.
+func (t table) heading() string {
+	if t.order == nil {
+		return t.title
+	}
+	return t.title + ", " + t.order.title
 }
 
 // operation returns the name of an operation in the table.
@@ -129,9 +137,9 @@ func (t table) find(name string) *result {
 }
 
 func (t table) markdown(p func(string, ...any)) {
-	p("\n## %s\n\nn = %s, p = %s, keys of %s", t.title, short(t.n), general(t.p), t.kind.name)
+	p("\n## %s\n\nn = %s, p = %s, keys of %s", t.heading(), short(t.n), general(t.p), t.kind.name)
 	if t.order != nil {
-		p("; %s", t.order.name)
+		p("; %s, in the filters of the table %q", t.order.name, t.title)
 	}
 	p(".")
 	if t.text != "" {
@@ -259,6 +267,13 @@ func machine() string {
 			more = append(more, "family "+value)
 		case "Model":
 			more = append(more, "model "+value)
+		case "Flags":
+			for _, feature := range []string{"avx512vbmi2", "avx512f", "avx2"} {
+				if slices.Contains(strings.Fields(value), feature) {
+					more = append(more, feature)
+					break
+				}
+			}
 		case "L1d cache", "L2 cache", "L3 cache":
 			size, _, _ := strings.Cut(value, " (")
 			more = append(more, strings.TrimSuffix(name, " cache")+" "+size)

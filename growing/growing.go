@@ -12,7 +12,8 @@
 //	about    3.7     2.9     2.4    2.0    1.9
 //
 // A filter has 16 shards, each of one layer or more. A look-up of an absent key, and adding a new
-// key, ask all layers of one shard: 3 layers at 1e5 keys, 10 at 1e7, 16 at 1e9. A filter that was
+// key, ask all layers of one shard: 3 layers at 1e5 keys, 10 at 1e7, 16 at 1e9. So a key costs more
+// the more keys there are; benchmarks/RESULTS.md, "How cost grows", says how much. A filter that was
 // made for n keys has one layer in each shard until about n keys are there. From n = 50,000 on it
 // needs 15 to 45 % more memory than a classic filter of n keys for p <= 1 %, and up to 65 % more at
 // 10 %. If there are never more than n keys, use [bloom.New] or [blocked.New].

@@ -53,7 +53,13 @@ template <typename Subject, typename Key> void answer(Subject& subject, const Ke
       continue;
     }
     std::size_t first, n, warm;
-    std::cin >> first >> n >> warm;
+    std::cin >> first >> n;
+    if (command == "fill") {
+      subject.fill(&keys.all[first], n);
+      std::cout << "0 0" << std::endl;
+      continue;
+    }
+    std::cin >> warm;
     std::size_t found = subject.find(&keys.all[warm], n);
     const auto start = std::chrono::steady_clock::now();
     if (command == "add") {
@@ -79,6 +85,7 @@ template <typename Filter> struct One {
 
   std::size_t bits() const { return f.capacity(); }
   void empty() { f.clear(); }
+  void fill(const Key* key, std::size_t n) { f.insert(key, key + n); }
 
   [[gnu::noinline]] void add(const Key* key, std::size_t n) {
     if (bulk) {
@@ -127,6 +134,7 @@ template <typename Filter> struct Many {
 
   std::size_t bits() const { return all[0].capacity() * n / filter_keys; }
   void empty() {}
+  void fill(const std::uint64_t*, std::size_t) {}
   void add(const std::uint64_t*, std::size_t) {}
 
   [[gnu::noinline]] std::size_t find(const std::uint64_t* key, std::size_t n) {

@@ -31,6 +31,11 @@ fn run<H: BuildHasher>(mut f: BloomFilter<H>, keys: &[u8], width: usize) {
         }
         let number = |i: usize| words[i].parse::<usize>().unwrap();
         let part = &keys[number(1) * width..][..number(2) * width];
+        if words[0] == "fill" {
+            add(&mut f, part, width);
+            println!("0 0");
+            continue;
+        }
         find(&f, &keys[number(3) * width..][..number(2) * width], width);
         let start = Instant::now();
         let found = match words[0] {
