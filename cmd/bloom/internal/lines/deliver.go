@@ -39,7 +39,7 @@ func (r *Reader) deliverAll(ctx context.Context, tick <-chan time.Time, onTick f
 	for {
 		var idle <-chan time.Time
 		if hasEnded { // wait a moment for a read under way
-			idle = time.After(50 * time.Millisecond)
+			idle = r.after(50 * time.Millisecond)
 		}
 		select {
 		case b, ok := <-r.queue:

@@ -13,6 +13,7 @@ import (
 	"io"
 	"runtime"
 	"sync/atomic"
+	"time"
 
 	"github.com/seed79a3ff49/bloom"
 )
@@ -119,15 +120,25 @@ type Reader struct {
 
 	out      chan *Batch   // the batches to write, in order; nil asks for an element of flushed
 	flushed  chan struct{} // yields once all batches before that nil are written
-	pieces   atomic.Int64  // the number of pieces written to Out
+	writes   atomic.Int64  // counts the beginning and the end of each write to Out
 	failed   chan struct{} // closed once writeErr is set
 	writeErr error         // valid after a receive from failed, flushed or written
 	written  chan struct{} // closed once out is closed and all batches are written
+
+	// Tests replace these.
+	openFile func(name string) (io.ReadCloser, error)
+	after    func(time.Duration) <-chan time.Time
 }
 
 // Start starts reading. Once ctx is done, nothing more is read from the files, but Each still
 // delivers the lines that were read.
 func Start(ctx context.Context, cfg *Config) *Reader {
+	r := newReader(cfg)
+	r.start(ctx)
+	return r
+}
+
+func newReader(cfg *Config) *Reader {
 	cfg.Key = cfg.key()
 	if cfg.Counts == nil {
 		cfg.Counts = new(Counts)
@@ -135,8 +146,7 @@ func Start(ctx context.Context, cfg *Config) *Reader {
 	if cfg.Window == 0 {
 		cfg.Window = DefaultWindow
 	}
-	workers := max(1, min(runtime.GOMAXPROCS(0)-1, 8))
-	batches := 2*workers + 2
+	batches := 2*workers() + 2
 	r := &Reader{
 		cfg:     cfg,
 		queue:   make(chan *Batch, batches),
@@ -147,14 +157,23 @@ func Start(ctx context.Context, cfg *Config) *Reader {
 		flushed: make(chan struct{}, 1),
 		failed:  make(chan struct{}),
 		written: make(chan struct{}),
+
+		openFile: openFile,
+		after:    time.After,
 	}
 	for range batches {
 		r.free <- &Batch{cfg: cfg, ready: make(chan struct{}, 1)}
 	}
-	for range workers {
+	return r
+}
+
+// workers returns the number of goroutines that hash.
+func workers() int { return max(1, min(runtime.GOMAXPROCS(0)-1, 8)) }
+
+func (r *Reader) start(ctx context.Context) {
+	for range workers() {
 		go r.hashBatches()
 	}
 	go r.write()
 	go r.readFiles(ctx)
-	return r
 }

@@ -16,7 +16,7 @@ import (
 // from a pipe.
 func TestEnded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "in")
-	defer time.AfterFunc(5*time.Minute, func() { panic("it hangs") }).Stop()
+	defer time.AfterFunc(limit, func() { panic("it hangs") }).Stop()
 	require.NoError(t, os.WriteFile(path, []byte(strings.Repeat("a line\n", 8*pieceSize/7)), 0o666))
 	for range 30 {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -30,25 +30,28 @@ type opened struct {
 	shut      func()   // closes the file
 }
 
-// open opens a file, or standard input, and decompresses it if it begins like gzip or zstd. It
-// adds the bytes of the file, before decompression, to counter as they arrive.
-func open(name string, window uint64, delim byte, counter *atomic.Int64) (*opened, error) {
-	file := os.Stdin
-	shut := func() {}
-	if name != Stdin {
-		var err error
-		if file, err = os.Open(name); err != nil {
-			return nil, err
-		}
-		shut = func() { file.Close() }
+// openFile opens a file, or standard input.
+func openFile(name string) (io.ReadCloser, error) {
+	if name == Stdin {
+		return io.NopCloser(os.Stdin), nil
 	}
-	arrived := &Arrived{r: file, all: counter}
-	unpacked, err := Decompress(arrived, window, delim)
+	return os.Open(name)
+}
+
+// open opens a file, and decompresses it if it begins like gzip or zstd. It adds the bytes of the
+// file, before decompression, to Counts.Read as they arrive.
+func (r *Reader) open(name string) (*opened, error) {
+	file, err := r.openFile(name)
 	if err != nil {
-		shut()
 		return nil, err
 	}
-	return &opened{unpacked, arrived, func() { unpacked.Close(); shut() }}, nil
+	arrived := &Arrived{r: file, all: &r.cfg.Read}
+	unpacked, err := Decompress(arrived, r.cfg.Window, r.cfg.Delim)
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return &opened{unpacked, arrived, func() { unpacked.Close(); file.Close() }}, nil
 }
 
 // Decompress returns a reader of r's bytes, decompressed if they begin like gzip or zstd, and

@@ -44,7 +44,7 @@ func (r *Reader) readFile(ctx context.Context, number int, name string) (ok bool
 	if ctx.Err() != nil {
 		return false
 	}
-	in, err := open(name, r.cfg.Window, r.cfg.Delim, &r.cfg.Read)
+	in, err := r.open(name)
 	if err != nil {
 		b := <-r.free
 		b.Data = b.Data[:0]

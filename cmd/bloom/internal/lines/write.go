@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// writeSize is the largest number of bytes in a write. finish counts writes, which must be short to
-// tell a slow output from one that takes no bytes.
+// writeSize is the largest number of bytes in a write. Writes are short, so that finish can tell a
+// slow output from one that takes no bytes.
 const writeSize = 64 << 10
 
 // write writes the kept lines of each batch, and frees the batch. After an error it writes nothing
@@ -21,12 +21,13 @@ func (r *Reader) write() {
 		}
 		for pending := b.output; r.writeErr == nil && len(pending) > 0; {
 			n := r.piece(pending)
+			r.writes.Add(1)
 			_, r.writeErr = r.cfg.Out.Write(pending[:n])
+			r.writes.Add(1)
 			if r.writeErr != nil {
 				close(r.failed)
 				break
 			}
-			r.pieces.Add(1)
 			pending = pending[n:]
 		}
 		if b.long {
@@ -52,10 +53,10 @@ func (r *Reader) piece(pending []byte) int {
 }
 
 // Patience is how long Each waits, once its ctx is done, for an output that accepts no bytes.
-var Patience = 2 * time.Second
+const Patience = 2 * time.Second
 
-// finish waits until all kept lines are written. It returns false if ctx is done and the output
-// takes no bytes for Patience.
+// finish waits until all kept lines are written. It returns false if ctx is done and one write has
+// been under way for Patience.
 func (r *Reader) finish(ctx context.Context) bool {
 	select {
 	case <-r.written:
@@ -63,17 +64,25 @@ func (r *Reader) finish(ctx context.Context) bool {
 	case <-ctx.Done():
 	}
 	for {
-		before := r.pieces.Load()
-		select {
-		case <-r.written:
-			return true
-		case <-time.After(Patience):
-		}
-		if r.pieces.Load() == before {
-			return false
+		before := r.writes.Load()
+		writing := before%2 == 1
+		// Many short waits, because one may end late: if the program stood still, time has passed in
+		// which it could not see the write end.
+		for waits := 0; r.writes.Load() == before; waits++ {
+			if writing && waits == manyWaits {
+				return false
+			}
+			select {
+			case <-r.written:
+				return true
+			case <-r.after(Patience / manyWaits):
+			}
 		}
 	}
 }
+
+// manyWaits is the number of waits in which finish spends Patience.
+const manyWaits = 20
 
 // Keep selects the lines to write to Config.Out. lines has indexes of b.Hashes, in ascending order.
 // Keep overwrites them with the numbers of the lines, and moves the lines to the start of b.Data,
