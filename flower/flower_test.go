@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -117,34 +118,63 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// TestSlots compares the slots with a model, in which each way is an array of its own. The
-// last of the slots is not used.
-func TestSlots(t *testing.T) {
-	for _, size := range []int{8, 16, 32} {
-		const slots, ways = 37, 3
-		f := bloom.Must(New(Config{Slots: slots, Ways: ways, Bits: size}))
-		var model [ways][slots / ways]uint64
-		for i := range uint64(1000) {
-			h := bloom.SumUint64(i)
-			seen := false
-			x, step := h.Words()
-			var written, fingerprints [ways]uint64
+// TestConfigModel compares random filters with a model, in which each way is an array of its own,
+// under random calls. Slots beyond a multiple of Ways are not used.
+func TestConfigModel(t *testing.T) {
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 73))
+		c := Config{Ways: 1 + r.IntN(9), Bits: []int{8, 16, 32}[r.IntN(3)]}
+		c.Slots = uint64(c.Ways) + r.Uint64N(60)
+		perWay := c.Slots / uint64(c.Ways)
+		f := bloom.Must(New(c))
+		model := make([][]uint64, c.Ways)
+		reset := func() {
 			for way := range model {
-				written[way] = part(x, 64, slots/ways)
-				fingerprints[way] = 1 + part(x%(1<<32), 32, 1<<size-1)
-				seen = seen || model[way][written[way]] == fingerprints[way]
+				model[way] = make([]uint64, perWay)
+			}
+		}
+		reset()
+		for event := range 200 {
+			about := fmt.Sprintf("seed %d, event %d, %s", seed, event, c.text())
+			h := bloom.SumUint64(r.Uint64N(100))
+			seen, written := false, uint64(0)
+			add := r.IntN(2) == 0
+			x, step := h.Words()
+			for _, slots := range model {
+				slot := &slots[part(x, 64, int64(perWay))]
+				fingerprint := 1 + part(x%(1<<32), 32, 1<<c.Bits-1)
+				seen = seen || *slot == fingerprint
+				if add {
+					*slot = fingerprint
+				}
 				x = (x<<21 | x>>43) + step
 			}
-			require.Equal(t, seen, f.ContainsHash(h))
-			require.Equal(t, !seen, f.AddHash(h))
-			require.True(t, f.ContainsHash(h))
-			for way, at := range written {
-				model[way][at] = fingerprints[way]
+			require.Equal(t, seen, f.ContainsHash(h), about)
+			if add {
+				require.Equal(t, !seen, f.AddHash(h), about)
 			}
-			for at := range slots - 1 {
-				bit := at * size
-				require.Equal(t, model[at/(slots/ways)][at%(slots/ways)], f.words[bit/64]>>(bit%64)&f.mask, "slot %d", at)
+			switch r.IntN(40) {
+			case 0:
+				f.Reset()
+				reset()
+			case 1:
+				data := bloom.Must(f.MarshalBinary())
+				f = &Filter{}
+				require.NoError(t, f.UnmarshalBinary(data), about)
 			}
+			for way, slots := range model {
+				for i, slot := range slots {
+					bit := (way*int(perWay) + i) * c.Bits
+					got := f.words[bit/64] >> (bit % 64) & (1<<c.Bits - 1)
+					require.Equal(t, slot, got, "%s: slot %d of way %d", about, i, way)
+					written += min(slot, 1)
+				}
+			}
+			stats := f.Stats()
+			require.Equal(t, c, f.Config(), about)
+			require.Equal(t, perWay*uint64(c.Ways), stats.M, about)
+			require.Equal(t, c.Ways, stats.K, about)
+			require.Equal(t, written, stats.OnesCount, about)
 		}
 	}
 }

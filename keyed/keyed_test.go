@@ -60,6 +60,8 @@ func TestSecretStays(t *testing.T) {
 	for _, v := range values {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x", "%08b"} {
 			fmt.Fprintf(&out, verb+"\n", v)
+			require.Equal(t, "keyed.Hasher", fmt.Sprintf(verb, h), verb)
+			require.Equal(t, "keyed.Hasher", fmt.Sprintf(verb, *h), verb)
 		}
 		text.Info("text", "h", v)
 		structured.Info("structured", "h", v)
