@@ -13,6 +13,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/digest"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/gunzip"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
@@ -78,7 +79,7 @@ func (f *BitsAndBlooms) readBinary(data []byte) error {
 }
 
 func parseBits(data []byte) (bitsAndBlooms, error) {
-	if isZipped(data) {
+	if gunzip.Begins(data) {
 		return bitsAndBlooms{}, errZipped
 	}
 	if len(data) < 24 {
@@ -162,7 +163,8 @@ func digests(key []byte) (h [4]uint64) {
 	for rest := key; len(rest) >= 16; rest = rest[16:] {
 		h1, h2 = digest.Mix(h1, h2, binary.LittleEndian.Uint64(rest), binary.LittleEndian.Uint64(rest[8:]))
 	}
-	// The last block, padded with zeros.
+	// The last block, padded with zeros. [bloom.Sum] reads it in the same steps. A function for both
+	// is not inlined, and then hashing a key of 4 bytes takes a fifth more time.
 	switch tail := n & 15; {
 	case tail == 0:
 	case tail > 8:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/gunzip"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
@@ -46,7 +47,7 @@ func NewDCSO(data []byte) (*DCSO, error) {
 }
 
 func parseDCSO(data []byte) (dcso, error) {
-	if isZipped(data) {
+	if gunzip.Begins(data) {
 		return dcso{}, errZipped
 	}
 	if len(data) < dcsoHead {

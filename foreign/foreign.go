@@ -29,7 +29,6 @@
 package foreign
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -88,8 +87,6 @@ func checkLength(data []byte, want uint64) error {
 	}
 	return nil
 }
-
-func isZipped(data []byte) bool { return bytes.HasPrefix(data, []byte{0x1f, 0x8b}) }
 
 var errZipped = errors.New("it is compressed by gzip: undo that first")
 

@@ -52,7 +52,7 @@ func NewHoliman(data []byte) (*Holiman, error) {
 }
 
 func parseHoliman(data []byte) (holiman, error) {
-	if !isZipped(data) {
+	if !gunzip.Begins(data) {
 		return readHoliman(bytes.NewReader(data), uint64(len(data)), form.ErrTruncated)
 	}
 	in, err := gunzip.NewReader(bytes.NewReader(data), gzip.NewReader)

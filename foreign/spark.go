@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/gunzip"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
@@ -53,7 +54,7 @@ func NewSpark(data []byte) (*Spark, error) {
 }
 
 func parseSpark(data []byte) (spark, error) {
-	if isZipped(data) {
+	if gunzip.Begins(data) {
 		return spark{}, errZipped
 	}
 	if len(data) < 12 {

@@ -112,27 +112,12 @@ var errTransfer = errors.New("transfer failed")
 func (s *HTTPSource) fetch(
 	ctx context.Context, have string, last known, plain bool,
 ) (u Update, next known, err error) {
+	wantPatch := !plain && have != ""
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL, nil)
 	if err != nil {
 		return u, next, err
 	}
-	// If a program sets this header, net/http does not unpack the body.
-	encoding := "gzip"
-	if plain {
-		encoding = "identity"
-	}
-	req.Header.Set("Accept-Encoding", encoding)
-	wantPatch := !plain && have != ""
-	if wantPatch {
-		req.Header.Set("A-IM", publish.DeltaIM)
-	}
-	switch {
-	case have == "":
-	case have == last.version:
-		req.Header.Set("If-None-Match", last.tags())
-	default:
-		req.Header.Set("If-None-Match", `"`+have+`"`)
-	}
+	setHeader(req.Header, have, last, plain, wantPatch)
 	resp, err := cmp.Or(s.Client, defaultClient).Do(req)
 	if err != nil {
 		return u, next, err
@@ -157,18 +142,14 @@ func (s *HTTPSource) fetch(
 			next.size = u.Full.SizeBytes()
 		}
 	case http.StatusIMUsed:
-		base := versionOf(resp.Header.Get("Delta-Base"))
-		if have == last.version {
+		if have == last.version { // the patched filter has the same size
 			next.size = last.size
 			limit = min(limit, last.size)
 		}
-		switch {
-		case !wantPatch || !httphead.Lists(resp.Header.Values("IM"), publish.DeltaIM):
-			err = fmt.Errorf("status %d, IM %.40q", resp.StatusCode, resp.Header.Get("IM"))
-		case base != have:
-			err = fmt.Errorf("%w: patch of version %.40q, not %q", bloom.ErrMismatch, base, have)
-		default:
-			u.Patch, err = readPatch(resp, limit+maxPatch)
+		if wantPatch {
+			u.Patch, err = readPatch(resp, have, limit+maxPatch)
+		} else {
+			err = errNotAsked(resp)
 		}
 	default:
 		status := http.StatusText(resp.StatusCode)
@@ -178,6 +159,30 @@ func (s *HTTPSource) fetch(
 		err = fmt.Errorf("%w: %w", errTransfer, err)
 	}
 	return u, next, err
+}
+
+// setHeader asks for what is new since the version have.
+func setHeader(h http.Header, have string, last known, plain, wantPatch bool) {
+	// If a program sets this header, net/http does not unpack the body.
+	h.Set("Accept-Encoding", "gzip")
+	if plain {
+		h.Set("Accept-Encoding", "identity")
+	}
+	if wantPatch {
+		h.Set("A-IM", publish.DeltaIM)
+	}
+	switch {
+	case have == "":
+	case have == last.version:
+		h.Set("If-None-Match", last.tags())
+	default:
+		h.Set("If-None-Match", `"`+have+`"`)
+	}
+}
+
+// errNotAsked returns the error for an answer that is a patch of another kind, or is none.
+func errNotAsked(resp *http.Response) error {
+	return fmt.Errorf("status %d, IM %.40q", resp.StatusCode, resp.Header.Get("IM"))
 }
 
 // madeOf returns when the version in an answer was made, or the zero Time if the server does not
@@ -207,9 +212,15 @@ func codings(resp *http.Response, wanted ...string) (coding string, err error) {
 	return coding, nil
 }
 
-// readPatch reads a patch. It returns an error if the body has more than limit bytes, or a content
-// coding, because a Publisher does not compress patches.
-func readPatch(resp *http.Response, limit int64) ([]byte, error) {
+// readPatch reads a patch of the version have. It returns an error if the body has more than limit
+// bytes, or a content coding, because a Publisher does not compress patches.
+func readPatch(resp *http.Response, have string, limit int64) ([]byte, error) {
+	if !httphead.Lists(resp.Header.Values("IM"), publish.DeltaIM) {
+		return nil, errNotAsked(resp)
+	}
+	if base := versionOf(resp.Header.Get("Delta-Base")); base != have {
+		return nil, fmt.Errorf("%w: patch of version %.40q, not %q", bloom.ErrMismatch, base, have)
+	}
 	if _, err := codings(resp, ""); err != nil {
 		return nil, err
 	}

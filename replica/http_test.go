@@ -482,7 +482,8 @@ func FuzzBody(f *testing.F) {
 			resp.Header.Set("Content-Encoding", "gzip")
 		}
 		if delta {
-			got, err := readPatch(resp, limit)
+			resp.Header.Set("IM", "bloom-delta1")
+			got, err := readPatch(resp, "", limit)
 			if err == nil {
 				require.LessOrEqual(t, len(got), limit)
 				require.NotErrorIs(t, small.Clone().Patch(got), bloom.ErrFormat)

@@ -529,6 +529,42 @@ func TestWindowSize(t *testing.T) {
 	}
 }
 
+// TestWindowsAgree holds the sizes of a window in Redis and of a window.Filter against one
+// calculation: N keys fill the planes that are neither new, nor ended by time, nor, with Renew,
+// younger than a key that is not written again. Each plane has the least bits for its part of P, and
+// a surplus that depends on P alone, because positions are few and pages uneven.
+func TestWindowsAgree(t *testing.T) {
+	for _, p := range []float64{0.3, 0.01, 1e-3, 1e-6, 1e-9, 1e-12} {
+		surplus := map[int]float64{} // by the number of planes
+		check := func(n uint64, generations int, renew bool) {
+			c := WindowConfig{N: n, P: p, Span: time.Hour, Renew: renew, Generations: generations}
+			l := bloom.Must(c.layout())
+			other := window.Config{N: n, P: p, Span: time.Hour, Renew: renew, Generations: generations}
+			for planes, lanes := range map[int]float64{
+				planes: float64(l.strings * l.pages * l.lanes),
+				64:     float64(bloom.Must(other.SizeBytes()) / 8),
+			} {
+				full := planes - 1 - generations
+				if renew {
+					full -= 1 + planes/(generations+2)
+				}
+				least := float64(n) / float64(full) * math.Log2(float64(planes)/p) / math.Ln2
+				if surplus[planes] == 0 {
+					surplus[planes] = lanes / least
+				}
+				require.InDelta(t, 1.06, lanes/least, 0.06, "%d planes, %v", planes, c)
+				require.InDelta(t, surplus[planes], lanes/least, 0.007, "%d planes, %v", planes, c)
+			}
+		}
+		for _, n := range []uint64{1e6, 1e7, 1e9} {
+			for generations := 1; generations <= maxGenerations; generations++ {
+				check(n, generations, false)
+				check(n, generations, true)
+			}
+		}
+	}
+}
+
 // A plane with its share of keys keeps its part of P, and does not waste memory.
 func TestWindowRate(t *testing.T) {
 	for _, c := range []WindowConfig{

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/seed79a3ff49/bloom/internal/gunzip"
 )
 
 // HeaderSize is the size of the header in Guava's binary form. The whole form is:
@@ -77,7 +79,7 @@ func parseHeader(pkg string, data []byte) (h Header, err error) {
 	switch {
 	case Name(data) != "":
 		return h, Errorf(pkg, "it is a %s, not a bloom.Filter", Name(data))
-	case string(data[:2]) == "\x1f\x8b":
+	case gunzip.Begins(data):
 		return h, Errorf(pkg, "it is compressed with gzip, as filters of holiman/bloomfilter are; "+
 			"foreign.NewHoliman reads those")
 	case data[0] == '{':
@@ -146,35 +148,50 @@ func (pkg Guava) WriteFile(w io.Writer, h Header, words []uint64, info Info) err
 // Read reads the next form in r, without a trailer, and no byte more. It returns how many bytes it
 // read.
 func (pkg Guava) Read(r io.Reader) (h Header, words []uint64, total int64, err error) {
-	h, head, err := pkg.readHeader(r)
-	total = int64(len(head))
-	if err != nil {
-		return h, nil, total, err
-	}
-	words, n, err := ReadWords(r, nil, h.Words, BigEndian)
-	total += n
-	if err != nil {
-		return h, nil, total, ReadError(string(pkg), err)
-	}
-	return h, words, total, nil
+	h, _, words, total, err = pkg.read(r, nil, func(Header) error { return nil })
+	return h, words, total, err
 }
 
-func (pkg Guava) readHeader(r io.Reader) (h Header, head []byte, err error) {
+// read is like Read, but also returns the bytes of the header, and writes all that it reads to sum,
+// unless sum is nil. accept can refuse the header before memory is allocated.
+func (pkg Guava) read(
+	r io.Reader, sum io.Writer, accept func(Header) error,
+) (h Header, head []byte, words []uint64, total int64, err error) {
 	head = make([]byte, HeaderSize)
 	n, err := readStart(r, head)
+	total = int64(n)
 	if err != nil {
-		return h, head[:n], ReadError(string(pkg), err)
+		return h, nil, nil, total, ReadError(string(pkg), err)
 	}
 	h, err = parseHeader(string(pkg), head)
-	return h, head, err
+	if err == nil {
+		err = accept(h)
+	}
+	if err != nil {
+		return h, nil, nil, total, err
+	}
+	if sum != nil {
+		_, _ = sum.Write(head) // a checksum
+	}
+	words, m, err := ReadWords(r, sum, h.Words, BigEndian)
+	total += m
+	if err != nil {
+		return h, nil, nil, total, ReadError(string(pkg), err)
+	}
+	return h, head, words, total, nil
 }
 
 // ReadFile reads a file from r, to its last byte.
 func (pkg Guava) ReadFile(r *FileReader) (h Header, words []uint64, info Info, err error) {
 	size := r.Left
-	return pkg.readAll(r, func(h Header) (trailer int, err error) {
-		return h.checkSize(string(pkg), size)
+	h, words, info, err = pkg.ReadAll(r, func(h Header) error {
+		_, err := h.checkSize(string(pkg), size)
+		return err
 	})
+	if err == nil && r.Left > 0 { // the file has become shorter
+		err = ReadError(string(pkg), ErrTruncated)
+	}
+	return h, words, info, err
 }
 
 // ReadAll reads a form, and the trailer if there is one, to the end of r. accept can refuse the
@@ -182,37 +199,12 @@ func (pkg Guava) ReadFile(r *FileReader) (h Header, words []uint64, info Info, e
 func (pkg Guava) ReadAll(
 	r io.Reader, accept func(Header) error,
 ) (h Header, words []uint64, info Info, err error) {
-	return pkg.readAll(r, func(h Header) (trailer int, err error) { return restOfReader, accept(h) })
-}
-
-// restOfReader stands for the length of a trailer that is all that follows the words.
-const restOfReader = -1
-
-// readAll is like ReadAll. accept also returns the length of the trailer.
-func (pkg Guava) readAll(
-	r io.Reader, accept func(Header) (trailer int, err error),
-) (h Header, words []uint64, info Info, err error) {
-	size := 0
-	h, head, err := pkg.readHeader(r)
-	if err == nil {
-		size, err = accept(h)
-	}
+	var sum Sum
+	h, head, words, _, err := pkg.read(r, &sum, accept)
 	if err != nil {
 		return h, nil, info, err
 	}
-	var sum Sum
-	sum.Write(head)
-	words, _, err = ReadWords(r, &sum, h.Words, BigEndian)
-	if err != nil {
-		return h, nil, info, ReadError(string(pkg), err)
-	}
-	var trailer []byte
-	if size == restOfReader {
-		trailer, err = io.ReadAll(io.LimitReader(r, int64(MaxTrailer)+1))
-	} else {
-		trailer = make([]byte, size)
-		_, err = ReadFull(r, trailer)
-	}
+	trailer, err := io.ReadAll(io.LimitReader(r, int64(MaxTrailer)+1))
 	if err != nil {
 		return h, nil, info, ReadError(string(pkg), err)
 	}

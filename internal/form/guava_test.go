@@ -1,6 +1,7 @@
 package form
 
 import (
+	"bytes"
 	"io"
 	"math"
 	"testing"
@@ -100,6 +101,18 @@ func TestOtherWordCounts(t *testing.T) {
 			require.NotZero(t, n, "a bare form of %d words", words)
 			_, err = ParseTrailer("bloom", other.Append(nil), file[other.Size():])
 		}
+		require.ErrorIs(t, err, ErrFormat)
+	}
+}
+
+// TestFileShrinks: a file loses its trailer while ReadFile reads the words.
+func TestFileShrinks(t *testing.T) {
+	var file bytes.Buffer
+	h := Header{1, 3, 200}
+	require.NoError(t, Guava("bloom").WriteFile(&file, h, make([]uint64, 200), Info{}))
+	for _, size := range []int64{h.Size(), h.Size() + 1, int64(file.Len()) - 1} {
+		r := &FileReader{File: io.LimitReader(bytes.NewReader(file.Bytes()), size), Left: int64(file.Len())}
+		_, _, _, err := Guava("bloom").ReadFile(r)
 		require.ErrorIs(t, err, ErrFormat)
 	}
 }

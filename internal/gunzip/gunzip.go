@@ -3,9 +3,16 @@ package gunzip
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 )
+
+// magic is what each member of gzip begins with.
+const magic = "\x1f\x8b"
+
+// Begins reports whether data begins as gzip does.
+func Begins(data []byte) bool { return bytes.HasPrefix(data, []byte(magic)) }
 
 // Reader unpacks the members of a gzip file, one after the other. It accepts zeros after the last
 // member, which are the padding of a tape or a block device. If other bytes follow, Read returns an
@@ -54,9 +61,9 @@ func (z *Reader) Read(p []byte) (int, error) {
 
 // next begins the next member, or returns io.EOF.
 func (z *Reader) next() error {
-	head, err := z.in.Peek(2)
+	head, err := z.in.Peek(len(magic))
 	switch {
-	case string(head) == "\x1f\x8b":
+	case Begins(head):
 		err = z.member.Reset(z.in)
 		z.member.Multistream(false)
 		return err

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
+	"github.com/seed79a3ff49/bloom/internal/gunzip"
 	"github.com/seed79a3ff49/bloom/internal/magic"
 )
 
@@ -27,6 +28,13 @@ func TestOf(t *testing.T) {
 		if kind := magic.Of([]byte(changed)); kind != nil {
 			assert.NotEqual(t, head.Refusal, kind.Refusal, "%q", changed)
 		}
+	}
+}
+
+// TestGzip: the table and package gunzip know the same gzip.
+func TestGzip(t *testing.T) {
+	for _, head := range filtertest.Heads(t) {
+		assert.Equal(t, gunzip.Begins([]byte(head.Bytes)), head.Name == "gzip", head.Name)
 	}
 }
 

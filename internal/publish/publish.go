@@ -76,7 +76,7 @@ type step struct {
 	patch   *patch
 	parsed  *form.Patch // patch, decoded
 	// since returns the patch from this version to the release. The first call may make it. It
-	// returns nil if the patch would cost too much memory or time; see follow.
+	// returns nil if the patch would cost too much memory or time; see offer.
 	since func() *patch
 }
 
@@ -142,10 +142,6 @@ func (p *Publisher) Publish(f *bloom.Filter, own bool, madeAt time.Time) (versio
 }
 
 // follow gives r its past. previous is the release before r, or nil.
-//
-// All steps that are kept have at most about half as many bytes as the filter, and so have all
-// merges of several steps. Cheap merges are made when a client first asks. The others are made
-// here, but only if a client of previous was as many steps behind.
 func (r *release) follow(previous *release) {
 	if previous == nil || previous.header != r.header {
 		return
@@ -156,41 +152,55 @@ func (r *release) follow(previous *release) {
 		patch:   &patch{data: data},
 		parsed:  form.MadePatch(data),
 	})
-	for i := range steps {
-		steps[i].since = nil // it keeps previous in memory
-	}
-	bits := 64 * uint64(len(r.words))
-	work := bits / workPart
-	room := 4*len(r.words) + smallPatch // for steps
-	rest := room                        // for patches of several steps
-	size, changed := 0, uint64(0)       // of the patch of all steps so far
+	r.past = slices.Clone(steps[firstKept(steps, r.room()):])
+	r.offer(previous)
+}
+
+// room returns how many bytes all steps may have that r keeps, and all merges of several steps.
+func (r *release) room() int { return 4*len(r.words) + smallPatch }
+
+// firstKept returns the number of the first of the newest steps that have at most room bytes.
+func firstKept(steps []step, room int) int {
 	first := len(steps)
-	for behind := 1; behind <= min(History, len(steps)); behind++ {
-		i := len(steps) - behind
-		s := &steps[i]
-		room -= len(s.patch.data)
+	for first > max(0, len(steps)-History) {
+		room -= len(steps[first-1].patch.data)
 		if room < 0 {
 			break
 		}
-		first = i
+		first--
+	}
+	return first
+}
+
+// offer decides for each past version whether there is a patch to r. Cheap merges are made when a
+// client first asks. The others are made here, but only if a client of previous was as many steps
+// behind.
+func (r *release) offer(previous *release) {
+	bits := 64 * uint64(len(r.words))
+	work := bits / workPart
+	room := r.room()
+	size, changed := 0, uint64(0) // of the patch of all steps so far
+	for behind := 1; behind <= len(r.past); behind++ {
+		steps := r.past[len(r.past)-behind:]
+		s := &steps[0]
+		s.since = nil // it keeps previous in memory
 		size += s.parsed.StreamSize()
 		changed += s.parsed.Changed
 		if behind == 1 {
 			s.since = func() *patch { return s.patch }
 			continue
 		}
-		rest -= size + len(s.patch.data) - s.parsed.StreamSize()
+		room -= size + len(s.patch.data) - s.parsed.StreamSize()
 		switch {
-		case rest < 0:
+		case room < 0:
 		case changed <= max(bits/cheapPart, cheapBits):
-			s.since = sync.OnceValue(func() *patch { return r.merge(steps[i:]) })
+			s.since = sync.OnceValue(func() *patch { return r.merge(steps) })
 		case changed <= work && previous.wanted[behind].Load():
 			work -= changed
-			merged := r.merge(steps[i:])
+			merged := r.merge(steps)
 			s.since = func() *patch { return merged }
 		}
 	}
-	r.past = slices.Clone(steps[first:])
 }
 
 // merge returns one patch for all the steps, of which the last one leads to r.
