@@ -11,7 +11,7 @@
 // Vectors need less room.
 //
 // Let a filter have W words, and let x' = x mod 2^63 and v = x' >> 6. v is below 2^57. The word of
-// the bit that x selects is v mod W; see guava.Locate. With the reciprocal r,
+// the bit that x selects is v mod W; see digest.Locate. With the reciprocal r,
 //
 //	q = x'*r / 2^70, rounded down,
 //

@@ -4,26 +4,26 @@ import (
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
-	"github.com/seed79a3ff49/bloom/internal/guava"
+	"github.com/seed79a3ff49/bloom/internal/digest"
 )
 
 // bitset is a packed array of bits. Bit i is bit i%64 of word i/64, counted from the least
 // significant. A bitset has four machine words, so a hot loop keeps a copy in registers.
 type bitset struct {
 	words      []uint64
-	reciprocal uint64 // guava.Reciprocal(len(words))
+	reciprocal uint64 // digest.Reciprocal(len(words))
 }
 
 func newBitset(words int) bitset { return bitsetOf(bitwords.Make(words)) }
 
 // bitsetOf returns a bitset that uses words without a copy.
 func bitsetOf(words []uint64) bitset {
-	return bitset{words, guava.Reciprocal(len(words))}
+	return bitset{words, digest.Reciprocal(len(words))}
 }
 
 // set sets the bit that x selects and returns what it was.
 func (b bitset) set(x uint64) uint64 {
-	i, pos := guava.Locate(x, uint64(len(b.words)), b.reciprocal)
+	i, pos := digest.Locate(x, uint64(len(b.words)), b.reciprocal)
 	w := b.words[i]
 	b.words[i] = w | 1<<pos
 	return w >> pos & 1
@@ -31,13 +31,13 @@ func (b bitset) set(x uint64) uint64 {
 
 // get returns the bit that x selects.
 func (b bitset) get(x uint64) uint64 {
-	i, pos := guava.Locate(x, uint64(len(b.words)), b.reciprocal)
+	i, pos := digest.Locate(x, uint64(len(b.words)), b.reciprocal)
 	return b.words[i] >> pos & 1
 }
 
 // getAtomic is get while other goroutines set bits. It also returns the bit's index.
 func (b bitset) getAtomic(x uint64) (bit, index uint64) {
-	i, pos := guava.Locate(x, uint64(len(b.words)), b.reciprocal)
+	i, pos := digest.Locate(x, uint64(len(b.words)), b.reciprocal)
 	return atomic.LoadUint64(&b.words[i]) >> pos & 1, i<<6 | pos
 }
 

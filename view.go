@@ -6,8 +6,8 @@ import (
 	"math/bits"
 
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
+	"github.com/seed79a3ff49/bloom/internal/digest"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/guava"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
@@ -41,14 +41,14 @@ type View struct {
 // layout is where the bits of a key lie in Guava's binary form, behind the header.
 type layout struct {
 	words      uint64
-	reciprocal uint64 // guava.Reciprocal(words)
+	reciprocal uint64 // digest.Reciprocal(words)
 	k          int
 	strategy   Strategy
 	info       form.Info
 }
 
 func layoutOf(h form.Header, info form.Info) layout {
-	return layout{uint64(h.Words), guava.Reciprocal(h.Words), h.K, Strategy(h.Strategy), info}
+	return layout{uint64(h.Words), digest.Reciprocal(h.Words), h.K, Strategy(h.Strategy), info}
 }
 
 func (l *layout) m() uint64 { return 64 * l.words }
@@ -58,7 +58,7 @@ func (l *layout) describe(name string) string { return describe(name, l.m(), l.k
 // locate returns the place of the bit that x selects: the offset of its byte from the first word,
 // and its position there. Words are big-endian, so bit 0 of a word is in its last byte.
 func (l *layout) locate(x uint64) (at int64, pos uint64) {
-	word, pos := guava.Locate(x, l.words, l.reciprocal)
+	word, pos := digest.Locate(x, l.words, l.reciprocal)
 	return 8*int64(word) + 7 - int64(pos/8), pos % 8
 }
 

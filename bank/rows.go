@@ -9,9 +9,9 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
+	"github.com/seed79a3ff49/bloom/internal/digest"
 	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
 // The terms of this package:
@@ -158,18 +158,18 @@ func andRow(acc []uint64, row []byte) bool {
 // shape is what all members have in common.
 type shape struct {
 	size       int    // the number of words in a member; a segment has 64 rows for each word
-	reciprocal uint64 // the reciprocal of size; see guava.Locate
+	reciprocal uint64 // the reciprocal of size; see digest.Locate
 	k          int
 }
 
-func shapeOf(size, k int) shape { return shape{size, guava.Reciprocal(size), k} }
+func shapeOf(size, k int) shape { return shape{size, digest.Reciprocal(size), k} }
 
 // bits returns the number of bits of a member, and of rows of a segment.
 func (s *shape) bits() uint64 { return 64 * uint64(s.size) }
 
 // row returns the row of the bit that x selects.
 func (s *shape) row(x uint64) uint64 {
-	word, pos := guava.Locate(x, uint64(s.size), s.reciprocal)
+	word, pos := digest.Locate(x, uint64(s.size), s.reciprocal)
 	return 64*word + pos
 }
 

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
-	"github.com/seed79a3ff49/bloom/internal/guava"
+	"github.com/seed79a3ff49/bloom/internal/digest"
 )
 
 // counters has a counter of four bits for each bit of a bloom.Filter. get and change are atomic for
@@ -16,7 +16,7 @@ import (
 // significant bits.
 type counters struct {
 	words      []uint64
-	reciprocal uint64 // the reciprocal of len(words)/perBits; see guava.Locate
+	reciprocal uint64 // the reciprocal of len(words)/perBits; see digest.Locate
 }
 
 const (
@@ -27,13 +27,13 @@ const (
 )
 
 func countersOf(words []uint64) counters {
-	return counters{words, guava.Reciprocal(len(words) / perBits)}
+	return counters{words, digest.Reciprocal(len(words) / perBits)}
 }
 
 // find returns the index of the word with the counter of x's bit, and the counter's lowest bit in
 // that word.
 func (c counters) find(x uint64) (word, shift uint64) {
-	i, pos := guava.Locate(x, uint64(len(c.words)/perBits), c.reciprocal)
+	i, pos := digest.Locate(x, uint64(len(c.words)/perBits), c.reciprocal)
 	return i*perBits | pos%perBits, pos / perBits * 4
 }
 

@@ -1,12 +1,12 @@
-package guava_test
+package digest_test
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/seed79a3ff49/bloom/internal/digest"
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
-	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
 // TestLocate: the index is x, without its sign, modulo the number of bits.
@@ -27,7 +27,7 @@ func TestLocate(t *testing.T) {
 			xs = append(xs, rnd.Uint64(), multiple, multiple-1, multiple+1, multiple|1<<63)
 		}
 		for _, x := range xs {
-			word, pos := guava.Locate(x, words, guava.Reciprocal(int(words)))
+			word, pos := digest.Locate(x, words, digest.Reciprocal(int(words)))
 			filtertest.Equal(t, x<<1>>1%bits, 64*word+pos, "%#x modulo 64*%d", x, words)
 			filtertest.Equal(t, x%64, pos, "%#x", x)
 		}

@@ -1,6 +1,4 @@
-// Package guava turns a number into the place of a bit, as Guava's BloomFilter does. The numbers
-// come from package digest. Package form has Guava's binary form.
-package guava
+package digest
 
 import (
 	"math"
