@@ -39,7 +39,6 @@ func NewBitsAndBlooms(data []byte) (*BitsAndBlooms, error) {
 	f := new(BitsAndBlooms)
 	decode := f.readBinary
 	if text := bytes.TrimSpace(data); len(text) > 0 && text[0] == '{' {
-		data = text
 		decode = f.readJSON
 	}
 	if err := decode(data); err != nil {

@@ -228,6 +228,23 @@ func TestSparkHead(t *testing.T) {
 	}
 }
 
+// TestSparkSeed: a filter of version 2 keeps its seed, by which it hashes.
+func TestSparkSeed(t *testing.T) {
+	data := sample(t, "spark-v2.bin")
+	binary.BigEndian.PutUint32(data[8:], 0x80000007)
+	f, err := NewSpark(data)
+	require.NoError(t, err)
+	require.Equal(t, data, written(t, f))
+	other := bloom.Must(NewSpark(sample(t, "spark-v2.bin")))
+	differ := 0
+	for i := range 300 {
+		if f.Contains(sampleKey(i)) != other.Contains(sampleKey(i)) {
+			differ++
+		}
+	}
+	require.Positive(t, differ)
+}
+
 // TestLivingSpark compares a million answers for each kind of key with the answers of Spark. It
 // also compares the bytes, before and after further keys. BLOOM_SPARK_JARS names the versions of
 // spark-sketch.
