@@ -347,7 +347,8 @@ func TestRateIsARate(t *testing.T) {
 		for k := 1; k <= 255; k++ {
 			for ones := uint64(0); ones <= m; ones += 8 {
 				rate := bloom.StatsOf(m, k, ones).FPR
-				require.True(t, rate >= 0 && rate <= 1, "m=%d k=%d ones=%d: %v", m, k, ones, rate)
+				require.True(t, rate >= 0, "m=%d k=%d ones=%d: %v", m, k, ones, rate)
+				require.True(t, rate <= 1, "m=%d k=%d ones=%d: %v", m, k, ones, rate)
 			}
 			require.Equal(t, 1.0, bloom.StatsOf(m, k, m).FPR)
 		}

@@ -152,7 +152,9 @@ func TestMigrateRows(t *testing.T) {
 	for i := range uint64(100_000) {
 		h := bloom.SumUint64(i)
 		first, _ := h.Words()
-		require.True(t, theirs.ContainsHash(first) && ours.ContainsHash(h) && sized.ContainsHash(h))
+		require.True(t, theirs.ContainsHash(first))
+		require.True(t, ours.ContainsHash(h))
+		require.True(t, sized.ContainsHash(h))
 	}
 
 	// holiman's forms have a checksum. Here files have one, and Guava's bytes have none.

@@ -66,6 +66,9 @@ func FuzzReader(f *testing.F) {
 		if viewErr == nil {
 			require.True(t, v.ContainsString("key") == g.ContainsString("key") || err != nil)
 		}
-		require.True(t, err != nil || readerErr == nil && viewErr == nil)
+		if err == nil {
+			require.NoError(t, readerErr)
+			require.NoError(t, viewErr)
+		}
 	})
 }

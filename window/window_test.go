@@ -250,7 +250,8 @@ func TestTogether(t *testing.T) {
 				}
 				if i%8 == 0 {
 					assert.True(t, f.AddHash(own[i/8]))
-					assert.True(t, f.ContainsHash(own[i/8]) && f.ContainsHash(own[i/16]))
+					assert.True(t, f.ContainsHash(own[i/8]))
+					assert.True(t, f.ContainsHash(own[i/16]))
 				}
 				if i%100 == 0 {
 					hand.Advance(time.Hour / time.Duration(n))
@@ -392,10 +393,12 @@ func TestDo(t *testing.T) {
 		require.False(t, handled)
 		return nil
 	})
-	require.True(t, handled && err == nil)
+	require.True(t, handled)
+	require.NoError(t, err)
 	require.True(t, f.ContainsHash(h))
 	handled, err = f.Do(ctx, h, func(context.Context) error { panic("called") })
-	require.True(t, !handled && err == nil)
+	require.False(t, handled)
+	require.NoError(t, err)
 
 	var zero Filter
 	require.PanicsWithValue(t, errZero, func() { zero.Do(ctx, h, func(context.Context) error { return nil }) })
