@@ -26,6 +26,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/gunzip"
 )
 
 // filter has the methods of all types. For a Holiman, keys take the place of hashes; see
@@ -113,7 +114,7 @@ func TestSamples(t *testing.T) {
 				require.Equal(t, answer == '1', f.Contains(sampleKey(i)), i)
 			}
 			out := written(t, f)
-			require.Equal(t, isZipped(sample(t, name)), isZipped(out))
+			require.Equal(t, gunzip.Begins(sample(t, name)), gunzip.Begins(out), "gzip")
 			require.Equal(t, plain(t, sample(t, name)), plain(t, out))
 			s := f.Stats()
 			require.Equal(t, f.M(), s.M)
