@@ -31,13 +31,16 @@ var useAVX512 = useAVX2 &&
 var useWide = useAVX512 && cpu.X86.HasAVX512VBMI2
 
 // sumMany hashes the first part of keys and returns the length of the part. It hashes all byte
-// slices or strings, and integers in groups of eight; without AVX2, nothing.
+// slices or strings, and integers in groups of eight; without AVX2, and less than four keys, nothing.
 func sumMany[K []byte | string | uint64](dst []Hash, keys []K) (done int) {
+	if len(keys) < 4 || !useAVX2 {
+		return 0
+	}
 	size, all := unsafe.Sizeof(keys[0]), len(keys)
 	if size == 8 {
 		all &^= 7
 	}
-	for useAVX2 && done < all {
+	for done < all {
 		done += sumChunk(&dst[done], unsafe.Pointer(&keys[done]), min(chunk, all-done), size)
 	}
 	return done
@@ -62,7 +65,8 @@ func sumChunk(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int {
 		sumUint64s(dst, keys, count/8)
 		return count
 	}
-	if key := (*string)(keys); len(*key) > directLen { // a slice begins like a string
+	key := (*string)(keys) // a slice begins like a string
+	if len(*key) > directLen {
 		*dst = SumString(*key)
 		return 1
 	}
@@ -71,7 +75,7 @@ func sumChunk(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int {
 			return n
 		}
 	}
-	if useAVX512 && count >= 4 {
+	if useAVX512 && (count >= 16 || count >= 4 && len(*key) >= 16) {
 		if n := sumKeys512(dst, keys, count/4, size); n > 0 {
 			return n
 		}
