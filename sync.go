@@ -3,6 +3,7 @@ package bloom
 import (
 	"io"
 	"log/slog"
+	"math/bits"
 	"sync"
 	"sync/atomic"
 
@@ -111,48 +112,54 @@ func (s *SyncFilter) AddHash(h Hash) bool {
 	case s.k > fewBits:
 		return s.addMany(h)
 	}
-	// Read all bits without a branch for each, and write only after that; see setBits. Locked writes
-	// are the expensive part, and a cache line that is not written can stay in all processors'
-	// caches.
-	var clear [fewBits]uint64 // the indexes of the clear bits, in order
-	n := uint64(0)
+	// Read all bits, and write only after that; see setBits. Locked writes are the expensive part, and
+	// a cache line that is not written can stay in all processors' caches. Without a branch for each
+	// bit, and with stores whose addresses do not depend on what is read, cache misses overlap.
+	var room [fewBits]uint64
+	indexes := room[:s.k]
+	set := uint64(0) // whether each bit is set; the lowest bit belongs to the last one
 	b := s.bits
 	if s.strategy == Mitz32 {
+		if s.contains32(h) { // speed
+			return false
+		}
 		x := newMitz32(h)
-		for range s.k {
-			if bit, index := b.getAtomic(x.next()); bit == 0 {
-				clear[n%fewBits] = index
-				n++
-			}
+		for i := range indexes {
+			bit, index := b.getAtomic(x.next())
+			indexes[i] = index
+			set = set<<1 | bit
 		}
 	} else {
 		x := h.h1
-		for range s.k {
+		for i := range indexes {
 			bit, index := b.getAtomic(x)
-			clear[n%fewBits] = index
-			n += 1 - bit
+			indexes[i] = index
+			set = set<<1 | bit
 			x += h.h2
 		}
 	}
-	return n > 0 && b.setBits(clear[:n])
+	clear := 1<<len(indexes) - 1 - set
+	return clear != 0 && b.setBits(indexes, clear)
 }
 
-// fewBits is the largest number of a key's bits for which AddHash remembers which were clear.
+// fewBits is the largest number of a key's bits for which AddHash keeps the indexes.
 const fewBits = 32
 
-// setBits sets the bits that a call has read as clear, in the order in which all calls read a key's
-// bits. It reports whether the call may say that the key is new: of the calls that add one key
-// concurrently, at most one may.
+// setBits sets the bits that a call has read as clear. indexes has the bits of a key in the order in
+// which all calls read them, and the lowest bit of clear belongs to the last one. setBits reports
+// whether the call may say that the key is new: of the calls that add one key concurrently, at most
+// one may.
 //
-// The last of these bits is the final one, and is set after all others. Before that, the call has
+// The last of the clear bits is the final one, and is set after all others. Before that, the call has
 // read as set, or has set, every other bit of the key. So after that, the whole key is set, and the
 // final bit of any other call was set before it. Unless other keys interfere, one call may: a call
 // sets its final bit last, and only a call that has read that bit as clear, which then is its final
 // one, sets it. For that, an earlier bit that is equal to the final one must be left alone.
-func (b bitset) setBits(clear []uint64) bool {
-	final := clear[len(clear)-1]
-	for _, index := range clear[:len(clear)-1] {
-		if index != final {
+func (b bitset) setBits(indexes []uint64, clear uint64) bool {
+	last := len(indexes) - 1
+	final := indexes[last-bits.TrailingZeros64(clear)]
+	for rest := clear & (clear - 1); rest != 0; rest &= rest - 1 {
+		if index := indexes[last-bits.TrailingZeros64(rest)]; index != final {
 			b.setAtomic(index)
 		}
 	}

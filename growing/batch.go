@@ -82,7 +82,7 @@ const (
 	batchSize = 4096
 	// shortBatch is the least length of a batch for which sorting pays if layers are large, and
 	// shortInCache if they fit into the processor's cache.
-	shortBatch, shortInCache = 64, 512
+	shortBatch, shortInCache = 96, 512
 	// cachedBits is the number of bits of a shard's newest layer up to which layers fit there.
 	cachedBits = 1 << 20
 )

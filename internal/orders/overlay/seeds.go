@@ -78,7 +78,7 @@ var seeds = []seed{
 					x += h.h2
 				}
 				if len(clear) > 0 {
-					isNew = b.setBits(clear)
+					isNew = b.setBits(clear, 1<<len(clear)-1)
 				}
 			}
 			return isNew`),
