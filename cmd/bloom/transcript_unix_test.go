@@ -3,15 +3,19 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/spf13/pflag"
@@ -49,6 +53,8 @@ var transcriptLines = []struct {
 		"--blank", "--force", "-n 100", "-p 0.1", "--comment text")},
 	{"bank build -n 100", "bank info FLAG list", []string{"--json"}},
 	{"bank build -n 100", "bank which FLAG list apple,1", []string{"--all"}},
+	{"build -n 100 -p 0.01", "serve FLAG --addr 127.0.0.1:0 list",
+		[]string{"--fold-case", "--hex", "--keep-cr", "--blank", "--host example.org"}},
 }
 
 var inputFlagNames = []string{
@@ -140,9 +146,11 @@ var madeFiles = map[string]string{}
 // its file in each state, and compares with testdata/transcript.txt how that ended. A cell has the
 // exit status; e after an error and w after a warning; the number of lines on standard output; and
 // what became of list: nothing if it is as it was, and otherwise *, + if it was made, or - if it is
-// gone; and + out if there is a file out. With BLOOM_TRANSCRIPT=1 it writes a new file.
+// gone; and + out if there is a file out. A server that starts is ended by SIGTERM; it answers first,
+// as serveRun says. With BLOOM_TRANSCRIPT=1 it writes a new file.
 func TestTranscript(t *testing.T) {
 	const golden = "testdata/transcript.txt"
+	defaultSignals(t)
 	home, err := os.Getwd()
 	require.NoError(t, err)
 	anew := os.Getenv("BLOOM_TRANSCRIPT") != ""
@@ -207,7 +215,13 @@ func transcriptCell(t *testing.T, made, line string,
 	}
 	before, errBefore := os.ReadFile("list")
 	_, wasLink := os.Readlink("list")
-	stdout, stderr, status := bloomRun(t, "", line)
+	answers := ""
+	stdout, stderr, status := "", "", 0
+	if strings.HasPrefix(line, "serve ") {
+		answers, stderr, status = serveRun(t, line)
+	} else {
+		stdout, stderr, status = bloomRun(t, "", line)
+	}
 	after, errAfter := os.ReadFile("list")
 	_, isLink := os.Readlink("list")
 	cell := fmt.Sprint(status)
@@ -221,6 +235,7 @@ func transcriptCell(t *testing.T, made, line string,
 	if n := strings.Count(stdout, "\n"); n > 0 {
 		cell += fmt.Sprintf(" %d", n)
 	}
+	cell += answers
 	switch {
 	case errors.Is(errBefore, fs.ErrNotExist) && errAfter == nil:
 		cell += "+"
@@ -236,6 +251,54 @@ func transcriptCell(t *testing.T, made, line string,
 		cell += " + out"
 	}
 	return cell
+}
+
+// serveRun starts a server and ends it by SIGTERM. answers are what it says of a line, of the empty
+// line, and of a line for another host; the number of lines of in that it finds; and the statuses of
+// /info and /filter. Another status than 200 is in the place of an answer. There is no answer if the
+// server does not start.
+func serveRun(t *testing.T, line string) (answers, stderr string, status int) {
+	cmd := command(t, line)
+	pipe, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	log := bufio.NewReader(pipe)
+	for {
+		says, err := log.ReadString('\n')
+		if err == io.EOF {
+			break
+		}
+		require.NoError(t, err)
+		_, url, serving := strings.Cut(says, "serving list at ")
+		if !serving {
+			stderr += says
+			continue
+		}
+		url = strings.TrimSuffix(url, "\n")
+		for _, request := range []struct{ method, path, body, host string }{
+			{"GET", "/contains?key=apple,1", "", ""},
+			{"GET", "/contains?key=", "", ""},
+			{"GET", "/contains?key=apple,1", "", "example.org"},
+			{"POST", "/contains", read(t, "in"), ""},
+			{"GET", "/info", "", ""},
+			{"GET", "/filter", "", ""},
+		} {
+			answer, resp := ask(t, request.method, url+request.path, request.body, "Host", request.host)
+			switch {
+			case resp.StatusCode != 200 || request.path == "/info" || request.path == "/filter":
+				answers += fmt.Sprint(" ", resp.StatusCode)
+			case request.method == "POST":
+				answers += fmt.Sprint(" ", strings.Count(answer, "\n"))
+			default:
+				answers += " " + strings.TrimSpace(answer)
+			}
+		}
+		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	}
+	if err := cmd.Wait(); err != nil {
+		require.IsType(t, &exec.ExitError{}, err)
+	}
+	return answers, stderr, cmd.ProcessState.ExitCode()
 }
 
 // transcriptPatch returns a patch for the good filter.
@@ -256,6 +319,7 @@ func TestTranscriptHasFlags(t *testing.T) {
 	elsewhere := map[string]bool{
 		"help": true, "wait": true, "output": true, "state": true,
 		"save-every": true, // TestAutosave
+		"addr":       true,
 	}
 	for name, c := range commands() {
 		var lines string
@@ -265,7 +329,7 @@ func TestTranscriptHasFlags(t *testing.T) {
 			}
 		}
 		if name == "" || lines == "" {
-			continue // it has no file, or serve, which does not end
+			continue // it has no file
 		}
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			long := strings.Contains(lines, " --"+f.Name+" ")
