@@ -53,6 +53,8 @@ rows still pay differently: Go makes a slice of each key, C++ and Rust have the 
 JVM an object a key. All Go rows run in one process, on one goroutine except in the tables of
 goroutines. Making filters, emptying them and collecting garbage are left out. If your processor is
 not here, ` + "`go run . -quick`" + ` prints the tables in which processors differ, in two minutes.
+` + "`-peer NAME=PROGRAM`" + ` measures any other program beside them, such as a few lines of C around a
+library; process.go says what it reads and writes.
 `
 
 func (r *report) markdown() string {
