@@ -541,7 +541,7 @@ func TestRowsTakeTurns(t *testing.T) {
 	r := bloom.Must(NewReader(bytes.NewReader(data), int64(len(data))))
 	left := new(remains)
 	left.acc = left.candidates.setAll(b.Len())
-	waits := filtertest.Waits(&left.mu, true, func() { _ = r.ask(left, 0, 0) })
+	waits := filtertest.Waits(&left.mu, true, func() { _ = r.ruleOut(left, 0, 0) })
 	require.True(t, waits, "a row does not wait for another one")
 }
 

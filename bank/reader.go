@@ -46,11 +46,11 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 }
 
 // read is a source. It makes no request if n is 0.
-func (r *Reader) read(from, n int) ([]byte, error) {
+func (r *Reader) read(offset, n int) ([]byte, error) {
 	if n == 0 {
 		return nil, nil
 	}
-	return form.Bank.ReadAt(r.r, int64(form.Bank.HeadSize())+int64(from), int64(n))
+	return form.Bank.ReadAt(r.r, int64(form.Bank.HeadSize())+int64(offset), int64(n))
 }
 
 // Which is [Bank.Which]. It requests K pages of each segment of 32,736 members, up to 64 pages in
@@ -81,11 +81,11 @@ func (r *Reader) WhichAll(dst []int, hs []bloom.Hash) ([]int, error) {
 }
 
 // askSome returns the members that hs does not rule out, for n segments beginning with segment
-// from.
-func (r *Reader) askSome(from, n int, hs []bloom.Hash) ([]remains, error) {
+// first.
+func (r *Reader) askSome(first, n int, hs []bloom.Hash) ([]remains, error) {
 	left := make([]remains, n)
 	for i := range left {
-		_, _, members := r.layout.segment(from + i)
+		_, _, members := r.layout.segment(first + i)
 		left[i].acc = left[i].candidates.setAll(members)
 	}
 	k := r.layout.k
@@ -94,7 +94,7 @@ func (r *Reader) askSome(from, n int, hs []bloom.Hash) ([]remains, error) {
 		x, step := hs[i/k].Words()
 		row := r.layout.row(x + uint64(i%k)*step)
 		for s := range left {
-			if !requests.Go(func() error { return r.ask(&left[s], from+s, row) }) {
+			if !requests.Go(func() error { return r.ruleOut(&left[s], first+s, row) }) {
 				return nil, requests.Wait()
 			}
 		}
@@ -110,9 +110,9 @@ type remains struct {
 	none       bool // all members are ruled out
 }
 
-// ask reads a row of segment s and rules out members by it. If no members remain, it requests
+// ruleOut reads a row of segment s and rules out members by it. If no members remain, it requests
 // nothing.
-func (r *Reader) ask(left *remains, s int, row uint64) error {
+func (r *Reader) ruleOut(left *remains, s int, row uint64) error {
 	left.mu.Lock()
 	none := left.none
 	left.mu.Unlock()

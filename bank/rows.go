@@ -202,15 +202,15 @@ func (c *candidates) setAll(members int) []uint64 {
 // whichAll appends to dst the numbers of the members, out of n, that have all bits of all keys in
 // hs.
 func (s *shape) whichAll(dst []int, segments func(int) segment, n int, hs []bloom.Hash) []int {
-	for from := 0; from < n; from += segmentMembers {
-		seg := segments(from / segmentMembers)
-		dst = s.which(dst, &seg, from, min(n-from, segmentMembers), hs)
+	for first := 0; first < n; first += segmentMembers {
+		seg := segments(first / segmentMembers)
+		dst = s.which(dst, &seg, first, min(n-first, segmentMembers), hs)
 	}
 	return dst
 }
 
-// which is whichAll for one segment. from is the number of the segment's first member.
-func (s *shape) which(dst []int, seg *segment, from, members int, hs []bloom.Hash) []int {
+// which is like whichAll, but for one segment. first is the number of the segment's first member.
+func (s *shape) which(dst []int, seg *segment, first, members int, hs []bloom.Hash) []int {
 	var c candidates
 	acc := c.setAll(members)
 	for _, h := range hs {
@@ -228,12 +228,12 @@ func (s *shape) which(dst []int, seg *segment, from, members int, hs []bloom.Has
 			}
 		}
 	}
-	return appendBits(dst, from, acc)
+	return appendBits(dst, first, acc)
 }
 
-// appendBits appends to dst the numbers of the set bits of acc. from is the number of acc's first
+// appendBits appends to dst the numbers of the set bits of acc. first is the number of acc's first
 // bit.
-func appendBits(dst []int, from int, acc []uint64) []int {
+func appendBits(dst []int, first int, acc []uint64) []int {
 	n := 0
 	for _, w := range acc {
 		n += bits.OnesCount64(w)
@@ -241,9 +241,9 @@ func appendBits(dst []int, from int, acc []uint64) []int {
 	dst = slices.Grow(dst, n)
 	for _, w := range acc {
 		for ; w != 0; w &= w - 1 {
-			dst = append(dst, from+bits.TrailingZeros64(w))
+			dst = append(dst, first+bits.TrailingZeros64(w))
 		}
-		from += 64
+		first += 64
 	}
 	return dst
 }
@@ -264,9 +264,9 @@ func (s *shape) stats(segments func(int) segment, n int, size int64) bloom.Stats
 	st := bloom.Stats{M: s.bits(), K: s.k, SizeBytes: size}
 	membersWith := map[uint64]int{} // the number of members that have a given number of set bits
 	counts := make([]uint64, segmentMembers)
-	for from := 0; from < n; from += segmentMembers {
-		seg := segments(from / segmentMembers)
-		counts := counts[:min(n-from, segmentMembers)]
+	for first := 0; first < n; first += segmentMembers {
+		seg := segments(first / segmentMembers)
+		counts := counts[:min(n-first, segmentMembers)]
 		clear(counts)
 		for r := range s.bits() {
 			for i := 0; i < len(counts); i += 64 {

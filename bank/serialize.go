@@ -73,7 +73,7 @@ func (l *layout) padding() int {
 }
 
 // segment returns the word at which a segment begins, its grid, and the number of its members.
-func (l *layout) segment(s int) (from int, g grid, members int) {
+func (l *layout) segment(s int) (start int, g grid, members int) {
 	members = min(l.members-s*segmentMembers, segmentMembers)
 	return l.padding() + s*64*l.size*pageWords, gridFor(members), members
 }
@@ -85,8 +85,8 @@ func (l *layout) table() int {
 	if l.members == 0 {
 		return l.padding()
 	}
-	from, g, _ := l.segment(l.segments() - 1)
-	return from + g.words(l.bits())
+	start, g, _ := l.segment(l.segments() - 1)
+	return start + g.words(l.bits())
 }
 
 // sum returns a checksum of data and of the numbers that identify its place, so that data in a
@@ -107,15 +107,15 @@ func pageSum(page []byte, s, p int) uint32 {
 	return sum(page[:len(page)-checkBytes], uint64(s), uint64(p))
 }
 
-// source returns n bytes of the frame's words, beginning at byte from. They are valid until the
-// next call.
-type source func(from, n int) ([]byte, error)
+// source returns n bytes of the frame's words, beginning at the byte offset. They are valid until
+// the next call.
+type source func(offset, n int) ([]byte, error)
 
 // readPage reads page p of segment s. It returns an error if the checksum is wrong, or if a bit is
 // set that belongs to no member.
 func (l *layout) readPage(read source, s, p int) ([]byte, error) {
-	from, g, members := l.segment(s)
-	page, err := read(8*(from+p*g.page), 8*g.page)
+	start, g, members := l.segment(s)
+	page, err := read(8*(start+p*g.page), 8*g.page)
 	if err != nil {
 		return nil, err
 	}
@@ -149,48 +149,48 @@ func (l *layout) readRow(read source, s int, r uint64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := g.row(r & (1<<g.shift - 1))
-	return page[8*at:][:8*g.stride], nil
+	word := g.row(r & (1<<g.shift - 1))
+	return page[8*word:][:8*g.stride], nil
 }
 
-// nameSum returns the checksum of member i's name. The name begins at byte from of the names.
-func nameSum(name []byte, i, from int) uint32 {
-	return sum(name, uint64(i), uint64(from), uint64(from+len(name)))
+// nameSum returns the checksum of member i's name. The name begins at byte start of the names.
+func nameSum(name []byte, i, start int) uint32 {
+	return sum(name, uint64(i), uint64(start), uint64(start+len(name)))
 }
 
 // entry returns where the name of member i lies in the names, and the name's checksum. A name
 // begins where the previous one ends, so entry reads the table's entries of members i-1 and i.
-func (l *layout) entry(read source, i int) (from, to int, sum uint32, err error) {
+func (l *layout) entry(read source, i int) (start, end int, sum uint32, err error) {
 	before := min(i, 1)
 	data, err := read(8*l.table()+entryBytes*(i-before), entryBytes*(1+before))
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	var start uint64
+	var low uint64
 	if before > 0 {
-		start, data = binary.LittleEndian.Uint64(data), data[entryBytes:]
+		low, data = binary.LittleEndian.Uint64(data), data[entryBytes:]
 	}
-	end := binary.LittleEndian.Uint64(data)
-	tooLong := end-start > maxName // true also if start > end
-	if tooLong || end > uint64(l.names-entryBytes*l.members) {
-		return 0, 0, 0, form.Errorf("bank", "a name is said to lie from %d to %d", start, end)
+	high := binary.LittleEndian.Uint64(data)
+	tooLong := high-low > maxName // true also if start > end
+	if tooLong || high > uint64(l.names-entryBytes*l.members) {
+		return 0, 0, 0, form.Errorf("bank", "a name is said to lie from %d to %d", low, high)
 	}
-	return int(start), int(end), binary.LittleEndian.Uint32(data[8:]), nil
+	return int(low), int(high), binary.LittleEndian.Uint32(data[8:]), nil
 }
 
 func (l *layout) readName(read source, i int) (string, error) {
 	if l.names == 0 {
 		return "", nil
 	}
-	from, to, sum, err := l.entry(read, i)
+	start, end, sum, err := l.entry(read, i)
 	if err != nil {
 		return "", err
 	}
-	name, err := read(8*l.table()+entryBytes*l.members+from, to-from)
+	name, err := read(8*l.table()+entryBytes*l.members+start, end-start)
 	if err != nil {
 		return "", err
 	}
-	if want := nameSum(name, i, from); sum != want {
+	if want := nameSum(name, i, start); sum != want {
 		return "", form.Errorf("bank", "checksum of name %d is %08x, should be %08x", i, sum, want)
 	}
 	return string(name), nil
@@ -227,8 +227,8 @@ func (l *layout) readAll(read source) (names []string, err error) {
 	return names, readZeros(read, end, 8*l.words()-end)
 }
 
-func readZeros(read source, from, n int) error {
-	data, err := read(from, n)
+func readZeros(read source, offset, n int) error {
+	data, err := read(offset, n)
 	if err != nil {
 		return err
 	}
@@ -240,18 +240,18 @@ func readZeros(read source, from, n int) error {
 	return nil
 }
 
-// encoder yields the words of a Bank's frame as bytes, one piece after another: a page, an entry
-// of the table of names, or a name. Other goroutines may write to the Bank meanwhile.
+// encoder yields the words of a Bank's frame as bytes, one piece after another: a page, an entry of
+// the table of names, or a name. Other goroutines may write to the Bank between the pieces.
 type encoder struct {
-	layout layout
-	from   []segment
-	names  []string
+	layout   layout
+	segments []segment
+	names    []string
 
 	piece   []byte // the rest of the current piece
 	segment int    // of the next page
 	page    int    // the number of the next page in its segment
-	next    int    // the number of the next piece after the pages: all entries, then all names
-	end     int    // bytes of the names whose entries are encoded
+	item    int    // the number of the next piece after the pages: all entries, then all names
+	encoded int    // bytes of the names whose entries are encoded
 	buf     [pageBytes]byte
 }
 
@@ -259,7 +259,7 @@ func (s *state) encoder() *encoder {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := &encoder{layout: s.layout(), names: slices.Clone(s.names)}
-	_, e.from = s.current()
+	_, e.segments = s.current()
 	if e.layout.names > 0 {
 		e.names = append(e.names, make([]string, e.layout.members-len(e.names))...)
 	}
@@ -285,14 +285,14 @@ func (l *layout) params() []uint64 {
 
 func (l *layout) words() int { return l.table() + (l.names+7)/8 }
 
-// put writes the next bytes to out. form.WriteFunc calls it for one chunk after the other.
-func (e *encoder) put(out []byte, _ int) {
-	for len(out) > 0 {
+// fill fills dst with the next bytes. form.WriteFunc calls it for one chunk after the other.
+func (e *encoder) fill(dst []byte, _ int) {
+	for len(dst) > 0 {
 		if len(e.piece) == 0 {
 			e.advance()
 		}
-		n := copy(out, e.piece)
-		out, e.piece = out[n:], e.piece[n:]
+		n := copy(dst, e.piece)
+		dst, e.piece = dst[n:], e.piece[n:]
 	}
 }
 
@@ -303,14 +303,14 @@ func (e *encoder) advance() {
 		return
 	}
 	members := e.layout.members
-	i := e.next
-	e.next++
+	i := e.item
+	e.item++
 	switch {
 	case i < members:
 		name := e.names[i]
-		e.piece = binary.LittleEndian.AppendUint64(e.buf[:0], uint64(e.end+len(name)))
-		e.piece = binary.LittleEndian.AppendUint32(e.piece, nameSum([]byte(name), i, e.end))
-		e.end += len(name)
+		e.piece = binary.LittleEndian.AppendUint64(e.buf[:0], uint64(e.encoded+len(name)))
+		e.piece = binary.LittleEndian.AppendUint32(e.piece, nameSum([]byte(name), i, e.encoded))
+		e.encoded += len(name)
 	case i < 2*members:
 		e.piece = []byte(e.names[i-members])
 	default:
@@ -327,7 +327,7 @@ func (e *encoder) putPage() {
 	if e.page == g.pages(e.layout.bits()) {
 		e.segment, e.page = s+1, 0
 	}
-	seg := &e.from[s]
+	seg := &e.segments[s]
 	page := e.buf[:8*g.page]
 	clear(page[8*(g.page-1):])
 	for i := range 1 << g.shift {
@@ -361,7 +361,7 @@ func (b bank) WriteTo(w io.Writer) (int64, error) {
 		return 0, errNoForm
 	}
 	e := b.state.encoder()
-	return form.Bank.WriteFunc(w, e.layout.params(), e.layout.words(), b.info.Get(), e.put)
+	return form.Bank.WriteFunc(w, e.layout.params(), e.layout.words(), b.info.Get(), e.fill)
 }
 
 // AppendBinary appends to dst what [Bank.WriteTo] writes. It returns an error for the zero Bank,
@@ -399,19 +399,19 @@ func (b *Bank) ReadFrom(r io.Reader) (int64, error) {
 // decode sets b from the words of a frame. It retains array.
 func (b *Bank) decode(l layout, array []uint64, info form.Info) error {
 	var buf []byte
-	names, err := l.readAll(func(from, n int) ([]byte, error) {
-		buf = form.AppendWords(buf[:0], array[from/8:(from+n+7)/8], form.LittleEndian)
-		return buf[from%8:][:n], nil
+	names, err := l.readAll(func(start, n int) ([]byte, error) {
+		buf = form.AppendWords(buf[:0], array[start/8:(start+n+7)/8], form.LittleEndian)
+		return buf[start%8:][:n], nil
 	})
 	if err != nil {
 		return err
 	}
 	segments := make([]segment, l.segments())
 	for s := range segments {
-		from, g, _ := l.segment(s)
-		end := from + g.words(l.bits())
-		segments[s] = segment{grid: g, words: array[from:end:end]}
-		for last := from + g.page - 1; last < end; last += g.page {
+		start, g, _ := l.segment(s)
+		end := start + g.words(l.bits())
+		segments[s] = segment{grid: g, words: array[start:end:end]}
+		for last := start + g.page - 1; last < end; last += g.page {
 			array[last] &= 1<<(64-8*checkBytes) - 1
 		}
 	}
@@ -450,29 +450,29 @@ func LoadFile(path string) (*Bank, error) { return storage.LoadFile(form.Bank, p
 // or K of the saved Bank differs from that of New(n, p), the error wraps [bloom.ErrMismatch]. See
 // [bloom.LoadOrNew] for other errors, and for what is not compared.
 func LoadOrNew(path string, n uint64, p float64) (*Bank, error) {
-	made, err := New(n, p)
-	return loadOr(path, made, err)
+	fresh, err := New(n, p)
+	return loadOr(path, fresh, err)
 }
 
 // LoadOrNewSize is [LoadOrNew] with NewSize(m, k) in place of New.
 func LoadOrNewSize(path string, m uint64, k int) (*Bank, error) {
-	made, err := NewSize(m, k)
-	return loadOr(path, made, err)
+	fresh, err := NewSize(m, k)
+	return loadOr(path, fresh, err)
 }
 
-// loadOr returns the Bank in the file at path, or made if there is no such file. made and err are
+// loadOr returns the Bank in the file at path, or fresh if there is no such file. fresh and err are
 // the results of a constructor.
-func loadOr(path string, made *Bank, err error) (*Bank, error) {
+func loadOr(path string, fresh *Bank, err error) (*Bank, error) {
 	if err != nil {
 		return nil, err
 	}
-	create := func() (*Bank, error) { return made, nil }
+	create := func() (*Bank, error) { return fresh, nil }
 	return storage.LoadOr(path, LoadFile, create, func(b *Bank) error {
 		switch {
-		case b.M() != made.M():
-			return form.Mismatch("bank", "m", b.M(), made.M())
-		case b.K() != made.K():
-			return form.Mismatch("bank", "k", b.K(), made.K())
+		case b.M() != fresh.M():
+			return form.Mismatch("bank", "m", b.M(), fresh.M())
+		case b.K() != fresh.K():
+			return form.Mismatch("bank", "k", b.K(), fresh.K())
 		}
 		return nil
 	})

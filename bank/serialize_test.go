@@ -141,7 +141,7 @@ func TestEncodeBeside(t *testing.T) {
 	}
 	o.SetName(29, "new")
 	var out bytes.Buffer
-	_, err := form.Bank.WriteFunc(&out, e.layout.params(), e.layout.words(), o.info.Get(), e.put)
+	_, err := form.Bank.WriteFunc(&out, e.layout.params(), e.layout.words(), o.info.Get(), e.fill)
 	require.NoError(t, err)
 	require.Equal(t, want, out.Bytes())
 	require.Equal(t, 100, o.Len())
@@ -212,7 +212,7 @@ func TestWrongContentIsRefused(t *testing.T) {
 	e := o.state.encoder()
 	array := make([]uint64, e.layout.words())
 	raw := make([]byte, 8*len(array))
-	e.put(raw, 0)
+	e.fill(raw, 0)
 	for i := range array {
 		array[i] = binary.LittleEndian.Uint64(raw[8*i:])
 	}

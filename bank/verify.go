@@ -6,11 +6,11 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/invariants"
 )
 
-// verified is the largest number of words of a segment that verify reads.
-const verified = 1 << 12
+// maxVerified is the largest number of words of a segment that verify reads.
+const maxVerified = 1 << 12
 
 // verify checks a bank after a mutation: the segments must have room for the members, and no bit
-// may be set behind the last member if its segment is small. The caller has locked s.mu.
+// may be set after the last member if its segment is small. The caller has locked s.mu.
 func (s *state) verify() {
 	n, segments := s.current()
 	room := 0
@@ -22,7 +22,7 @@ func (s *state) verify() {
 	invariants.Require(n <= room, "bank: %d members, room for %d", n, room)
 	invariants.Require(len(s.names) <= n, "bank: %d members, %d names", n, len(s.names))
 	last := n / segmentMembers
-	if last == len(segments) || len(segments[last].words) > verified {
+	if last == len(segments) || len(segments[last].words) > maxVerified {
 		return
 	}
 	seg := &segments[last]
@@ -34,10 +34,10 @@ func (s *state) verify() {
 }
 
 // verifyMember checks that a member has exactly the given bits. The caller has locked s.mu.
-func (s *state) verifyMember(i int, has func(r uint64) bool) {
+func (s *state) verifyMember(i int, isSet func(r uint64) bool) {
 	seg, j := s.member(i)
 	for r := range s.bits() {
-		invariants.Require(seg.get(r, j) == has(r), "bank: bit %d of member %d", r, i)
+		invariants.Require(seg.get(r, j) == isSet(r), "bank: bit %d of member %d", r, i)
 	}
 	s.verify()
 }

@@ -67,16 +67,16 @@ func (v *View) open() *layout {
 
 // segment returns segment s, as words if they are aligned and the machine is little-endian.
 func (v *View) segment(s int) segment {
-	from, g, _ := v.layout.segment(s)
+	start, g, _ := v.layout.segment(s)
 	n := g.words(v.layout.bits())
 	if bitwords.Aligned(v.body) {
-		return segment{grid: g, words: bitwords.WordsOf(v.body, 8*from, n)}
+		return segment{grid: g, words: bitwords.WordsOf(v.body, 8*start, n)}
 	}
-	return segment{grid: g, data: v.body[8*from:][:8*n]}
+	return segment{grid: g, data: v.body[8*start:][:8*n]}
 }
 
 // read is a source.
-func (v *View) read(from, n int) ([]byte, error) { return v.body[from:][:n], nil }
+func (v *View) read(offset, n int) ([]byte, error) { return v.body[offset:][:n], nil }
 
 // ContainsHash is [Bank.ContainsHash].
 func (v *View) ContainsHash(i int, h bloom.Hash) bool {

@@ -84,8 +84,8 @@ func NewSize(m uint64, lines int) (*Filter, error) {
 	}
 	n := m/splitblock.Bits + min(m%splitblock.Bits, 1)
 	if n < 1 || n > splitblock.Max {
-		most := uint64(splitblock.Max) * splitblock.Bits
-		return nil, fmt.Errorf("blocked: m = %d is outside [1, %d]", m, most)
+		limit := uint64(splitblock.Max) * splitblock.Bits
+		return nil, fmt.Errorf("blocked: m = %d is outside [1, %d]", m, limit)
 	}
 	return newFilter(n, lines), nil
 }

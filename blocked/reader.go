@@ -81,10 +81,10 @@ func (r *Reader) ContainsBatch(found []bool, hs []bloom.Hash) error {
 		storage.SetAll(found)
 		return errors.New("blocked: use of a zero Reader: make it with NewReader")
 	}
-	at := func(key, line int) int64 {
+	offset := func(key, line int) int64 {
 		block := splitblock.Block(hs[key], line, r.blocks)
 		return int64(form.Blocked.HeadSize()) + splitblock.Bytes*int64(block)
 	}
-	has := func(key, line int, data []byte) bool { return splitblock.HasLine(data, hs[key], line) }
-	return storage.Ranges("blocked", r.r, found, r.lines, splitblock.Bytes, at, has)
+	test := func(key, line int, data []byte) bool { return splitblock.HasLine(data, hs[key], line) }
+	return storage.Ranges("blocked", r.r, found, r.lines, splitblock.Bytes, offset, test)
 }

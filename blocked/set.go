@@ -79,9 +79,9 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 	g.info = form.Keep(f.info.Get().Folded())
 	const each = splitblock.Bits / 64
 	for i := range g.b.Words {
-		from := i/each*each*d + i%each
+		first := i/each*each*d + i%each
 		for j := range d {
-			g.b.Words[i] |= f.b.Words[from+j*each]
+			g.b.Words[i] |= f.b.Words[first+j*each]
 		}
 	}
 	return g, nil

@@ -113,11 +113,11 @@ func rate(n, blocks uint64, lines int) float64 {
 	return found(lines, 0)
 }
 
-// all has coefficients for inclusion and exclusion. If t bits of a word are picked independently,
-// the probability that all are set is the sum over d of all[t][d] times the probability that d
-// given bits are clear. The recurrence adds one pick, which is one of the d given bits or another
-// bit.
-var all = func() (all [splitblock.MaxLines + 1][splitblock.MaxLines + 1]float64) {
+// coefficients are those of inclusion and exclusion. If t bits of a word are picked independently,
+// the probability that all are set is the sum over d of coefficients[t][d] times the probability
+// that d given bits are clear. The recurrence adds one pick, which is one of the d given bits or
+// another bit.
+var coefficients = func() (all [splitblock.MaxLines + 1][splitblock.MaxLines + 1]float64) {
 	all[0][0] = 1
 	for t := 1; t <= splitblock.MaxLines; t++ {
 		all[t][0] = 1
@@ -146,7 +146,7 @@ func blockRates(mean float64, lines int) (e [splitblock.MaxLines + 1]float64) {
 		for t := 1; t <= lines; t++ {
 			set := 1.0
 			for d := 1; d <= t; d++ {
-				set += float64(all[t][d] * unset[d])
+				set += float64(coefficients[t][d] * unset[d])
 			}
 			square := set * set
 			e[t] += float64(poisson * square * square * square * square)

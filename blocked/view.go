@@ -111,8 +111,8 @@ func (v *View) ContainsBatch(found []bool, hs []bloom.Hash) {
 // contains is ContainsHash for bytes that need not be aligned, on a machine of any byte order.
 func (v *View) contains(h bloom.Hash) bool {
 	for l := range v.lines {
-		at := splitblock.Bytes * splitblock.Block(h, l, len(v.body)/splitblock.Bytes)
-		if !splitblock.HasLine(v.body[at:at+splitblock.Bytes], h, l) {
+		offset := splitblock.Bytes * splitblock.Block(h, l, len(v.body)/splitblock.Bytes)
+		if !splitblock.HasLine(v.body[offset:offset+splitblock.Bytes], h, l) {
 			return false
 		}
 	}
@@ -127,8 +127,8 @@ func (v *View) Stats() bloom.Stats {
 	defer v.open().bytes.Sequential()()
 	var c splitblock.Census
 	var buf [512]uint64
-	for from := 0; from < len(v.body); from += 8 * len(buf) {
-		chunk := v.body[from:min(from+8*len(buf), len(v.body))]
+	for first := 0; first < len(v.body); first += 8 * len(buf) {
+		chunk := v.body[first:min(first+8*len(buf), len(v.body))]
 		form.GetWords(buf[:len(chunk)/8], chunk, form.LittleEndian)
 		c.Add(buf[:len(chunk)/8])
 	}

@@ -43,18 +43,18 @@ func (c counters) get(x uint64) uint64 {
 	return atomic.LoadUint64(&c.words[word]) >> shift & full
 }
 
-// change adds by, which is 1 or -1, to a counter and returns its old value. A full counter does not
-// change, and neither does a counter of 0 if by is -1; change returns full in both cases. Other
-// goroutines may change counters of the same word in parallel.
-func (c counters) change(word, shift uint64, by int64) uint64 {
+// change adds delta, which is 1 or -1, to a counter and returns its old value. A full counter does
+// not change, and neither does a counter of 0 if delta is -1; change returns full in both cases.
+// Other goroutines may change counters of the same word in parallel.
+func (c counters) change(word, shift uint64, delta int64) uint64 {
 	for {
 		w := atomic.LoadUint64(&c.words[word])
-		was := w >> shift & full
-		if was == full || was == 0 && by < 0 {
+		old := w >> shift & full
+		if old == full || old == 0 && delta < 0 {
 			return full
 		}
-		if atomic.CompareAndSwapUint64(&c.words[word], w, w+uint64(by)<<shift) {
-			return was
+		if atomic.CompareAndSwapUint64(&c.words[word], w, w+uint64(delta)<<shift) {
+			return old
 		}
 	}
 }
@@ -90,11 +90,11 @@ func (c counters) onesCount() (n uint64) {
 	return n
 }
 
-// add adds the counters of d to those of c, and returns how many of c are not 0 afterwards.
-func (c counters) add(d counters) (n uint64) {
-	to, from := c.words, d.words
-	for len(to) >= perBits && len(from) >= perBits {
-		a, b := (*[perBits]uint64)(to), (*[perBits]uint64)(from)
+// merge adds the counters of d to those of c, and returns how many of c are not 0 afterwards.
+func (c counters) merge(d counters) (n uint64) {
+	dst, src := c.words, d.words
+	for len(dst) >= perBits && len(src) >= perBits {
+		a, b := (*[perBits]uint64)(dst), (*[perBits]uint64)(src)
 		s0 := addAll(a[0], b[0])
 		s1 := addAll(a[1], b[1])
 		s2 := addAll(a[2], b[2])
@@ -104,7 +104,7 @@ func (c counters) add(d counters) (n uint64) {
 		bitwords.Store(&a[2], s2)
 		bitwords.Store(&a[3], s3)
 		n += uint64(bits.OnesCount64(toBits(s0, s1, s2, s3)))
-		to, from = to[perBits:], from[perBits:]
+		dst, src = dst[perBits:], src[perBits:]
 	}
 	return n
 }

@@ -101,12 +101,12 @@ func stateOf(words []uint64, k int) *state {
 // or K of the saved filter differs from that of New(n, p), the error wraps [bloom.ErrMismatch]. See
 // [bloom.LoadOrNew] for other errors, and for what is not compared.
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
-	made, err := New(n, p)
+	fresh, err := New(n, p)
 	if err != nil {
 		return nil, err
 	}
-	makeNew := func() (*Filter, error) { return made, nil }
-	return storage.LoadOr(path, LoadFile, makeNew, func(f *Filter) error { return f.fits(made) })
+	makeNew := func() (*Filter, error) { return fresh, nil }
+	return storage.LoadOr(path, LoadFile, makeNew, func(f *Filter) error { return f.fits(fresh) })
 }
 
 func (f *Filter) fits(g *Filter) error {
@@ -269,15 +269,15 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	}
 }
 
-// change adds by, which is 1 or -1, to the counters of h that are not full. It returns how many of
-// these counters were equal to from.
+// change adds delta, which is 1 or -1, to the counters of h that are not full. It returns how many
+// of these counters had the value before until then.
 //
 // If two of the key's k indexes are the same, which is rare, their counter counts the key only
 // once. Otherwise Remove of an absent key could subtract 2 from a counter of 1.
 //
 // The counters of a key that is there are not 0. But if an absent key is removed, another Remove
 // may set one of its counters to 0 meanwhile; such a counter stays 0.
-func (s *state) change(h bloom.Hash, by int64, from uint64) (n int64) {
+func (s *state) change(h bloom.Hash, delta int64, before uint64) (n int64) {
 	var seen uint64 // bit j is set if the low six bits of an earlier index were j
 	x, step := h.Words()
 	for i := range s.k {
@@ -288,7 +288,7 @@ func (s *state) change(h bloom.Hash, by int64, from uint64) (n int64) {
 			continue
 		}
 		seen |= low
-		if s.counters.change(word, shift, by) == from {
+		if s.counters.change(word, shift, delta) == before {
 			n++
 		}
 	}
@@ -340,7 +340,7 @@ func (f *Filter) Merge(g *Filter) error {
 	f.lock()
 	defer f.unlock()
 	before, added := f.counters.copied(), g.counters.copied()
-	f.setOnes(f.counters.add(g.counters))
+	f.setOnes(f.counters.merge(g.counters))
 	if invariants.On {
 		f.counters.verifySums(before, added)
 		f.verifyOnes()

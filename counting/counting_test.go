@@ -138,7 +138,7 @@ func TestCounters(t *testing.T) {
 		sum := countersOf(slices.Clone(a.words))
 		sum.toBits(bits[:words])
 		require.Zero(t, [4]uint64(bits[words:]))
-		count, added, addedCount := sum.onesCount(), sum.add(b), uint64(0)
+		count, added, addedCount := sum.onesCount(), sum.merge(b), uint64(0)
 		for bit := range uint64(words) * 64 {
 			require.Equal(t, min(a.get(bit), 1), bits[bit/64]>>(bit%64)&1, "bit %d of %x", bit, a.words)
 			count -= min(a.get(bit), 1)

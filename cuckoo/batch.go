@@ -28,16 +28,16 @@ func (t *table) touch(places *[ahead]place, hs []bloom.Hash) (sum uint64) {
 		places[i] = t.place(h)
 	}
 	if t.words != nil {
-		for _, at := range places[:len(hs)] {
-			sum += atomic.LoadUint64(&t.words[at.p/64]) + atomic.LoadUint64(&t.words[at.q/64])
+		for _, home := range places[:len(hs)] {
+			sum += atomic.LoadUint64(&t.words[home.p/64]) + atomic.LoadUint64(&t.words[home.q/64])
 		}
 	}
 	return sum
 }
 
-// changeBatch inserts or removes each key of hs by calling one, and sets done[i] to the result for
-// hs[i]. If t is nil, all results are false.
-func (t *table) changeBatch(done []bool, hs []bloom.Hash, one func(*table, bloom.Hash) bool) {
+// changeBatch inserts or removes each key of hs by calling change, and sets done[i] to the result
+// for hs[i]. If t is nil, all results are false.
+func (t *table) changeBatch(done []bool, hs []bloom.Hash, change func(*table, bloom.Hash) bool) {
 	done = bitwords.Fill("cuckoo", done, len(hs))
 	if t == nil {
 		clear(done)
@@ -51,7 +51,7 @@ func (t *table) changeBatch(done []bool, hs []bloom.Hash, one func(*table, bloom
 		}
 		t.lock()
 		for i, h := range hs[:n] {
-			done[i] = one(t, h)
+			done[i] = change(t, h)
 		}
 		t.unlock()
 		hs = hs[n:]
@@ -59,7 +59,7 @@ func (t *table) changeBatch(done []bool, hs []bloom.Hash, one func(*table, bloom
 	}
 }
 
-// containsBatch sets found[i] to contains of hs[i]. A nil t contains nothing.
+// containsBatch sets found[i] to the result of contains for hs[i]. A nil t contains nothing.
 func (t *table) containsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("cuckoo", found, len(hs))
 	if t == nil {
@@ -75,7 +75,7 @@ func (t *table) containsBatch(found []bool, hs []bloom.Hash) {
 	t.containsTouched(found, hs)
 }
 
-// containsTouched is containsBatch of a long batch.
+// containsTouched is like containsBatch, but for a long batch.
 func (t *table) containsTouched(found []bool, hs []bloom.Hash) {
 	var places [ahead]place
 	for len(hs) > 0 {

@@ -78,8 +78,8 @@ func size(n uint64, p float64) (buckets uint64, bits int, err error) {
 	for 8/float64(uint64(1)<<bits-1) > p {
 		bits++
 	}
-	if most := (maxBuckets(bits) - 4) * 96 / 25; n < 1 || n > most {
-		return 0, 0, fmt.Errorf("cuckoo: n = %d is outside [1, %d] (for p = %v)", n, most, p)
+	if limit := (maxBuckets(bits) - 4) * 96 / 25; n < 1 || n > limit {
+		return 0, 0, fmt.Errorf("cuckoo: n = %d is outside [1, %d] (for p = %v)", n, limit, p)
 	}
 	return (n*25+95)/96 + 4, bits, nil // 25/96 is 1/(4 * 0.96)
 }
@@ -111,8 +111,8 @@ func checkSize(buckets, bits uint64) error {
 	if bits < minBits || bits > maxBits {
 		return fmt.Errorf("cuckoo: bits = %d is outside [%d, %d]", int64(bits), minBits, maxBits)
 	}
-	if most := maxBuckets(int(bits)); buckets < 1 || buckets > most {
-		return fmt.Errorf("cuckoo: buckets = %d is outside [1, %d]", buckets, most)
+	if limit := maxBuckets(int(bits)); buckets < 1 || buckets > limit {
+		return fmt.Errorf("cuckoo: buckets = %d is outside [1, %d]", buckets, limit)
 	}
 	return nil
 }

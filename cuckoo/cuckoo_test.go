@@ -308,7 +308,7 @@ func TestRefusalsAreCheap(t *testing.T) {
 		refused := 0
 		for _, h := range hs {
 			if refused == 0 {
-				require.Equal(t, expanded, f.table.most(), "nothing was refused yet")
+				require.Equal(t, expanded, f.table.limit(), "nothing was refused yet")
 			}
 			if !f.InsertHash(h) {
 				refused++
@@ -317,7 +317,7 @@ func TestRefusalsAreCheap(t *testing.T) {
 				full = f.Len()
 			}
 		}
-		require.Equal(t, 8, f.table.most())
+		require.Equal(t, 8, f.table.limit())
 		require.GreaterOrEqual(t, f.Len(), full)
 		g := f.Clone()
 		looked, searches := 0, 0
@@ -331,7 +331,7 @@ func TestRefusalsAreCheap(t *testing.T) {
 		}
 		require.LessOrEqual(t, looked, 4*8*searches)
 		again(f, hs[0])
-		require.Equal(t, expanded, f.table.most(), name)
+		require.Equal(t, expanded, f.table.limit(), name)
 	}
 }
 
@@ -352,7 +352,7 @@ func TestRefusalOfRepeatedKeys(t *testing.T) {
 	refuse := func() {
 		for range 20 {
 			require.False(t, f.InsertHash(hs[32]))
-			require.Equal(t, expanded, f.table.most())
+			require.Equal(t, expanded, f.table.limit())
 		}
 	}
 	refuse()
@@ -389,7 +389,7 @@ func TestRefusalBelowThePlan(t *testing.T) {
 	require.False(t, ok)
 	require.GreaterOrEqual(t, looked, expanded)
 	require.False(t, f.InsertHash(a))
-	require.Equal(t, expanded, f.table.most())
+	require.Equal(t, expanded, f.table.limit())
 }
 
 // TestRepeatedKeys: New's comment says how many insertions fit if each key comes several times.

@@ -11,7 +11,7 @@ import (
 type node struct {
 	i      uint64 // the number of the bucket
 	tag    uint64 // the tag that can move there
-	from   uint64 // the slot where tag is now
+	slot   uint64 // the slot where the tag is now
 	parent int    // the index of the node with that slot, or -1 for a bucket of the new key
 }
 
@@ -19,8 +19,8 @@ type node struct {
 // at the four buckets to which its tags can move.
 const expanded = 1024
 
-// most is expanded for the next search.
-func (t *table) most() int { return expanded >> t.tired }
+// limit is like expanded, but for the next search.
+func (t *table) limit() int { return expanded >> t.tired }
 
 // tiredest is the largest value of tired: a search then expands eight buckets.
 const tiredest = 7
@@ -34,7 +34,7 @@ const tiredest = 7
 // length: a refusal then has another reason, such as a key that was inserted many times.
 func (t *table) refused(looked int) {
 	full := 25*t.placed() >= 24*4*t.buckets
-	if full && looked >= t.most() && t.tired < tiredest {
+	if full && looked >= t.limit() && t.tired < tiredest {
 		t.tired++
 	}
 }
@@ -55,12 +55,12 @@ var queues = sync.Pool{New: func() any { return new([expanded]node) }}
 // The search is breadth-first: it finds a shortest path, and no bucket is on it twice. Tags move
 // from the end of the path back to its beginning, each into a slot that is free or whose tag was
 // just copied to the next slot. So at any time every tag is in a slot.
-func (t *table) makeRoom(to place) (at uint64, looked int, ok bool) {
+func (t *table) makeRoom(home place) (free uint64, looked int, ok bool) {
 	queue := queues.Get().(*[expanded]node)
 	defer queues.Put(queue)
-	most := t.most()
-	queue[0] = node{i: to.p / t.width, tag: to.tag, parent: -1}
-	queue[1] = node{i: to.q / t.width, tag: to.tag, parent: -1}
+	limit := t.limit()
+	queue[0] = node{i: home.p / t.width, tag: home.tag, parent: -1}
+	queue[1] = node{i: home.q / t.width, tag: home.tag, parent: -1}
 	n := 2
 	for k := 0; k < n; k++ {
 		bucket := &queue[k]
@@ -71,26 +71,26 @@ func (t *table) makeRoom(to place) (at uint64, looked int, ok bool) {
 			atomic.LoadUint64(&t.words[others[s]*t.width/64]) // four cache misses overlap
 		}
 		for s, x := range tags {
-			from := bucket.i*t.width + uint64(s)*t.bits
+			slot := bucket.i*t.width + uint64(s)*t.bits
 			if x == bucket.tag {
 				continue // the other bucket of x is the parent, or the new key's other bucket
 			}
 			j := others[s]
 			looked++
-			if at, ok = t.find(j*t.width, j*t.width, 0); ok {
+			if free, ok = t.find(j*t.width, j*t.width, 0); ok {
 				if invariants.On {
-					t.verifyPath(queue[:n], k, at)
+					t.verifyPath(queue[:n], k, free)
 				}
-				t.put(at, x)
+				t.put(free, x)
 				for bucket.parent >= 0 {
-					t.put(from, bucket.tag)
-					from = bucket.from
+					t.put(slot, bucket.tag)
+					slot = bucket.slot
 					bucket = &queue[bucket.parent]
 				}
-				return from, looked, true
+				return slot, looked, true
 			}
-			if n < most {
-				queue[n] = node{i: j, tag: x, from: from, parent: k}
+			if n < limit {
+				queue[n] = node{i: j, tag: x, slot: slot, parent: k}
 				n++
 			}
 		}

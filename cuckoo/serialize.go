@@ -85,15 +85,15 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	defer t.unlock()
 	list := t.flat()
 	params := []uint64{t.buckets, t.bits, uint64(len(list) / entryWords)}
-	put := func(out []byte, from int) {
-		end := min(from+len(out)/8, len(t.words))
-		words := t.words[min(from, end):end]
-		form.PutWords(out, words, ^uint64(0), form.LittleEndian)
-		out = out[8*len(words):]
-		rest := list[max(0, from-len(t.words)):][:len(out)/8]
-		form.PutWords(out, rest, ^uint64(0), form.LittleEndian)
+	fill := func(dst []byte, first int) {
+		end := min(first+len(dst)/8, len(t.words))
+		words := t.words[min(first, end):end]
+		form.PutWords(dst, words, ^uint64(0), form.LittleEndian)
+		dst = dst[8*len(words):]
+		rest := list[max(0, first-len(t.words)):][:len(dst)/8]
+		form.PutWords(dst, rest, ^uint64(0), form.LittleEndian)
 	}
-	return form.Cuckoo.WriteFunc(w, params, len(t.words)+len(list), f.info.Get(), put)
+	return form.Cuckoo.WriteFunc(w, params, len(t.words)+len(list), f.info.Get(), fill)
 }
 
 // UnmarshalBinary decodes data, which must be exactly one binary form, into f. On error, which

@@ -28,7 +28,7 @@ import (
 //	load    the share of slots that have a tag
 //
 // Positions are numbers of bits. Position 0 is the beginning of the first bucket. p and q are the
-// positions of a key's buckets, and at is the position of a slot.
+// positions of a key's buckets, and slot is the position of a slot.
 type table struct {
 	words []uint64 // the buckets, and then the number of keys; nil if bytes has them
 	bytes []byte   // these words, little-endian; only in a View whose bytes are not aligned
@@ -99,16 +99,16 @@ func (t *table) other(i, tag uint64) uint64 {
 	return j + t.buckets&-below
 }
 
-// bitsAt returns the 64 bits of words that begin at a slot.
-func bitsAt(words []uint64, at uint64) uint64 {
-	i := at / 64
+// bitsAt returns the 64 bits of words that begin at slot.
+func bitsAt(words []uint64, slot uint64) uint64 {
+	i := slot / 64
 	high := atomic.LoadUint64(&words[i+1])
-	return atomic.LoadUint64(&words[i])>>(at%64) | high<<1<<(^at%64)
+	return atomic.LoadUint64(&words[i])>>(slot%64) | high<<1<<(^slot%64)
 }
 
 // get returns the tag in a slot.
-func (t *table) get(at uint64) uint64 {
-	return (t.word(at/64)>>(at%64) | t.word(at/64+1)<<1<<(^at%64)) & t.mask
+func (t *table) get(slot uint64) uint64 {
+	return (t.word(slot/64)>>(slot%64) | t.word(slot/64+1)<<1<<(^slot%64)) & t.mask
 }
 
 // zeros looks for tags of 0 in the step x, and returns the highest bit of each. Above the lowest
@@ -116,18 +116,18 @@ func (t *table) get(at uint64) uint64 {
 // highs are the table's.
 func zeros(x, ones, highs uint64) uint64 { return (x - ones) &^ x & highs }
 
-// has reports whether a key's tag is in one of its buckets. It always reads both buckets, so that
+// holds reports whether a key's tag is in one of its buckets. It always reads both buckets, so that
 // their cache misses overlap.
-func (t *table) has(at place) bool {
-	p, q := at.p, at.q
+func (t *table) holds(home place) bool {
+	p, q := home.p, home.q
 	// The compiler would load these fields again after each atomic load.
 	words := t.words
 	ones := t.ones
 	highs := t.highs
 	if words == nil {
-		return t.hasBytes(at)
+		return t.holdsBytes(home)
 	}
-	tags := at.tag * ones
+	tags := home.tag * ones
 	inP := zeros(bitsAt(words, p)^tags, ones, highs)
 	inQ := zeros(bitsAt(words, q)^tags, ones, highs)
 	hits := inP | inQ
@@ -142,10 +142,10 @@ func (t *table) has(at place) bool {
 	return hits != 0
 }
 
-// hasBytes is has for a table without words.
-func (t *table) hasBytes(at place) bool {
+// holdsBytes is like holds, but for a table without words.
+func (t *table) holdsBytes(home place) bool {
 	for o := uint64(0); o < t.width; o += t.bits {
-		if t.get(at.p+o) == at.tag || t.get(at.q+o) == at.tag {
+		if t.get(home.p+o) == home.tag || t.get(home.q+o) == home.tag {
 			return true
 		}
 	}
@@ -153,13 +153,13 @@ func (t *table) hasBytes(at place) bool {
 }
 
 // find returns a slot that has tag, in the bucket at p or in the bucket at q.
-func (t *table) find(p, q, tag uint64) (at uint64, ok bool) {
+func (t *table) find(p, q, tag uint64) (slot uint64, ok bool) {
 	tags := tag * t.ones
 	for o := uint64(0); o < t.width; o += t.step {
-		for _, at := range [2]uint64{p + o, q + o} {
-			hits := zeros(bitsAt(t.words, at)^tags, t.ones, t.highs)
+		for _, slot := range [2]uint64{p + o, q + o} {
+			hits := zeros(bitsAt(t.words, slot)^tags, t.ones, t.highs)
 			if hits != 0 {
-				return at + uint64(bits.TrailingZeros64(hits)) + 1 - t.bits, true
+				return slot + uint64(bits.TrailingZeros64(hits)) + 1 - t.bits, true
 			}
 		}
 	}
@@ -167,13 +167,13 @@ func (t *table) find(p, q, tag uint64) (at uint64, ok bool) {
 }
 
 // put writes a tag into a slot. A tag of 0 clears the slot.
-func (t *table) put(at, tag uint64) {
+func (t *table) put(slot, tag uint64) {
 	if t.shared != nil {
-		if old := t.get(at); old != 0 {
+		if old := t.get(slot); old != 0 {
 			t.shared.bump(old)
 		}
 	}
-	i, shift := at/64, at%64
+	i, shift := slot/64, slot%64
 	t.store(&t.words[i], t.words[i]&^(t.mask<<shift)|tag<<shift)
 	if shift+t.bits > 64 {
 		t.store(&t.words[i+1], t.words[i+1]&^(t.mask>>(64-shift))|tag>>(64-shift))
@@ -203,22 +203,22 @@ func (t *table) word(i uint64) uint64 {
 
 // contains reports whether a key's tag is in one of its buckets, or the key is in the list.
 func (t *table) contains(h bloom.Hash) bool {
-	at := t.place(h)
+	home := t.place(h)
 	if t.shared == nil { // as in containsAt, but saves a call
-		return t.has(at) || t.listed(h, at.tag)
+		return t.holds(home) || t.listed(h, home.tag)
 	}
-	return t.containsAt(h, at)
+	return t.containsAt(h, home)
 }
 
-// containsAt is contains of a key whose place is known.
-func (t *table) containsAt(h bloom.Hash, at place) bool {
+// containsAt is like contains, but for a key whose place, its home, is known.
+func (t *table) containsAt(h bloom.Hash, home place) bool {
 	if t.shared == nil {
-		return t.has(at) || t.listed(h, at.tag)
+		return t.holds(home) || t.listed(h, home.tag)
 	}
-	moves := &t.shared.moves[at.tag%256]
+	moves := &t.shared.moves[home.tag%256]
 	for {
 		before := moves.Load()
-		if t.has(at) || t.listed(h, at.tag) {
+		if t.holds(home) || t.listed(h, home.tag) {
 			return true
 		}
 		if moves.Load() == before {
@@ -228,15 +228,15 @@ func (t *table) containsAt(h bloom.Hash, at place) bool {
 }
 
 func (t *table) insert(h bloom.Hash) bool {
-	to := t.place(h)
-	at, ok := t.find(to.p, to.q, 0)
+	home := t.place(h)
+	slot, ok := t.find(home.p, home.q, 0)
 	looked := 0
 	if !ok {
-		at, looked, ok = t.makeRoom(to)
+		slot, looked, ok = t.makeRoom(home)
 	}
 	if ok {
-		t.put(at, to.tag)
-	} else if !t.enlist(h, to.tag) {
+		t.put(slot, home.tag)
+	} else if !t.enlist(h, home.tag) {
 		t.refused(looked)
 		if invariants.On {
 			t.verify()
@@ -251,13 +251,13 @@ func (t *table) insert(h bloom.Hash) bool {
 }
 
 func (t *table) remove(h bloom.Hash) bool {
-	from := t.place(h)
-	if !t.delist(h, from.tag) {
-		at, ok := t.find(from.p, from.q, from.tag)
+	home := t.place(h)
+	if !t.delist(h, home.tag) {
+		slot, ok := t.find(home.p, home.q, home.tag)
 		if !ok {
 			return false
 		}
-		t.put(at, 0)
+		t.put(slot, 0)
 	}
 	t.store(t.count(), *t.count()-1)
 	t.rested()
@@ -269,8 +269,8 @@ func (t *table) remove(h bloom.Hash) bool {
 
 // tags returns the number of slots that have a tag. It reads all of t.
 func (t *table) tags() (n uint64) {
-	for at := uint64(0); at < t.buckets*t.width; at += t.bits {
-		if t.get(at) != 0 {
+	for slot := uint64(0); slot < t.buckets*t.width; slot += t.bits {
+		if t.get(slot) != 0 {
 			n++
 		}
 	}
@@ -316,7 +316,7 @@ func (t *table) clearAll() {
 	t.rested()
 }
 
-// clone returns a copy of t, whose shared is nil. clone of nil is nil.
+// clone returns a copy of t, whose shared is nil. If t is nil, the copy is nil.
 func (t *table) clone() *table {
 	if t == nil {
 		return nil

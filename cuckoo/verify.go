@@ -5,11 +5,11 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/invariants"
 )
 
-// verified is the largest number of buckets of a table that verify reads as a whole.
-const verified = 300
+// maxVerified is the largest number of buckets of a table that verify reads as a whole.
+const maxVerified = 300
 
 // verify checks t after a mutation: the list, and in a small table the number of keys and the bits
-// behind the last bucket. The caller has locked the table.
+// after the last bucket. The caller has locked the table.
 func (t *table) verify() {
 	marks := uint64(0)
 	for i := range room {
@@ -23,7 +23,7 @@ func (t *table) verify() {
 		invariants.Require(e[times] <= maxTimes, "cuckoo: %v is in the list %d times", h, e[times])
 	}
 	invariants.Require(t.list[0] == marks, "cuckoo: marks %x, not %x", t.list[0], marks)
-	if t.buckets <= verified {
+	if t.buckets <= maxVerified {
 		err := t.check()
 		invariants.Require(err == nil, "cuckoo: %v", err)
 	}
@@ -35,10 +35,10 @@ func (t *table) verifyInserted(h bloom.Hash) {
 }
 
 // verifyPath checks, before the tags of a path move, that each of them may be in the slot to which
-// it moves. The path's last node is queue[k]. The free slot at its end is at.
-func (t *table) verifyPath(queue []node, k int, at uint64) {
-	inBucket := func(at, i uint64) bool { return at/t.width == i && at%t.width%t.bits == 0 }
-	invariants.Require(t.get(at) == 0, "cuckoo: the slot at the end of a path is taken")
+// it moves. The path's last node is queue[k], and slot is the free slot at its end.
+func (t *table) verifyPath(queue []node, k int, slot uint64) {
+	inBucket := func(slot, i uint64) bool { return slot/t.width == i && slot%t.width%t.bits == 0 }
+	invariants.Require(t.get(slot) == 0, "cuckoo: the slot at the end of a path is taken")
 	seen := map[uint64]bool{}
 	for k >= 0 {
 		n := queue[k]
@@ -46,8 +46,8 @@ func (t *table) verifyPath(queue []node, k int, at uint64) {
 		seen[n.i] = true
 		if n.parent >= 0 {
 			p := queue[n.parent]
-			invariants.Require(inBucket(n.from, p.i), "cuckoo: a tag is not from bucket %d", p.i)
-			invariants.Require(t.get(n.from) == n.tag, "cuckoo: another tag is in the slot of a path")
+			invariants.Require(inBucket(n.slot, p.i), "cuckoo: a tag is not from bucket %d", p.i)
+			invariants.Require(t.get(n.slot) == n.tag, "cuckoo: a path has another tag")
 			invariants.Require(t.other(p.i, n.tag) == n.i, "cuckoo: a tag moves to a third bucket")
 		}
 		k = n.parent

@@ -35,8 +35,8 @@ func Write(path string, w io.WriterTo) error {
 	if w == nil {
 		return errors.New("file: Write without a WriterTo")
 	}
-	err := files.Write(path, func(out io.Writer) error {
-		_, err := w.WriteTo(out)
+	err := files.Write(path, func(dst io.Writer) error {
+		_, err := w.WriteTo(dst)
 		return err
 	})
 	if err != nil {

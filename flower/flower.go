@@ -163,7 +163,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	x, step := h.Words()
 	for way := range f.ways {
 		word, shift, fingerprint := f.slot(way, x)
-		x = next(x, step)
+		x = nextX(x, step)
 		for {
 			old := atomic.LoadUint64(word)
 			// The other bits of the word are other slots, which other goroutines may write now.
@@ -205,7 +205,7 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	x, step := h.Words()
 	for way := range f.ways {
 		word, shift, fingerprint := f.slot(way, x)
-		x = next(x, step)
+		x = nextX(x, step)
 		if atomic.LoadUint64(word)>>shift&f.mask == fingerprint {
 			return true
 		}
@@ -234,11 +234,11 @@ func (f *Filter) slot(way, x uint64) (word *uint64, shift, fingerprint uint64) {
 	return &f.words[at>>6], at & 63, uint64(uint32(x))*f.mask>>32 + 1
 }
 
-// next returns the x that selects the slot of the next way. The rotation makes other bits of x the
+// nextX returns the x that selects the slot of the next way. The rotation makes other bits of x the
 // highest, so that two keys with almost the same x in two ways have a different x in a third one.
-// If next only added step, such keys would have almost the same x in all ways, and one would too
+// If nextX only added step, such keys would have almost the same x in all ways, and one would too
 // often overwrite all slots of the other.
-func next(x, step uint64) uint64 { return bits.RotateLeft64(x, 21) + step }
+func nextX(x, step uint64) uint64 { return bits.RotateLeft64(x, 21) + step }
 
 // Reset forgets all keys. A key that is added meanwhile may be found afterwards.
 func (f *Filter) Reset() { bitwords.ClearAtomic(f.words) }

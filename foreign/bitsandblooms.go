@@ -197,7 +197,7 @@ func location(h *[4]uint64, i uint64) uint64 { return h[i&1] + i*h[2+(i+i&1)&3>>
 func (f *BitsAndBlooms) Contains(key []byte) bool {
 	h := digests(key)
 	for i := range uint64(f.k) {
-		if !f.has(location(&h, i)) {
+		if !f.isSet(location(&h, i)) {
 			return false
 		}
 	}

@@ -97,7 +97,7 @@ func (f *DCSO) ContainsHash64(hash uint64) bool {
 	hash %= dcsoPrime
 	for range f.k {
 		hash = hash * dcsoMultiplier % dcsoPrime
-		if !f.has(hash) {
+		if !f.isSet(hash) {
 			return false
 		}
 	}

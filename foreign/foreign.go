@@ -77,13 +77,13 @@ func checkSizes(m, k uint64) error {
 
 func wordsFor(bits uint64) uint64 { return bits/64 + (bits%64+63)/64 }
 
-func checkLength(data []byte, want uint64) error {
+func checkLength(data []byte, size uint64) error {
 	have := uint64(len(data))
 	switch {
-	case have < want:
+	case have < size:
 		return form.ErrTruncated
-	case have > want:
-		return fmt.Errorf("%d bytes follow it", have-want)
+	case have > size:
+		return fmt.Errorf("%d bytes follow it", have-size)
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func (t *table) locate(x uint64) (word *uint64, bit uint64) {
 	return &t.words[x>>6], 1 << (x & 63)
 }
 
-func (t *table) has(x uint64) bool {
+func (t *table) isSet(x uint64) bool {
 	word, bit := t.locate(x)
 	return *word&bit != 0
 }

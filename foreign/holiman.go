@@ -195,7 +195,7 @@ func checkEnd(r io.Reader, sum []byte) error {
 func (f *Holiman) ContainsHash64(hash uint64) bool {
 	for _, key := range f.keys {
 		hash = bits.RotateLeft64(hash, 17) ^ key
-		if !f.has(hash) {
+		if !f.isSet(hash) {
 			return false
 		}
 	}

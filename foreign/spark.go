@@ -131,43 +131,43 @@ func sparkSumInt64(key int64, seed uint32) uint32 {
 	return sparkFinish(h, 8)
 }
 
-// sparkIndexes computes the indexes of a key before they are taken modulo m: sums of at and
-// multiples of step, and in place of a negative sum its complement.
+// sparkIndexes computes the indexes of a key before they are taken modulo m: sum plus multiples of
+// step, and in place of a negative result its complement.
 type sparkIndexes struct {
-	at, step int64
-	narrow   bool // the sums have 32 bits, as in V1
+	sum, step int64
+	narrow    bool // the sums have 32 bits, as in V1
 }
 
 func (f *spark) indexes(h1, h2 uint32) sparkIndexes {
 	if f.version == sparkV1 {
-		return sparkIndexes{at: int64(int32(h1)), step: int64(int32(h2)), narrow: true}
+		return sparkIndexes{sum: int64(int32(h1)), step: int64(int32(h2)), narrow: true}
 	}
-	return sparkIndexes{at: int64(int32(h1)) * math.MaxInt32, step: int64(int32(h2))}
+	return sparkIndexes{sum: int64(int32(h1)) * math.MaxInt32, step: int64(int32(h2))}
 }
 
-func (x *sparkIndexes) next() uint64 {
-	x.at += x.step
+func (x *sparkIndexes) advance() uint64 {
+	x.sum += x.step
 	if x.narrow {
-		x.at = int64(int32(x.at))
+		x.sum = int64(int32(x.sum))
 	}
-	return uint64(x.at ^ x.at>>63)
+	return uint64(x.sum ^ x.sum>>63)
 }
 
 func (f *spark) contains(h1, h2 uint32) bool {
 	x := f.indexes(h1, h2)
 	for range f.k {
-		if !f.has(x.next()) {
+		if !f.isSet(x.advance()) {
 			return false
 		}
 	}
 	return f.k != 0
 }
 
-func (f *spark) add(h1, h2 uint32) (isNew bool) {
+func (f *spark) addSums(h1, h2 uint32) (isNew bool) {
 	f.checkMade()
 	x := f.indexes(h1, h2)
 	for range f.k {
-		isNew = f.set(x.next()) || isNew
+		isNew = f.set(x.advance()) || isNew
 	}
 	return isNew
 }
@@ -193,7 +193,7 @@ func (f *Spark) ContainsInt64(key int64) bool {
 // before. It is Spark's putBinary.
 func (f *Spark) Add(key []byte) bool {
 	h1 := sparkSum(key, f.seed)
-	return f.add(h1, sparkSum(key, h1))
+	return f.addSums(h1, sparkSum(key, h1))
 }
 
 // AddString is Add of key's bytes, without copying them. It is Spark's putString.
@@ -202,7 +202,7 @@ func (f *Spark) AddString(key string) bool { return f.Add(bitwords.BytesOf(key))
 // AddInt64 is Add of a number. It is Spark's putLong.
 func (f *Spark) AddInt64(key int64) bool {
 	h1 := sparkSumInt64(key, f.seed)
-	return f.add(h1, sparkSumInt64(key, h1))
+	return f.addSums(h1, sparkSumInt64(key, h1))
 }
 
 // WriteTo writes f in the form in which it was read. It returns an error if f is zero.

@@ -38,7 +38,7 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 		n := min(len(hs), batchSize)
 		b.sort(hs[:n])
 		for i := range f.shards {
-			b.add(&f.shards[i], added)
+			b.addShard(&f.shards[i], added)
 		}
 		hs, added = hs[n:], added[n:]
 	}
@@ -67,9 +67,9 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 			found[i] = true
 		}
 		for i := range f.shards {
-			hs, at := b.shard(i)
-			_, at = b.absent(hs, at, f.shards[i].list())
-			for _, j := range at {
+			hs, places := b.shard(i)
+			_, places = b.absent(hs, places, f.shards[i].list())
+			for _, j := range places {
 				found[j] = false
 			}
 		}
@@ -100,7 +100,7 @@ func (s *state) isShort(n int) bool {
 // their cache misses overlap.
 type batch struct {
 	hs     [batchSize]bloom.Hash
-	at     [batchSize]uint16  // at[i] is the place of hs[i] before sorting
+	places [batchSize]uint16  // places[i] is the place of hs[i] before sorting
 	ends   [shards + 1]uint16 // the digests of shard i are hs[ends[i]:ends[i+1]]
 	there  [batchSize]bool    // the answers of one layer
 	shards [batchSize]uint8   // the shard of each digest, before sorting
@@ -111,70 +111,70 @@ var batches = sync.Pool{New: func() any { return new(batch) }}
 
 // sort sorts at most batchSize digests, stably.
 func (b *batch) sort(hs []bloom.Hash) {
-	var next [shards]uint16
+	var starts [shards]uint16
 	for i, h := range hs {
 		b.shards[i] = uint8(pick(h) >> shardShift)
-		next[b.shards[i]%shards]++
+		starts[b.shards[i]%shards]++
 	}
 	sum := uint16(0)
-	for i, n := range next {
-		next[i] = sum
+	for i, n := range starts {
+		starts[i] = sum
 		sum += n
 		b.ends[i+1] = sum
 	}
 	for i, h := range hs {
-		to := &next[b.shards[i]%shards]
-		b.hs[*to] = h
-		b.at[*to] = uint16(i)
-		*to++
+		start := &starts[b.shards[i]%shards]
+		b.hs[*start] = h
+		b.places[*start] = uint16(i)
+		*start++
 	}
 }
 
 // shard returns the digests of shard i, and their places before sorting.
 func (b *batch) shard(i int) ([]bloom.Hash, []uint16) {
-	return b.hs[b.ends[i]:b.ends[i+1]], b.at[b.ends[i]:b.ends[i+1]]
+	return b.hs[b.ends[i]:b.ends[i+1]], b.places[b.ends[i]:b.ends[i+1]]
 }
 
 // absent returns the digests of hs that no layer of list contains, and their places before sorting.
 // Most layers lack a given key, and most of them lack even its first line. Therefore absent looks
 // up the first lines of all keys in a layer, and the other lines only of keys whose first line is
 // there. In a single layer it looks up all lines together.
-func (b *batch) absent(hs []bloom.Hash, at []uint16, list []*layer) ([]bloom.Hash, []uint16) {
+func (b *batch) absent(hs []bloom.Hash, places []uint16, list []*layer) ([]bloom.Hash, []uint16) {
 	for l := len(list) - 1; l >= 0 && len(hs) > 0; l-- {
 		left := 0
 		there := b.there[:len(hs)]
-		asked := &list[l].first
+		blocks := &list[l].first
 		if len(list) == 1 {
-			asked = &list[l].blocks
+			blocks = &list[l].blocks
 		}
-		asked.ContainsBatch(splitblock.Writers, there, hs)
+		blocks.ContainsBatch(splitblock.Writers, there, hs)
 		for j, ok := range there {
-			if ok && asked.Lines < list[l].blocks.Lines {
+			if ok && blocks.Lines < list[l].blocks.Lines {
 				ok = list[l].blocks.ContainsShared(hs[j])
 			}
 			hs[left] = hs[j]
-			at[left] = at[j]
+			places[left] = places[j]
 			if !ok {
 				left++
 			}
 		}
-		hs, at = hs[:left], at[:left]
+		hs, places = hs[:left], places[:left]
 	}
-	return hs, at
+	return hs, places
 }
 
-// add adds the batch's digests that belong to s. If no other goroutine adds to s, a new key is
+// addShard adds the batch's digests that belong to s. If no other goroutine adds to s, a new key is
 // located in the newest layer only once.
-func (b *batch) add(s *shard, added []bool) {
-	hs, at := b.shard(s.number)
+func (b *batch) addShard(s *shard, added []bool) {
+	hs, places := b.shard(s.number)
 	for {
 		list := s.layers.Load()
 		last := len(*list) - 1
 		older, newest := (*list)[:last], (*list)[last:]
-		hs, at = b.absent(hs, at, older)
+		hs, places = b.absent(hs, places, older)
 		if !s.mu.TryLock() {
 			// Another goroutine adds. Before waiting, leave out the keys that are there already.
-			hs, at = b.absent(hs, at, newest)
+			hs, places = b.absent(hs, places, newest)
 			s.mu.Lock()
 		}
 		if len(hs) == 0 {
@@ -191,13 +191,13 @@ func (b *batch) add(s *shard, added []bool) {
 		isNew := b.there[:room]
 		l.blocks.AddBatch(splitblock.Readers, isNew, hs[:room])
 		for j, isNew := range isNew {
-			added[at[j]] = isNew
+			added[places[j]] = isNew
 			if isNew {
 				n++
 			}
 		}
 		s.added(l, uint64(n))
 		s.mu.Unlock()
-		hs, at = hs[room:], at[room:]
+		hs, places = hs[room:], places[room:]
 	}
 }

@@ -137,7 +137,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	if f.zero() {
 		panic(errZeroAdd)
 	}
-	return f.shards[pick(h)>>shardShift].add(h)
+	return f.shards[pick(h)>>shardShift].addHash(h)
 }
 
 const errZeroAdd = "growing: Add to a zero Filter: make it with New, or decode into it"

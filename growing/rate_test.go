@@ -22,8 +22,8 @@ func (f *Filter) allocated() (m uint64) {
 		for _, l := range list {
 			m += l.bits()
 		}
-		if s.next != nil {
-			m += f.rates.next(i, list)
+		if s.pending != nil {
+			m += f.rates.following(i, list)
 		}
 	}
 	return m

@@ -72,10 +72,10 @@ func (r *rates) first(i int) float64 {
 	return (keys + float64(3*math.Sqrt(keys))) * r.sizing(0).bits
 }
 
-// next returns the size in bits of the layer that follows list in shard i. It is as large as all
+// following returns the size in bits of the layer after list in shard i. It is as large as all
 // layers of list together. But if n is known, the first layers of all shards have the same size, so
 // their second layers get different sizes.
-func (r *rates) next(i int, list []*layer) uint64 {
+func (r *rates) following(i int, list []*layer) uint64 {
 	m := uint64(0)
 	for _, l := range list {
 		m += l.bits()

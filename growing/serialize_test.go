@@ -37,7 +37,7 @@ func TestDecodedGoesOnGrowing(t *testing.T) {
 	require.Equal(t, 1e-6, other.rates.p)
 	making := func() (n int) {
 		for i := range other.shards {
-			if other.shards[i].next != nil {
+			if other.shards[i].pending != nil {
 				n++
 			}
 		}

@@ -14,13 +14,13 @@ import (
 // shard is a list of layers. New keys go to the newest layer. A new layer is appended to a copy of
 // the list, so look-ups need no lock.
 type shard struct {
-	layers atomic.Pointer[[]*layer] // oldest first
-	_      [56]byte                 // keeps look-ups off the cache line of the lock
-	mu     sync.Mutex               // held while a key or a layer is added
-	next   chan *layer              // yields the next layer; nil unless a layer is being made
-	rates  *rates                   // of all shards
-	number int                      // the shard's number, from 0
-	_      [32]byte
+	layers  atomic.Pointer[[]*layer] // oldest first
+	_       [56]byte                 // keeps look-ups off the cache line of the lock
+	mu      sync.Mutex               // held while a key or a layer is added
+	pending chan *layer              // yields the next layer; nil unless a layer is being made
+	rates   *rates                   // of all shards
+	number  int                      // the shard's number, from 0
+	_       [32]byte
 }
 
 // layer is one filter of a shard.
@@ -64,7 +64,7 @@ func (s *shard) set(list ...*layer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.layers.Store(&list)
-	s.next = nil
+	s.pending = nil
 }
 
 func contains(list []*layer, h bloom.Hash) bool {
@@ -76,8 +76,8 @@ func contains(list []*layer, h bloom.Hash) bool {
 	return false
 }
 
-// add adds h and reports whether it was new.
-func (s *shard) add(h bloom.Hash) bool {
+// addHash adds h and reports whether it was new.
+func (s *shard) addHash(h bloom.Hash) bool {
 	list := s.layers.Load()
 	if contains(*list, h) {
 		return false
@@ -108,15 +108,15 @@ func (s *shard) added(newest *layer, n uint64) {
 	if number == maxLayers {
 		return
 	}
-	if s.next == nil {
-		next, m := make(chan *layer, 1), s.rates.next(s.number, list)
-		go func() { next <- newLayer(s.rates, number, m) }()
-		s.next = next
+	if s.pending == nil {
+		pending, m := make(chan *layer, 1), s.rates.following(s.number, list)
+		go func() { pending <- newLayer(s.rates, number, m) }()
+		s.pending = pending
 	}
 	if newest.count >= newest.capacity {
-		list = append(list[:number:number], <-s.next)
+		list = append(list[:number:number], <-s.pending)
 		s.layers.Store(&list)
-		s.next = nil
+		s.pending = nil
 	}
 }
 

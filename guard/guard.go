@@ -158,12 +158,12 @@ type Guard struct {
 	busy    chan struct{}              // holds one token while a load runs
 	stripes []stripe
 
-	mu     sync.Mutex
-	next   *growing.Filter        // the filter that a load fills; nil while none runs
-	begun  map[*inserted]struct{} // inserts that have not returned
-	ended  []*inserted            // inserts that returned within the last Lag, oldest first
-	loaded time.Time
-	took   time.Duration
+	mu      sync.Mutex
+	loading *growing.Filter        // the filter that a load fills; nil while none runs
+	begun   map[*inserted]struct{} // inserts that have not returned
+	ended   []*inserted            // inserts that returned within the last Lag, oldest first
+	loaded  time.Time
+	took    time.Duration
 }
 
 // generation is what a load made. Its fields do not change.
@@ -183,8 +183,8 @@ func (g *Guard) filter() *growing.Filter {
 
 // inserted is one insert. Its keys do not change.
 type inserted struct {
-	hs []bloom.Hash
-	at time.Time // the time at which the insert returned
+	hs       []bloom.Hash
+	returned time.Time // the time at which the insert returned
 }
 
 const (
@@ -245,11 +245,11 @@ func (g *Guard) InsertBatch(hs []bloom.Hash, insert func() error) error {
 	// before insert can make a row. Because of the lock, no load begins or ends in between.
 	g.mu.Lock()
 	g.begun[ins] = struct{}{}
-	now, next := g.filter(), g.next
+	now, loading := g.filter(), g.loading
 	g.mu.Unlock()
 	g.insertsBegin(ins.hs)
-	defer g.end(ins)
-	for _, f := range []*growing.Filter{now, next} {
+	defer g.finish(ins)
+	for _, f := range []*growing.Filter{now, loading} {
 		if f != nil {
 			f.AddBatch(nil, ins.hs)
 		}
@@ -257,21 +257,21 @@ func (g *Guard) InsertBatch(hs []bloom.Hash, insert func() error) error {
 	return insert()
 }
 
-// end moves ins from begun to ended. A load that begins more than a Lag later finds the rows in the
-// store.
-func (g *Guard) end(ins *inserted) {
+// finish moves ins from begun to ended. A load that begins more than a Lag later finds the rows in
+// the store.
+func (g *Guard) finish(ins *inserted) {
 	g.insertsEnd(ins.hs)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	ins.at = time.Now()
+	ins.returned = time.Now()
 	delete(g.begun, ins)
 	g.ended = append(g.ended, ins)
-	g.forget(ins.at)
+	g.forget(ins.returned)
 }
 
 // forget drops the inserts whose rows a load finds if it begins at now. The caller holds g.mu.
 func (g *Guard) forget(now time.Time) {
-	for len(g.ended) > 0 && now.Sub(g.ended[0].at) >= g.cfg.Lag {
+	for len(g.ended) > 0 && now.Sub(g.ended[0].returned) >= g.cfg.Lag {
 		g.ended[0] = nil
 		g.ended = g.ended[1:]
 	}
@@ -365,20 +365,20 @@ func (g *Guard) Rebuild(ctx context.Context) (err error) {
 		return ctx.Err()
 	}
 	began := time.Now()
-	next := bloom.Must(growing.New(g.expected(), g.cfg.P)) // guard.New has checked N and P
-	g.begin(next)
+	loading := bloom.Must(growing.New(g.expected(), g.cfg.P)) // guard.New has checked N and P
+	g.begin(loading)
 	succeeded := false
 	defer func() { // runs also if Load panics or calls runtime.Goexit
 		if v := recover(); v != nil {
 			err = fmt.Errorf("guard: loading: panic: %v\n%s", v, debug.Stack())
 		}
 		if succeeded {
-			g.publish(next, began)
+			g.publish(loading, began)
 		} else {
 			g.abandon()
 		}
 	}()
-	err = g.cfg.Load(ctx, &Loader{keys: next})
+	err = g.cfg.Load(ctx, &Loader{keys: loading})
 	if err == nil {
 		err = ctx.Err() // Load may return nil although the end of ctx cut it short
 	}
@@ -395,7 +395,7 @@ func (g *Guard) publish(built *growing.Filter, began time.Time) {
 	memory := newMemory(g.cfg.Learn)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.next = nil
+	g.loading = nil
 	g.loaded = time.Now()
 	g.now.Store(&generation{filter: built, memory: memory, published: g.loaded})
 	g.took = g.loaded.Sub(began)
@@ -404,7 +404,7 @@ func (g *Guard) publish(built *growing.Filter, began time.Time) {
 func (g *Guard) abandon() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.next = nil
+	g.loading = nil
 }
 
 // expected returns the number of keys to make the next filter for: 1/16 more than there are. A
@@ -423,7 +423,7 @@ func (g *Guard) expected() uint64 {
 // miss.
 func (g *Guard) begin(loading *growing.Filter) {
 	g.mu.Lock()
-	g.next = loading
+	g.loading = loading
 	g.forget(time.Now())
 	known := slices.Clone(g.ended)
 	for ins := range g.begun {

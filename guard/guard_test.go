@@ -430,7 +430,7 @@ func TestLagFromTheEnd(t *testing.T) {
 	h := bloom.SumString("ada")
 	require.NoError(t, g.InsertHash(h, func() error {
 		for ins := range g.begun { // as if the insert had begun long ago
-			ins.at = time.Now().Add(-2 * time.Hour)
+			ins.returned = time.Now().Add(-2 * time.Hour)
 		}
 		return nil
 	}))
@@ -523,7 +523,7 @@ func TestLoadThatFails(t *testing.T) {
 			require.Equal(t, at, again)
 			require.True(t, g.ContainsHash(bloom.SumUint64(2)))
 			require.False(t, g.ContainsString("half"))
-			require.Nil(t, g.next, "the filter that was begun is still in memory")
+			require.Nil(t, g.loading, "the filter that was begun is still in memory")
 			g.AddString("one more")
 			bad = false
 			require.NoError(t, g.Rebuild(background))

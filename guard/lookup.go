@@ -63,8 +63,8 @@ func (m *memory) set(h bloom.Hash) *[ways]denial {
 	return &m.sets[h2%stripes*perStripe+h1%perStripe]
 }
 
-// has reports whether m has d, whose digest is h, and makes it the first of its set.
-func (m *memory) has(h bloom.Hash, d denial) bool {
+// recall reports whether m has d, whose digest is h, and makes it the first of its set.
+func (m *memory) recall(h bloom.Hash, d denial) bool {
 	set := m.set(h)
 	for i := range set {
 		if set[i] == d {
@@ -78,7 +78,7 @@ func (m *memory) has(h bloom.Hash, d denial) bool {
 
 // note adds d, whose digest is h, in place of its set's least recently used denial.
 func (m *memory) note(h bloom.Hash, d denial) {
-	if !m.has(h, d) {
+	if !m.recall(h, d) {
 		set := m.set(h)
 		copy(set[1:], set[:])
 		set[0] = d
@@ -88,14 +88,14 @@ func (m *memory) note(h bloom.Hash, d denial) {
 func (m *memory) remove(h bloom.Hash) {
 	h1, _ := h.Words()
 	set := m.set(h)
-	kept := 0
+	n := 0
 	for _, d := range set {
 		if d.digest != h1 {
-			set[kept] = d
-			kept++
+			set[n] = d
+			n++
 		}
 	}
-	clear(set[kept:])
+	clear(set[n:])
 }
 
 // stripe has what inserts and look-ups of some keys share.
@@ -176,7 +176,7 @@ func (g *Guard) Lookup(key []byte, query func() (found bool, err error)) (found 
 
 	d := gen.memory.denial(h, key)
 	s.mu.Lock()
-	known := gen.memory.has(h, d)
+	known := gen.memory.recall(h, d)
 	ended := s.ended
 	s.mu.Unlock()
 	if known {

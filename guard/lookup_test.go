@@ -513,7 +513,7 @@ func TestMemoryKeepsTheLast(t *testing.T) {
 	kept := 0.0
 	for i := range uint64(n) {
 		i += 2 * n
-		if m.has(bloom.SumUint64(i), denial{i, 1}) {
+		if m.recall(bloom.SumUint64(i), denial{i, 1}) {
 			kept++
 		}
 	}
@@ -528,7 +528,7 @@ func TestMemoryOfASet(t *testing.T) {
 	require.Len(t, newMemory(ways*stripes+1).sets, 2*stripes)
 	h := func(i int) bloom.Hash { return bloom.NewHash(uint64(i), 7) }
 	d := func(i int) denial { return m.denial(h(i), []byte{byte(i)}) }
-	has := func(i int) bool { return m.has(h(i), d(i)) }
+	has := func(i int) bool { return m.recall(h(i), d(i)) }
 	for i := range ways {
 		require.False(t, has(i))
 		m.note(h(i), d(i))

@@ -28,7 +28,7 @@ func (s *slowStore) has(key string) bool {
 // later lets time pass for a Guard.
 func later(g *Guard, by time.Duration) {
 	for _, ins := range g.ended {
-		ins.at = ins.at.Add(-by)
+		ins.returned = ins.returned.Add(-by)
 	}
 	for i := range g.stripes {
 		g.stripes[i].last = g.stripes[i].last.Add(-by)

@@ -37,7 +37,7 @@ func (s *state) touch(h bloom.Hash, k int) {
 	lanes := s.lanesOf(page)
 	for ; k > 0; k -= 2 {
 		var a, b uint32
-		a, b, x = next(x, step, s.lanes)
+		a, b, x = twoPositions(x, step, s.lanes)
 		atomic.LoadUint64(&lanes[a])
 		atomic.LoadUint64(&lanes[b])
 	}
@@ -61,7 +61,7 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	now := f.time(false)
 	for i, h := range hs {
 		f.ahead(hs, i, false)
-		isNew := f.add(h, now)
+		isNew := f.addAt(h, now)
 		if asked {
 			added[i] = isNew
 		}

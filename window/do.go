@@ -53,30 +53,30 @@ func (f *Filter) Do(
 }
 
 // claim reports whether h is remembered. If another call of Do handles h now, claim returns false
-// and the channel of that call. Otherwise it returns false and nil: the caller handles h, and
-// other calls wait until done is closed.
+// and the channel of that call. Otherwise it returns false and nil: the caller handles h, and other
+// calls wait until ended is closed.
 //
 // claim holds the lock during the look-up. Otherwise another call could handle h, add it and
 // release it between the look-up and the lock, and h would be handled twice.
-func (f *Filter) claim(h bloom.Hash, done chan struct{}) (seen bool, other chan struct{}) {
+func (f *Filter) claim(h bloom.Hash, ended chan struct{}) (seen bool, busy chan struct{}) {
 	f.doing.Lock()
 	defer f.doing.Unlock()
-	other = f.underWay[h]
-	if other != nil {
-		return false, other
+	busy = f.underWay[h]
+	if busy != nil {
+		return false, busy
 	}
 	renew := f.config.Renew
 	now := f.time(!renew)
 	if f.contains(h) {
 		if renew {
-			f.add(h, now)
+			f.addAt(h, now)
 		}
 		return true, nil
 	}
 	if f.underWay == nil {
 		f.underWay = map[bloom.Hash]chan struct{}{}
 	}
-	f.underWay[h] = done
+	f.underWay[h] = ended
 	return false, nil
 }
 

@@ -26,7 +26,7 @@ import (
 //   - Two fields decide whether a plane takes a key: live, which says whether the newest plane is
 //     open, and the stamp of that plane. live is loaded first and stored last. So if another plane
 //     begins in between, the loaded stamp still belongs to the plane that the key goes into.
-//   - An add reads the clock before it loads the fields from and expires. A goroutine that lets
+//   - An add reads the clock before it loads the fields stamped and expires. A goroutine that lets
 //     planes die, or lowers stamps, stores shut in expires, then reads the clock, then stores live,
 //     and sets expires last. So an add that did not wait for the lock read its time before that
 //     goroutine did.
@@ -40,7 +40,7 @@ type ring struct {
 	share  uint64 // the largest number of keys in a plane
 
 	live    atomic.Uint64 // the live planes, as a run
-	from    atomic.Int64  // the time at which a stamp was last set
+	stamped atomic.Int64  // the time at which a stamp was last set
 	expires atomic.Int64  // when the oldest plane dies, or shut
 	count   atomic.Uint64 // the number of counted keys of the newest plane
 
@@ -103,11 +103,11 @@ func (r run) upTo(last uint64) uint64 {
 
 func (r *ring) planes() run { return run(r.live.Load()) }
 
-func (r *ring) end(plane uint64) *atomic.Int64 { return &r.ends[plane%planes] }
+func (r *ring) stampOf(plane uint64) *atomic.Int64 { return &r.ends[plane%planes] }
 
-// takes reports whether the newest of the live planes takes a key that comes now.
-func (r *ring) takes(live run, now int64) bool {
-	return live.isOpen() && now < r.end(live.newest()).Load()
+// accepts reports whether the newest of the live planes takes a key that comes at the time now.
+func (r *ring) accepts(live run, now int64) bool {
+	return live.isOpen() && now < r.stampOf(live.newest()).Load()
 }
 
 // start makes r ready for use, with now as its clock. The caller has set the stamps of the live
@@ -123,7 +123,7 @@ func (r *ring) start(now func() time.Time, live run, newest int64) {
 	if r.span > 0 { // otherwise the time is always 0
 		r.reading.Store(stale)
 	}
-	r.from.Store(max(newest, stale+1))
+	r.stamped.Store(max(newest, stale+1))
 	r.prolonged = true // the newest plane of a file may have been prolonged
 	r.fresh = live.len() > 0 && r.span > 0
 	if !r.fresh {
@@ -158,10 +158,10 @@ func (r *ring) publish(live run) {
 }
 
 // death returns the time at which a plane dies.
-func (r *ring) death(plane uint64) int64 { return r.end(plane).Load() + r.life }
+func (r *ring) death(plane uint64) int64 { return r.stampOf(plane).Load() + r.life }
 
 // current reports whether no plane is due to die and the clock has not stepped back.
-func (r *ring) current(now int64) bool { return now >= r.from.Load() && now < r.expires.Load() }
+func (r *ring) current(now int64) bool { return now >= r.stamped.Load() && now < r.expires.Load() }
 
 // age reads the time, lets the planes die that are due, and returns the time. The caller holds the
 // lock. If a plane is due, or the clock has stepped back, age makes adds wait and reads the time
@@ -182,13 +182,13 @@ func (r *ring) age() (now int64) {
 	r.expires.Store(shut)
 	now = r.exact()
 	live := r.planes()
-	if now < r.from.Load() {
+	if now < r.stamped.Load() {
 		for plane := live.oldest(); plane != live.newest()+1; plane++ {
-			r.end(plane).Store(min(r.end(plane).Load(), r.latest(plane, live, now)))
+			r.stampOf(plane).Store(min(r.stampOf(plane).Load(), r.latest(plane, live, now)))
 		}
 		r.lost = min(r.lost, now)
 		r.prolonged = false
-		r.from.Store(now)
+		r.stamped.Store(now)
 	}
 	for live.len() > 0 && now >= r.death(live.oldest()) {
 		live = live.withoutOldest()
@@ -206,7 +206,7 @@ func (r *ring) latest(plane uint64, live run, now int64) int64 {
 }
 
 // newestKey returns the latest time at which a key can have come into the plane.
-func (r *ring) newestKey(plane uint64) int64 { return r.end(plane).Load() - 1 }
+func (r *ring) newestKey(plane uint64) int64 { return r.stampOf(plane).Load() - 1 }
 
 // begin begins a plane for a key that comes at the time now, unless the newest plane takes the key
 // or is prolonged. It returns the live planes; the key goes into the newest.
@@ -217,7 +217,7 @@ func (r *ring) begin(now int64) run {
 		now = r.age() // a coarse clock's now may be older than the plane's first keys
 	}
 	live := r.planes()
-	if r.takes(live, now) || r.prolong(live, now) {
+	if r.accepts(live, now) || r.prolong(live, now) {
 		return live
 	}
 	if live.len() == planes {
@@ -242,7 +242,7 @@ func (r *ring) begin(now int64) run {
 // Partial planes end at least a part apart, so at most spare of them live while the clock runs
 // evenly. After a step back there are more, because those that ended before the step live for up to
 // a Span after it. Each takes the place of a full plane. If more than spare of them live, the
-// newest one lasts for two parts; if more than most live, it lasts as long as necessary. Otherwise
+// newest one lasts for two parts; if more than limit live, it lasts as long as necessary. Otherwise
 // a clock that steps to and fro would fill the ring with planes of one key each.
 func (r *ring) prolong(live run, now int64) bool {
 	if !live.isOpen() {
@@ -252,12 +252,12 @@ func (r *ring) prolong(live run, now int64) bool {
 	if partial <= r.spare {
 		return false
 	}
-	if twice := r.end(live.newest()).Load() + r.part; !r.prolonged && now < twice {
+	if twice := r.stampOf(live.newest()).Load() + r.part; !r.prolonged && now < twice {
 		r.prolonged = true
 		r.stamp(live.newest(), now, twice)
 		return true
 	}
-	if partial <= r.most {
+	if partial <= r.limit {
 		return false
 	}
 	r.stamp(live.newest(), now, min(now+r.part, r.death(live.oldest())))
@@ -268,9 +268,9 @@ func (r *ring) prolong(live run, now int64) bool {
 // so that a page clears all of them together. The caller holds the lock.
 func (r *ring) giveUp(live run, now int64) run {
 	for {
-		until := r.end(live.oldest()).Load()
+		until := r.stampOf(live.oldest()).Load()
 		if r.lean > 0 {
-			until = min(until+r.part, r.end(live.oldest()+r.lean).Load())
+			until = min(until+r.part, r.stampOf(live.oldest()+r.lean).Load())
 		}
 		r.lost = max(r.lost, min(until-1, now))
 		live = live.withoutOldest()
@@ -281,12 +281,12 @@ func (r *ring) giveUp(live run, now int64) run {
 }
 
 func (r *ring) stamp(newest uint64, now, end int64) {
-	r.from.Store(now)
-	r.end(newest).Store(end)
+	r.stamped.Store(now)
+	r.stampOf(newest).Store(end)
 }
 
-// add counts n more keys of the newest plane, and ends the plane if it holds its share.
-func (r *ring) add(n uint64) {
+// countKeys counts n more keys of the newest plane, and ends the plane if it holds its share.
+func (r *ring) countKeys(n uint64) {
 	if r.count.Add(n) < r.share || !r.planes().isOpen() {
 		return
 	}
@@ -300,7 +300,7 @@ func (r *ring) add(n uint64) {
 	r.live.Store(uint64(live.closed()))
 	now := r.age() // no key of the plane came later
 	r.full |= columns(newest, 1)
-	r.stamp(newest, now, min(r.end(newest).Load(), now+1))
+	r.stamp(newest, now, min(r.stampOf(newest).Load(), now+1))
 	r.publish(r.planes())
 }
 
@@ -316,13 +316,13 @@ func (r *ring) renews(columns uint64, live run, now int64) bool {
 	// The bit of the newest plane becomes the highest.
 	inOrder := bits.RotateLeft64(columns, int(planes-1-newest%planes))
 	plane := newest - uint64(bits.LeadingZeros64(inOrder))
-	end := r.end(plane).Load()
+	end := r.stampOf(plane).Load()
 	if now >= end && r.wake != nil {
 		now = r.read() // a coarse clock's now may be a tenth of a second old
 	}
 	live = r.planes()
 	age := live.newest() - plane
-	if !r.takes(live, now) {
+	if !r.accepts(live, now) {
 		age++
 	}
 	return age > r.lean || now-r.part >= end
@@ -405,7 +405,7 @@ func (r *ring) read() int64 { return r.timeAt(r.source()) }
 // timeAt returns the ring's time when the clock shows t.
 func (r *ring) timeAt(t time.Time) int64 {
 	if t.IsZero() {
-		return max(r.from.Load(), -farthest)
+		return max(r.stamped.Load(), -farthest)
 	}
 	now, behind := nanoseconds(t), r.behind.Load()
 	if now > farthest-behind {
@@ -420,7 +420,7 @@ func (r *ring) exact() int64 {
 	r.notice(t)
 	now := r.timeAt(t)
 	if r.wake != nil {
-		r.late(r.reading.Swap(now), now)
+		r.endLate(r.reading.Swap(now), now)
 		r.setTimer(now)
 	}
 	return now
@@ -439,7 +439,7 @@ func (r *ring) notice(t time.Time) {
 	if t.IsZero() || clock <= -farthest || live.len() == 0 {
 		return
 	}
-	from, behind := r.from.Load(), r.behind.Load()
+	from, behind := r.stamped.Load(), r.behind.Load()
 	timeless := from <= -farthest // the planes were begun without a time
 	wasSet := behind > 0 && clock > from-min(behind-r.life, behind/2)
 	switch {
@@ -451,7 +451,7 @@ func (r *ring) notice(t time.Time) {
 	case r.fresh || timeless || wasSet:
 		r.fresh = false
 		r.behind.Store(0)
-		if r.undated == 0 && clock < r.end(live.newest()).Load() {
+		if r.undated == 0 && clock < r.stampOf(live.newest()).Load() {
 			// A plane that has ended stays closed: calls without a time would write into it.
 			live = r.reopened(live)
 			r.live.Store(uint64(live))
@@ -472,9 +472,9 @@ func (r *ring) notice(t time.Time) {
 // from now. Calls that read an earlier time must read it again. The caller holds the lock.
 func (r *ring) raise(first uint64, live run, now int64) {
 	for plane := first; plane <= live.newest(); plane++ {
-		r.end(plane).Store(max(r.end(plane).Load(), r.latest(plane, live, now)))
+		r.stampOf(plane).Store(max(r.stampOf(plane).Load(), r.latest(plane, live, now)))
 	}
-	r.from.Store(max(r.from.Load(), now))
+	r.stamped.Store(max(r.stamped.Load(), now))
 }
 
 // setTimer sets the timer of a coarse clock, unless it is set already. now is the clock's reading.
@@ -483,8 +483,8 @@ func (r *ring) setTimer(now int64) {
 		return
 	}
 	after := coarsePrecision
-	if live := r.planes(); r.takes(live, now) {
-		after = min(after, time.Duration(r.end(live.newest()).Load()-now))
+	if live := r.planes(); r.accepts(live, now) {
+		after = min(after, time.Duration(r.stampOf(live.newest()).Load()-now))
 	}
 	r.wake(after, r.tick)
 }
@@ -497,16 +497,16 @@ func (r *ring) tick() {
 	used := r.reading.Swap(stale) // before the time is read: no key that used it comes later
 	t := r.source()
 	r.notice(t)
-	r.late(used, r.timeAt(t))
+	r.endLate(used, r.timeAt(t))
 }
 
-// late moves the end of the newest plane to now if the plane has ended, but calls used a reading
+// endLate moves the end of the newest plane to now if the plane has ended, but calls used a reading
 // from before its end. No call writes into it after that, even if the clock advances in steps and
 // shows the same time again. The caller holds the lock.
-func (r *ring) late(used, now int64) {
+func (r *ring) endLate(used, now int64) {
 	live := r.planes()
 	newest := live.newest()
-	end := r.end(newest).Load()
+	end := r.stampOf(newest).Load()
 	endsByTime := live.len() > 0 && r.full&columns(newest, 1) == 0
 	if endsByTime && used != stale && used < end && now >= end {
 		r.stamp(newest, now, now)

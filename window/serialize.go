@@ -65,9 +65,9 @@ func (s *state) params() (p []uint64, live run) {
 	p[paramCount] = min(count, r.share)
 	p[paramFull] = r.full & live.columns()
 	p[paramLost] = uint64(r.lost)
-	p[paramFrom] = uint64(r.from.Load())
+	p[paramFrom] = uint64(r.stamped.Load())
 	for plane := live.oldest(); plane <= live.newest(); plane++ {
-		p[paramEnds+plane%planes] = uint64(r.end(plane).Load())
+		p[paramEnds+plane%planes] = uint64(r.stampOf(plane).Load())
 	}
 	return p, live
 }
@@ -107,9 +107,9 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	}
 	params, live := f.params()
 	n := int(f.lanes)
-	return form.Window.WriteFunc(w, params, len(f.array), f.info.Get(), func(out []byte, from int) {
-		for len(out) > 0 {
-			page := uint64(from / n)
+	return form.Window.WriteFunc(w, params, len(f.array), f.info.Get(), func(dst []byte, pos int) {
+		for len(dst) > 0 {
+			page := uint64(pos / n)
 			p := &f.table[page]
 			p.Lock()
 			// Since the head was written, later planes may have taken the columns of the oldest,
@@ -117,12 +117,12 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 			clean := p.clean.Load()
 			first := max(live.oldest(), clean+1-planes)
 			mask := columns(first, max(first, min(live.newest(), clean)+1)-first)
-			lanes := f.lanesOf(page)[from%n:]
-			lanes = lanes[:min(len(lanes), len(out)/8)]
-			form.PutWords(out, lanes, mask, form.LittleEndian)
+			lanes := f.lanesOf(page)[pos%n:]
+			lanes = lanes[:min(len(lanes), len(dst)/8)]
+			form.PutWords(dst, lanes, mask, form.LittleEndian)
 			p.Unlock()
-			out = out[8*len(lanes):]
-			from += len(lanes)
+			dst = dst[8*len(lanes):]
+			pos += len(lanes)
 		}
 	})
 }
@@ -306,7 +306,7 @@ func (f *Filter) restore(p, array []uint64, info form.Info) {
 		r.count.Store(count)
 	}
 	from := int64(p[paramFrom])
-	if end := r.end(live.newest()); count == r.share && r.full&columns(live.newest(), 1) == 0 {
+	if end := r.stampOf(live.newest()); count == r.share && r.full&columns(live.newest(), 1) == 0 {
 		// The newest plane has become full since its end was set, and no clock is asked here. The
 		// first call that has a time moves the end to that time if it is earlier.
 		r.full |= columns(live.newest(), 1)

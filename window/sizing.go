@@ -84,7 +84,7 @@ func (c Config) part() int64 {
 // counts are numbers of planes.
 type counts struct {
 	spare int    // the most partial planes while the clock runs evenly
-	most  int    // the most partial planes for a Span after the clock steps back
+	limit int    // the most partial planes for a Span after the clock steps back
 	fulls int    // a plane is given up when this many full planes follow it
 	lean  uint64 // with Renew, the most planes that may follow a key's plane; see ring.renews
 }
@@ -107,7 +107,7 @@ func (c Config) counts() counts {
 		spare, lean = c.Generations+1, planes/(c.Generations+2)
 	}
 	fulls := planes - 1 - spare
-	return counts{spare: spare, most: spare + fulls/2, fulls: fulls, lean: uint64(lean)}
+	return counts{spare: spare, limit: spare + fulls/2, fulls: fulls, lean: uint64(lean)}
 }
 
 // share returns the share and the feed of a filter with the given number of pages.

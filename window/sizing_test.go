@@ -159,7 +159,7 @@ func TestPositions(t *testing.T) {
 			x, step := step(i)
 			var at [6]uint32
 			for j := 0; j < 6; j += 2 {
-				at[j], at[j+1], x = next(x, step, lanes)
+				at[j], at[j+1], x = twoPositions(x, step, lanes)
 			}
 			for j := range at {
 				pairs[j][at[j]*lanes+at[(j+1)%6]]++

@@ -17,7 +17,7 @@ func (r *ring) verify(live run) {
 	full := r.full&columns(newest, 1) != 0
 	invariants.Require(!full || !live.isOpen(), "window: full plane %d is open", newest)
 	for plane := live.oldest(); plane != newest; plane++ {
-		end, next := r.end(plane).Load(), r.end(plane+1).Load()
+		end, next := r.stampOf(plane).Load(), r.stampOf(plane+1).Load()
 		invariants.Require(end <= next, "window: plane %d ends after the next one", plane)
 	}
 }
@@ -29,7 +29,7 @@ func (s *state) verifyAdded(page, x, step, bit uint64, live run) {
 	invariants.Require(p.pending < s.feed, "window: %d keys of page %d wait", p.pending, page)
 	for i := s.k; i > 0; i -= 2 {
 		var a, b uint32
-		a, b, x = next(x, step, s.lanes)
+		a, b, x = twoPositions(x, step, s.lanes)
 		there := atomic.LoadUint64(&lanes[a]) & atomic.LoadUint64(&lanes[b]) & bit
 		invariants.Require(there != 0, "window: a key is not in its plane")
 	}

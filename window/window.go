@@ -238,21 +238,21 @@ func (f filter) String() string {
 // multiplier is 2^64 over the golden ratio.
 const multiplier = 0x9e3779b97f4a7c15
 
-// locate returns the page of h, chosen by the high bits of H1, and the x and step from which next
-// computes h's positions in the page. x is the rest of H1, mixed with a constant so that the
-// positions of the empty key, whose digest is 0, 0, are not all the first lane.
+// locate returns the page of h, chosen by the high bits of H1, and the x and step from which
+// twoPositions computes h's positions in the page. x is the rest of H1, mixed with a constant so
+// that the positions of the empty key, whose digest is 0, 0, are not all the first lane.
 func (l *layout) locate(h bloom.Hash) (page, x, step uint64) {
 	h1, step := h.Words()
 	page, x = bits.Mul64(h1, l.pages)
 	return page, x ^ multiplier, step
 }
 
-// next returns two of a key's positions in a page with the given number of lanes, and the x for the
-// next two.
+// twoPositions returns two of a key's positions in a page with the given number of lanes, and the x
+// for the next two.
 //
 // Each half of x makes a sequence of positions. Double hashing, which only adds a step, has too
 // few different sequences in a page: keys that share all positions would make false positives.
-func next(x, step, lanes uint64) (p, q uint32, nextX uint64) {
+func twoPositions(x, step, lanes uint64) (p, q uint32, nextX uint64) {
 	low, high := uint64(uint32(x)), x>>32
 	return uint32(low * lanes >> 32), uint32(high * lanes >> 32), x*multiplier + step
 }
@@ -281,7 +281,7 @@ func (s *state) clear(page uint64, live run) {
 // the newest one has ended, and clears that plane in the page if necessary.
 func (s *state) ready(page uint64, live run, now int64) run {
 	p := &s.table[page]
-	if !s.ring.takes(live, now) {
+	if !s.ring.accepts(live, now) {
 		before := live.newest()
 		live = s.ring.begin(now)
 		if s.pages == 1 && live.newest() != before {
@@ -300,7 +300,7 @@ func (s *state) ready(page uint64, live run, now int64) run {
 // them to the ring's count and sets pending to 0.
 func (s *state) count(p *page, pending uint64) {
 	if pending >= s.feed {
-		s.ring.add(pending)
+		s.ring.countKeys(pending)
 		pending = 0
 	}
 	bitwords.Store(&p.pending, pending)
@@ -353,11 +353,12 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	if f.zero() {
 		panic(errZero)
 	}
-	return f.add(h, stale)
+	return f.addAt(h, stale)
 }
 
-// add is AddHash of a key that comes now. It reads the time if now is stale.
-func (s *state) add(h bloom.Hash, now int64) bool {
+// addAt is like AddHash, but for a key that comes at the time now. It reads the time if now is
+// stale.
+func (s *state) addAt(h bloom.Hash, now int64) bool {
 	if now == stale {
 		now = s.time(false)
 	}
@@ -374,18 +375,18 @@ func (s *state) add(h bloom.Hash, now int64) bool {
 	seen := live.upTo(p.clean.Load())
 	for i := k; i > 0; i -= 2 {
 		var a, b uint32
-		a, b, x = next(x, step, width)
+		a, b, x = twoPositions(x, step, width)
 		seen &= lanes[a] & lanes[b]
 	}
 	if seen == 0 || s.ring.lean > 0 && s.ring.renews(seen, live, now) {
-		if !s.ring.takes(live, now) || p.clean.Load() < live.newest() {
+		if !s.ring.accepts(live, now) || p.clean.Load() < live.newest() {
 			live = s.ready(page, live, now)
 		}
 		bit := uint64(1) << (live.newest() % planes)
 		x = start
 		for i := k; i > 0; i -= 2 {
 			var a, b uint32
-			a, b, x = next(x, step, width)
+			a, b, x = twoPositions(x, step, width)
 			bitwords.Store(&lanes[a], lanes[a]|bit)
 			bitwords.Store(&lanes[b], lanes[b]|bit)
 		}
@@ -426,7 +427,7 @@ func (s *state) contains(h bloom.Hash) bool {
 			return false
 		}
 		var a, b uint32
-		a, b, x = next(x, step, width)
+		a, b, x = twoPositions(x, step, width)
 		seen &= atomic.LoadUint64(&lanes[a]) & atomic.LoadUint64(&lanes[b])
 	}
 	return seen != 0

@@ -171,11 +171,11 @@ func Forms() (types []Type) {
 	return types
 }
 
-// Packages returns the packages of the types for which has is true. A package's name is also the
-// name of its form in testdata/vectors.
-func Packages(has func(Type) bool) (names []string) {
+// Packages returns the packages of the types for which include is true. A package's name is also
+// the name of its form in testdata/vectors.
+func Packages(include func(Type) bool) (names []string) {
 	for _, t := range Forms() {
-		if has(t) {
+		if include(t) {
 			names = append(names, t.Package())
 		}
 	}

@@ -12,5 +12,5 @@ import (
 // invisible. RaceRead and RaceWrite tell the detector what assembly reads and writes.
 const Race = limits.Explored
 
-func RaceRead(at unsafe.Pointer, bytes int)  {}
-func RaceWrite(at unsafe.Pointer, bytes int) {}
+func RaceRead(p unsafe.Pointer, bytes int)  {}
+func RaceWrite(p unsafe.Pointer, bytes int) {}

@@ -11,15 +11,15 @@ import (
 const Race = true
 
 // RaceRead tells the race detector what assembly reads.
-func RaceRead(at unsafe.Pointer, bytes int) {
+func RaceRead(p unsafe.Pointer, bytes int) {
 	if bytes > 0 {
-		runtime.RaceReadRange(at, bytes)
+		runtime.RaceReadRange(p, bytes)
 	}
 }
 
 // RaceWrite tells the race detector what assembly writes.
-func RaceWrite(at unsafe.Pointer, bytes int) {
+func RaceWrite(p unsafe.Pointer, bytes int) {
 	if bytes > 0 {
-		runtime.RaceWriteRange(at, bytes)
+		runtime.RaceWriteRange(p, bytes)
 	}
 }

@@ -20,10 +20,10 @@ func NoEscape(key []byte) []byte {
 	return unsafe.Slice((*byte)(hidden), len(key))
 }
 
-// WordsOf returns n words in the machine's byte order, which share the memory of data[from:]. Both
-// from and the address of data must be multiples of 8.
-func WordsOf(data []byte, from, n int) []uint64 {
-	return unsafe.Slice((*uint64)(unsafe.Pointer(&data[from:][: 8*n : 8*n][0])), n)
+// WordsOf returns n words in the machine's byte order, which share the memory of data[offset:].
+// Both offset and the address of data must be multiples of 8.
+func WordsOf(data []byte, offset, n int) []uint64 {
+	return unsafe.Slice((*uint64)(unsafe.Pointer(&data[offset:][: 8*n : 8*n][0])), n)
 }
 
 // Aligned reports whether the words of WordsOf(data, 0, n) are little-endian and can be loaded

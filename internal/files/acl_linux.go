@@ -77,20 +77,20 @@ func listOf(path string) (list, error) {
 	return data[:n], nil
 }
 
-// each calls visit with the tag and the permissions of each entry, and sets the permissions to what
-// visit returns.
-func (l list) each(visit func(tag, perm uint16) uint16) {
-	for at := 4; at < len(l); at += 8 {
-		tag := binary.LittleEndian.Uint16(l[at:])
-		perm := binary.LittleEndian.Uint16(l[at+2:])
-		binary.LittleEndian.PutUint16(l[at+2:], visit(tag, perm))
+// forEach calls visit with the tag and the permissions of each entry, and sets the permissions to
+// what visit returns.
+func (l list) forEach(visit func(tag, perm uint16) uint16) {
+	for i := 4; i < len(l); i += 8 {
+		tag := binary.LittleEndian.Uint16(l[i:])
+		perm := binary.LittleEndian.Uint16(l[i+2:])
+		binary.LittleEndian.PutUint16(l[i+2:], visit(tag, perm))
 	}
 }
 
 // permissions returns the permissions that all entries with this tag have; 7 if there is none.
 func (l list) permissions(tag uint16) uint16 {
 	all := uint16(7)
-	l.each(func(t, perm uint16) uint16 {
+	l.forEach(func(t, perm uint16) uint16 {
 		if t == tag {
 			all &= perm
 		}
@@ -101,7 +101,7 @@ func (l list) permissions(tag uint16) uint16 {
 
 // limit removes the permissions outside mask from the entries with this tag.
 func (l list) limit(tag, mask uint16) {
-	l.each(func(t, perm uint16) uint16 {
+	l.forEach(func(t, perm uint16) uint16 {
 		if t == tag {
 			return perm & mask
 		}

@@ -12,18 +12,18 @@ import (
 	"runtime"
 )
 
-// Write replaces or creates the file at path with what write writes. bloom.Filter's SaveFile says
-// what that promises: durability, temporary files, permissions, owners and links.
+// Write replaces or creates the file at path with the output of encode. bloom.Filter's SaveFile
+// says what that promises: durability, temporary files, permissions, owners and links.
 //
 // If the new file cannot keep the old one's group, its group gets only the permissions that others
 // have. Write fails if it may not open the directory, which it syncs.
-func Write(path string, write func(io.Writer) error) error {
-	_, err := replace(path, func() error { return nil }, write)
+func Write(path string, encode func(io.Writer) error) error {
+	_, err := replace(path, func() error { return nil }, encode)
 	return err
 }
 
-// replace is Write. Directly before the new file gets its name it calls check, and ends if that
-// returns an error. It returns what the system says of the new file.
+// replace is like Write, but directly before the new file gets its name it calls check, and ends if
+// that returns an error. It returns what the system says of the new file.
 func replace(path string, check func() error, write func(io.Writer) error) (
 	info fs.FileInfo, err error,
 ) {

@@ -37,19 +37,19 @@ func (f facts) equal(g facts) bool {
 }
 
 // Identify returns the identity of the file at path, which must be a regular file or a link to one.
-// It does not read the file if last, an earlier identity, has the same facts and is settled. A zero
-// last makes it read the file.
+// It does not read the file if previous, an earlier identity, has the same facts and is settled. A
+// zero previous makes it read the file.
 //
 // Whoever loads a file calls Identify first: if the file is replaced in between, the next identity
 // differs.
-func Identify(path string, last Identity) (Identity, error) {
-	if last.facts.info != nil && last.settled() {
+func Identify(path string, previous Identity) (Identity, error) {
+	if previous.facts.info != nil && previous.settled() {
 		info, err := os.Stat(path)
 		if err != nil {
 			return Identity{}, err
 		}
-		if last.facts.equal(factsOf(info)) {
-			return last, nil
+		if previous.facts.equal(factsOf(info)) {
+			return previous, nil
 		}
 	}
 	file, info, err := OpenRegular(path)
@@ -59,8 +59,8 @@ func Identify(path string, last Identity) (Identity, error) {
 	defer file.Close()
 	id := Identity{facts: factsOf(info), read: time.Now()}
 	id.seen = id.read
-	if last.facts.info != nil && last.facts.equal(id.facts) {
-		id.seen = last.seen
+	if previous.facts.info != nil && previous.facts.equal(id.facts) {
+		id.seen = previous.seen
 	}
 	sum := sha256.New()
 	if _, err := io.Copy(sum, file); err != nil {

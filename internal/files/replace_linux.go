@@ -27,7 +27,7 @@ func attributes(path, dir string) error {
 	case file&(unix.STATX_ATTR_IMMUTABLE|unix.STATX_ATTR_APPEND) != 0:
 		return refusal(path, unix.EPERM, "chattr made it immutable or append-only: chattr -ia %s", path)
 	}
-	if of, ok := statx(dir); ok && of&(unix.STATX_ATTR_IMMUTABLE|unix.STATX_ATTR_APPEND) != 0 {
+	if bits, ok := statx(dir); ok && bits&(unix.STATX_ATTR_IMMUTABLE|unix.STATX_ATTR_APPEND) != 0 {
 		return refusal(path, unix.EPERM,
 			"chattr made its directory immutable or append-only: chattr -ia %s", dir)
 	}

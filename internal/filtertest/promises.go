@@ -137,8 +137,8 @@ type filter struct {
 	Asks
 }
 
-// of returns f with its methods. f may be a filter already.
-func (typ Type) of(f Filter) *filter {
+// wrap returns f with its methods. f may be a filter already.
+func (typ Type) wrap(f Filter) *filter {
 	if f, ok := f.(*filter); ok {
 		return f
 	}
@@ -189,15 +189,15 @@ func (f *filter) addAll(hs []bloom.Hash) {
 }
 
 // makeOne, zero and load return what Make, Zero and Load return, with its methods.
-func (typ Type) makeOne() *filter { return typ.of(typ.Make()) }
-func (typ Type) zero() *filter    { return typ.of(typ.Zero()) }
+func (typ Type) makeOne() *filter { return typ.wrap(typ.Make()) }
+func (typ Type) zero() *filter    { return typ.wrap(typ.Zero()) }
 
 func (typ Type) load(path string) (*filter, error) {
 	f, err := typ.Load(path)
 	if err != nil {
 		return nil, err
 	}
-	return typ.of(f), nil
+	return typ.wrap(f), nil
 }
 
 var (
@@ -273,15 +273,16 @@ func (typ Type) failedFor(t *testing.T, path string, err, target error, about ..
 	require.Equal(t, 1, strings.Count(err.Error(), path), "%v", err)
 }
 
-// same requires that want and got have the same binary form.
-func same(t *testing.T, want, got Filter, about ...any) {
+// requireSame requires that want and got have the same binary form.
+func requireSame(t *testing.T, want, got Filter, about ...any) {
 	t.Helper()
 	wanted := bloom.Must(want.MarshalBinary())
 	require.True(t, bytes.Equal(wanted, bloom.Must(got.MarshalBinary())), about...)
 }
 
-// kept requires that f is as filled returned it, and that its binary form has the given size.
-func kept(t *testing.T, f *filter, size int64, about ...any) {
+// requireKept requires that f is as filled returned it, and that its binary form has the given
+// size.
+func requireKept(t *testing.T, f *filter, size int64, about ...any) {
 	t.Helper()
 	require.Equal(t, info, f.Info(), about...)
 	require.True(t, f.ContainsHash(keys[999]), about...)
@@ -321,8 +322,8 @@ func testKeys(t *testing.T, typ Type) {
 		require.Equal(t, found, byString.ContainsString(absent), "absent key %d", i)
 		require.Equal(t, found, byBytes.Contains([]byte(absent)), "absent key %d", i)
 	}
-	same(t, byHash, byString)
-	same(t, byHash, byBytes)
+	requireSame(t, byHash, byString)
+	requireSame(t, byHash, byBytes)
 	require.Less(t, Count(byHash.found(others)), 40, "absent keys of 1000")
 }
 
@@ -362,17 +363,17 @@ func testBatches(t *testing.T, typ Type) {
 	}
 	hs := Digests(5, 2000)
 	beyond := []bool{true, false, true}
-	answers := func(of func(bloom.Hash) bool, hs []bloom.Hash) (all []bool) {
+	answers := func(ask func(bloom.Hash) bool, hs []bloom.Hash) (results []bool) {
 		for _, h := range hs {
-			all = append(all, of(h))
+			results = append(results, ask(h))
 		}
-		return append(all, beyond...)
+		return append(results, beyond...)
 	}
-	from := 0
+	start := 0
 	for _, n := range []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 1000} {
-		again := hs[max(0, from-n/2):from]
-		some := slices.Concat(hs[from:from+n], again)
-		from += n
+		again := hs[max(0, start-n/2):start]
+		some := slices.Concat(hs[start:start+n], again)
+		start += n
 		room := append(batch.found(some), beyond...)
 		batch.AddBatch(room, some)
 		require.Equal(t, answers(one.AddHash, some), room, "%d digests", n)
@@ -381,13 +382,13 @@ func testBatches(t *testing.T, typ Type) {
 		batch.ContainsBatch(room, probes)
 		require.Equal(t, answers(one.ContainsHash, probes), room, "%d digests", n)
 	}
-	same(t, one, batch)
+	requireSame(t, one, batch)
 	require.Equal(t, one.Stats(), batch.Stats())
 	short := "^" + typ.pkg() + ": batch of 2 with room for 1 results"
 	require.Regexp(t, short, panicOf(func() { batch.AddBatch(make([]bool, 1, 2), others[:2]) }))
 	require.Regexp(t, short, panicOf(func() { batch.ContainsBatch(make([]bool, 1, 2), others[:2]) }))
 	require.Regexp(t, "room for 0", panicOf(func() { batch.ContainsBatch(nil, others[:2]) }))
-	same(t, one, batch)
+	requireSame(t, one, batch)
 	room := make([]bool, len(hs))
 	withoutRoom := room[:len(others)]
 	if typ.Multiset {
@@ -472,7 +473,7 @@ func testZero(t *testing.T, typ Type) {
 	require.NoError(t, err)
 	require.Empty(t, text)
 	require.NoError(t, z.UnmarshalBinary(bloom.Must(typ.filled().MarshalBinary())))
-	same(t, typ.filled(), z)
+	requireSame(t, typ.filled(), z)
 	require.True(t, z.AddString("another key"))
 	require.True(t, z.ContainsString("another key"))
 }
@@ -485,13 +486,13 @@ func testReset(t *testing.T, typ Type) {
 	require.Equal(t, info, f.Info())
 	fresh.UpdateInfo(func(i *bloom.Info) { *i = info })
 	require.Equal(t, fresh.Stats(), f.Stats())
-	same(t, fresh, f)
+	requireSame(t, fresh, f)
 	for _, g := range []*filter{f, fresh} {
 		require.False(t, g.ContainsHash(keys[0]))
 		require.True(t, g.AddHash(keys[0]))
 		g.addAll(keys)
 	}
-	same(t, fresh, f)
+	requireSame(t, fresh, f)
 	require.Equal(t, fresh.Stats(), f.Stats())
 }
 
@@ -554,7 +555,7 @@ func testSnapshot(t *testing.T, typ Type) {
 		t.Skip("there is no such method")
 	}
 	f := typ.filled()
-	g := typ.of(typ.Snapshot(f.Filter))
+	g := typ.wrap(typ.Snapshot(f.Filter))
 	require.Equal(t, info, g.Info())
 	agrees(t, g.Filter, g.Stats())
 	require.Equal(t, f.Stats().FPR, g.Stats().FPR)
@@ -600,7 +601,7 @@ func testEncodings(t *testing.T, typ Type) {
 	require.Equal(t, "after", stream.String())
 	require.NoError(t, json.Unmarshal(bloom.Must(json.Marshal(f)), viaJSON))
 	for _, g := range []*filter{viaText, viaStream, viaJSON} {
-		same(t, f, g)
+		requireSame(t, f, g)
 		require.True(t, g.ContainsHash(keys[999]))
 		require.Equal(t, typ.Multiset, g.AddHash(keys[999]))
 	}
@@ -614,15 +615,15 @@ func testEncodings(t *testing.T, typ Type) {
 	stream.Reset()
 	require.NoError(t, gob.NewEncoder(&stream).Encode(held))
 	require.NoError(t, gob.NewDecoder(&stream).Decode(viaGob))
-	same(t, f, viaGob)
+	requireSame(t, f, viaGob)
 }
 
 // cuts returns places in n bytes: many near both ends, and two in the middle.
-func cuts(n int) (at []int) {
+func cuts(n int) (places []int) {
 	for i := range 48 {
-		at = append(at, i, n-1-i)
+		places = append(places, i, n-1-i)
 	}
-	return append(at, n/3, n/2)
+	return append(places, n/3, n/2)
 }
 
 // testReaders: ReadFrom reads portions of any size, and returns how many bytes it read. The error
@@ -638,7 +639,7 @@ func testReaders(t *testing.T, typ Type) {
 		n, err := g.ReadFrom(reader)
 		require.NoError(t, err, name)
 		require.EqualValues(t, len(data), n)
-		same(t, f, g, name)
+		requireSame(t, f, g, name)
 	}
 	down := errors.New("down")
 	for _, i := range cuts(len(data)) {
@@ -646,14 +647,14 @@ func testReaders(t *testing.T, typ Type) {
 		typ.failed(t, err, down)
 		require.NotErrorIs(t, err, bloom.ErrFormat)
 		require.EqualValues(t, i, n, "error after %d bytes", i)
-		kept(t, f, size, "error after %d bytes", i)
+		requireKept(t, f, size, "error after %d bytes", i)
 
 		n, err = f.ReadFrom(iotest.DataErrReader(bytes.NewReader(data[:i])))
 		typ.failed(t, err, bloom.ErrFormat)
 		require.Equal(t, i == 0, errors.Is(err, io.EOF), "ends after %d bytes", i)
 		require.Equal(t, i > 0, errors.Is(err, io.ErrUnexpectedEOF), "ends after %d bytes", i)
 		require.EqualValues(t, i, n, "ends after %d bytes", i)
-		kept(t, f, size, "ends after %d bytes", i)
+		requireKept(t, f, size, "ends after %d bytes", i)
 	}
 }
 
@@ -712,7 +713,7 @@ func (typ Type) refused(
 		typ.failed(t, err, target, about)
 		require.ErrorIs(t, err, bloom.ErrFormat, about)
 	}
-	kept(t, f, size, about)
+	requireKept(t, f, size, about)
 }
 
 // testDamage: decoders notice damage to any byte that SaveFile wrote, in every form, and leave the
@@ -738,7 +739,7 @@ func testDamage(t *testing.T, typ Type) {
 		"!", "====", "AAA", "\n", good + "\n", good[:76] + "\r\n" + good[76:], good + "A",
 	} {
 		typ.failed(t, f.UnmarshalText([]byte(text)), bloom.ErrFormat, text)
-		kept(t, f, size, text)
+		requireKept(t, f, size, text)
 	}
 }
 
@@ -822,7 +823,7 @@ func testFiles(t *testing.T, typ Type) {
 	f, path, _ := typ.saved(t)
 	dir := filepath.Dir(path)
 	require.Equal(t, []string{"f"}, Names(t, dir))
-	same(t, f, bloom.Must(typ.load(path)))
+	requireSame(t, f, bloom.Must(typ.load(path)))
 	missing := filepath.Join(dir, "missing")
 	typ.failedFor(t, missing, errOf(typ.Load(missing)), fs.ErrNotExist)
 	typ.failedFor(t, dir, errOf(typ.Load(dir)), nil)
@@ -942,17 +943,17 @@ func testLoadOrNew(t *testing.T, typ Type) {
 	f, path, _ := typ.saved(t)
 	in := func(name string) string { return filepath.Join(filepath.Dir(path), name) }
 	got := bloom.Must(typ.LoadOrNew(path, 0.01))
-	same(t, f, got)
+	requireSame(t, f, got)
 	require.Equal(t, info, got.Info())
 	fresh := bloom.Must(typ.LoadOrNew(in("none"), 0.01))
-	same(t, typ.makeOne(), fresh)
+	requireSame(t, typ.makeOne(), fresh)
 	require.Equal(t, typ.makeOne().Info(), fresh.Info())
 	require.Equal(t, []string{"f"}, Names(t, filepath.Dir(path)))
 
-	fails := func(path string, p float64, is error, says string) {
+	fails := func(path string, p float64, target error, says string) {
 		t.Helper()
 		err := errOf(typ.LoadOrNew(path, p))
-		typ.failed(t, err, is)
+		typ.failed(t, err, target)
 		require.ErrorContains(t, err, says)
 	}
 	fails(path, 0.001, bloom.ErrMismatch, path)
@@ -1019,7 +1020,7 @@ func Fuzz[F Filter](f *testing.F, typ Type, more func(t *testing.T, g F), seeds 
 		rewritten := zero()
 		require.NoError(t, rewritten.UnmarshalBinary(written))
 		require.Equal(t, written, bloom.Must(rewritten.MarshalBinary()))
-		filled := typ.of(g)
+		filled := typ.wrap(g)
 		if !filled.AddString("key") && typ.Multiset { // it was full
 			g.Reset()
 			require.True(t, filled.AddString("key"))
@@ -1029,7 +1030,7 @@ func Fuzz[F Filter](f *testing.F, typ Type, more func(t *testing.T, g F), seeds 
 		g.Stats()
 		again := zero()
 		require.NoError(t, again.UnmarshalBinary(bloom.Must(g.MarshalBinary())))
-		require.Equal(t, filled.found(keys), typ.of(again).found(keys))
+		require.Equal(t, filled.found(keys), typ.wrap(again).found(keys))
 		more(t, g.(F))
 	})
 }

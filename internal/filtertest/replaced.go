@@ -58,10 +58,10 @@ func Replacements(t testing.TB) (all []Replacement) {
 	} {
 		all = append(all, Replacement{way.name, way.begin, way.replace})
 		old := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
-		keeping := func(do act) act {
+		keeping := func(replace act) act {
 			return func(t testing.TB, path string, data []byte) {
 				t.Helper()
-				do(t, path, data)
+				replace(t, path, data)
 				require.NoError(t, os.Chtimes(path, old, old))
 			}
 		}

@@ -12,26 +12,26 @@ type Store struct {
 	Err   error
 	Fails int
 
-	mu    sync.Mutex
-	asked []int
+	mu      sync.Mutex
+	lengths []int
 }
 
-func (s *Store) ReadAt(p []byte, from int64) (int, error) {
+func (s *Store) ReadAt(p []byte, offset int64) (int, error) {
 	s.mu.Lock()
-	s.asked = append(s.asked, len(p))
-	failed := s.Fails > 0 && len(s.asked) >= s.Fails
+	s.lengths = append(s.lengths, len(p))
+	failed := s.Fails > 0 && len(s.lengths) >= s.Fails
 	s.mu.Unlock()
 	if failed {
 		return 0, s.Err
 	}
-	return bytes.NewReader(s.Data).ReadAt(p, from)
+	return bytes.NewReader(s.Data).ReadAt(p, offset)
 }
 
 // Asked returns the lengths of the requests since the last call of Asked.
 func (s *Store) Asked() []int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	asked := s.asked
-	s.asked = nil
-	return asked
+	lengths := s.lengths
+	s.lengths = nil
+	return lengths
 }

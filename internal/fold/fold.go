@@ -64,9 +64,9 @@ func number(text string, base int) rune {
 }
 
 // Rune returns the representative of r.
-func Rune(r rune) rune { return pages().of(r) }
+func Rune(r rune) rune { return pages().lookUp(r) }
 
-func (pages *pageTable) of(r rune) rune {
+func (pages *pageTable) lookUp(r rune) rune {
 	i := uint32(r) >> 8
 	if i < uint32(len(pages)) && pages[i] != nil {
 		return r + pages[i][r&255]
@@ -95,7 +95,7 @@ func Append(dst, text []byte) []byte {
 			if table == nil {
 				table = pages()
 			}
-			dst = utf8.AppendRune(dst, table.of(r))
+			dst = utf8.AppendRune(dst, table.lookUp(r))
 		}
 		i += size
 	}

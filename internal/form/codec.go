@@ -7,18 +7,20 @@ import (
 	"slices"
 )
 
-// AppendBinary appends to dst the size bytes that from.WriteTo writes.
-func AppendBinary(dst []byte, size int64, from io.WriterTo) ([]byte, error) {
+// AppendBinary appends to dst the output of src.WriteTo, which has size bytes.
+func AppendBinary(dst []byte, size int64, src io.WriterTo) ([]byte, error) {
 	a := appender(slices.Grow(dst, int(size)))
-	_, err := from.WriteTo(&a)
+	_, err := src.WriteTo(&a)
 	return a, err
 }
 
-// Unmarshal sets f to the result of read, which must consume data to the last byte. On error f is
+// Unmarshal sets f to the result of decode, which must consume data to the last byte. On error f is
 // unchanged, and the error begins with pkg.
-func Unmarshal[F any](pkg string, data []byte, f *F, read func(io.Reader) (F, int64, error)) error {
+func Unmarshal[F any](
+	pkg string, data []byte, f *F, decode func(io.Reader) (F, int64, error),
+) error {
 	r := bytes.NewReader(data)
-	g, _, err := read(r)
+	g, _, err := decode(r)
 	if err == nil && r.Len() > 0 {
 		err = Errorf(pkg, "%d bytes too many", r.Len())
 	}
@@ -28,9 +30,9 @@ func Unmarshal[F any](pkg string, data []byte, f *F, read func(io.Reader) (F, in
 	return Refused(pkg, data, err)
 }
 
-// ReadFrom sets f to the result of read. On error f is unchanged.
-func ReadFrom[F any](r io.Reader, f *F, read func(io.Reader) (F, int64, error)) (int64, error) {
-	g, n, err := read(r)
+// ReadFrom sets f to the result of decode. On error f is unchanged.
+func ReadFrom[F any](r io.Reader, f *F, decode func(io.Reader) (F, int64, error)) (int64, error) {
+	g, n, err := decode(r)
 	if err == nil {
 		*f = g
 	}

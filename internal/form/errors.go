@@ -47,13 +47,13 @@ func (e *formatError) Unwrap() error { return e.cause }
 // ErrMismatch is exported as bloom.ErrMismatch.
 var ErrMismatch = errors.New("bloom: filters differ")
 
-// Mismatch returns an error of package pkg that wraps ErrMismatch. Two filters differ in the
-// property named in, whose values are f and g.
-func Mismatch(pkg, in string, f, g any) error {
-	return mismatchError(fmt.Sprintf("%s: filters differ in %s: %v and %v", pkg, in, f, g))
+// Mismatch returns an error of package pkg that wraps ErrMismatch. Two filters differ in property,
+// which is f in one and g in the other.
+func Mismatch(pkg, property string, f, g any) error {
+	return mismatchError(fmt.Sprintf("%s: filters differ in %s: %v and %v", pkg, property, f, g))
 }
 
-// MismatchNil is Mismatch for a filter that is nil.
+// MismatchNil is like Mismatch, but for a filter that is nil.
 func MismatchNil(pkg string) error { return mismatchError(pkg + ": filters differ: one is nil") }
 
 type mismatchError string

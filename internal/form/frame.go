@@ -84,18 +84,18 @@ func (k *Kind) Size(words int, info Info) int64 {
 }
 
 // Write writes a frame to w through a small buffer. It loads each word once, atomically, so other
-// goroutines may write to array atomically meanwhile. The error is w's own, or says that info
-// cannot be saved.
+// goroutines may write to array atomically at the same time. The error is w's own, or says that
+// info cannot be saved.
 func (k *Kind) Write(w io.Writer, params, array []uint64, info Info) (int64, error) {
-	return k.WriteFunc(w, params, len(array), info, func(out []byte, from int) {
-		PutWords(out, array[from:from+len(out)/8], ^uint64(0), LittleEndian)
+	return k.WriteFunc(w, params, len(array), info, func(dst []byte, first int) {
+		PutWords(dst, array[first:first+len(dst)/8], ^uint64(0), LittleEndian)
 	})
 }
 
-// WriteFunc writes a frame of n words. It calls put for each chunk of words; put fills out with the
-// bytes of len(out)/8 words, starting with word number from.
+// WriteFunc writes a frame of n words. For each chunk of words it calls fill, which fills dst with
+// the bytes of len(dst)/8 words, starting with word number first.
 func (k *Kind) WriteFunc(
-	w io.Writer, params []uint64, n int, info Info, put func(out []byte, from int),
+	w io.Writer, params []uint64, n int, info Info, fill func(dst []byte, first int),
 ) (total int64, err error) {
 	if err := info.Check(k.Package); err != nil {
 		return 0, err
@@ -109,19 +109,19 @@ func (k *Kind) WriteFunc(
 	}
 	var sum Sum
 	buf := append(make([]byte, 0, min(len(head)+8*n, ChunkBytes)), head...)
-	for from := 0; ; buf = buf[:0] {
+	for first := 0; ; buf = buf[:0] {
 		start := len(buf)
-		chunk := min(n-from, (cap(buf)-start)/8)
+		chunk := min(n-first, (cap(buf)-start)/8)
 		buf = buf[:start+8*chunk]
-		put(buf[start:], from)
-		from += chunk
+		fill(buf[start:], first)
+		first += chunk
 		sum.Write(buf)
-		if from == n {
+		if first == n {
 			buf = append(buf, sum.Trailer(head, info)...)
 		}
 		m, err := WriteFull(w, buf)
 		total += int64(m)
-		if err != nil || from == n {
+		if err != nil || first == n {
 			return total, err
 		}
 	}
@@ -291,15 +291,15 @@ func (k *Kind) ParseAt(
 	return h.params, info, err
 }
 
-// ReadAt reads n bytes of r in one request. The first is at offset from.
-func (k *Kind) ReadAt(r io.ReaderAt, from, n int64) ([]byte, error) {
-	return ReadAt(k.Package, r, from, n)
+// ReadAt reads n bytes of r in one request. The first is at offset.
+func (k *Kind) ReadAt(r io.ReaderAt, offset, n int64) ([]byte, error) {
+	return ReadAt(k.Package, r, offset, n)
 }
 
-// ReadAt reads n bytes of r in one request. The first is at offset from. Errors are of package pkg.
-func ReadAt(pkg string, r io.ReaderAt, from, n int64) ([]byte, error) {
+// ReadAt reads n bytes of r in one request. The first is at offset. Errors begin with pkg.
+func ReadAt(pkg string, r io.ReaderAt, offset, n int64) ([]byte, error) {
 	data := make([]byte, n)
-	if _, err := ReadFull(io.NewSectionReader(r, from, n), data); err != nil {
+	if _, err := ReadFull(io.NewSectionReader(r, offset, n), data); err != nil {
 		return nil, ReadError(pkg, err)
 	}
 	return data, nil

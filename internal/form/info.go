@@ -72,16 +72,16 @@ func (i Info) Folded() Info {
 //
 // The pointer is a plain one, so that reflect.DeepEqual compares what it points to. It is nil in
 // the zero filter, until Update sets it.
-type Kept struct{ at *kept }
+type Kept struct{ box *box }
 
-type kept struct {
+type box struct {
 	changes sync.Mutex // held while a new Info is made, so that no change is lost
 	mu      sync.Mutex // guards info; a change that takes long does not keep Get waiting
 	info    Info
 }
 
 // Keep returns a Kept that holds i.
-func Keep(i Info) Kept { return Kept{&kept{info: i}} }
+func Keep(i Info) Kept { return Kept{&box{info: i}} }
 
 // Clone returns an independent Kept with k's Info.
 func (k *Kept) Clone() Kept {
@@ -93,20 +93,20 @@ func (k *Kept) Clone() Kept {
 
 // Get returns the Info.
 func (k *Kept) Get() Info {
-	at := k.load()
-	if at == nil {
+	b := k.load()
+	if b == nil {
 		return Info{}
 	}
-	at.mu.Lock()
-	defer at.mu.Unlock()
-	return at.info
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.info
 }
 
 // Update calls update with a copy of the Info, which becomes the Info when update returns. If
 // update panics, the Info stays as it was.
 func (k *Kept) Update(update func(*Info)) {
 	if k.load() == nil {
-		k.swap(new(kept)) // or another goroutine has set the pointer
+		k.swap(new(box)) // or another goroutine has set the pointer
 	}
 	_ = k.change(func(i Info) (Info, error) {
 		update(&i)
@@ -134,29 +134,29 @@ func (k *Kept) Replace(i Info) {
 // change replaces the Info by the one that newInfo makes of it, unless newInfo fails or k is the
 // zero Kept.
 func (k *Kept) change(newInfo func(Info) (Info, error)) error {
-	at := k.load()
-	if at == nil {
+	b := k.load()
+	if b == nil {
 		return nil
 	}
-	at.changes.Lock()
-	defer at.changes.Unlock()
+	b.changes.Lock()
+	defer b.changes.Unlock()
 	i, err := newInfo(k.Get())
 	if err != nil {
 		return err
 	}
-	at.mu.Lock()
-	defer at.mu.Unlock()
-	at.info = i
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.info = i
 	return nil
 }
 
-func (k *Kept) load() *kept { return (*kept)(atomic.LoadPointer(k.pointer())) }
+func (k *Kept) load() *box { return (*box)(atomic.LoadPointer(k.pointer())) }
 
 // swap sets the pointer if it is nil.
-func (k *Kept) swap(at *kept) {
-	atomic.CompareAndSwapPointer(k.pointer(), nil, unsafe.Pointer(at))
+func (k *Kept) swap(b *box) {
+	atomic.CompareAndSwapPointer(k.pointer(), nil, unsafe.Pointer(b))
 }
 
 // pointer returns the address of k's pointer for package atomic. An atomic.Pointer would hide it in
 // an unsafe.Pointer, which reflect.DeepEqual compares by address.
-func (k *Kept) pointer() *unsafe.Pointer { return (*unsafe.Pointer)(unsafe.Pointer(&k.at)) }
+func (k *Kept) pointer() *unsafe.Pointer { return (*unsafe.Pointer)(unsafe.Pointer(&k.box)) }

@@ -9,7 +9,7 @@ import "math/bits"
 // words that it touches, so the time depends on the number of changes, not on the size of the
 // filter.
 type Merged struct {
-	all     []*Changes
+	sources []*Changes
 	first   int // number of the window's first word
 	masks   [64 * windowMarks]uint64
 	touched [windowMarks]uint64 // bit i%64 of touched[i/64]: masks[i] may not be 0
@@ -22,7 +22,7 @@ const windowMarks = 8
 func Merge(patches []*Patch) *Merged {
 	m := &Merged{mark: windowMarks}
 	for _, p := range patches {
-		m.all = append(m.all, p.Changes())
+		m.sources = append(m.sources, p.Changes())
 	}
 	return m
 }
@@ -48,18 +48,18 @@ func (m *Merged) Next() (word int, mask uint64, ok bool) {
 
 // fill begins the window of the next word that changes. It returns false if there is none.
 func (m *Merged) fill() bool {
-	next := -1
-	for _, c := range m.all {
-		if word, ok := c.nextWord(); ok && (next < 0 || word < next) {
-			next = word
+	lowest := -1
+	for _, c := range m.sources {
+		if word, ok := c.nextWord(); ok && (lowest < 0 || word < lowest) {
+			lowest = word
 		}
 	}
-	if next < 0 {
+	if lowest < 0 {
 		return false
 	}
-	m.first = next
+	m.first = lowest
 	m.mark = 0
-	for _, c := range m.all {
+	for _, c := range m.sources {
 		c.flip(m)
 	}
 	return true
@@ -69,9 +69,9 @@ func (m *Merged) fill() bool {
 // is left.
 func (c *Changes) nextWord() (word int, ok bool) {
 	if c.rice == 0 {
-		return int(c.at / 64), c.left > 0 && c.at < 8*uint64(len(c.stream))
+		return int(c.pos / 64), c.left > 0 && c.pos < 8*uint64(len(c.stream))
 	}
-	return int((c.next - 1) / 64), c.read
+	return int((c.after - 1) / 64), c.read
 }
 
 // flip reads the bits of c in the window of m, and flips them there.
@@ -79,19 +79,19 @@ func (c *Changes) flip(m *Merged) {
 	start := 64 * uint64(m.first)
 	end := start + 64*uint64(len(m.masks))
 	if c.rice > 0 {
-		for ; c.read && c.next <= end; c.advance() {
-			i := c.next - 1 - start
+		for ; c.read && c.after <= end; c.advance() {
+			i := c.after - 1 - start
 			m.masks[i/64] ^= 1 << (i % 64)
 			m.touched[i/4096] |= 1 << (i / 64 % 64)
 		}
 		return
 	}
-	for c.left > 0 && c.at < min(end, 8*uint64(len(c.stream))) {
-		i := (c.at - start) / 64
+	for c.left > 0 && c.pos < min(end, 8*uint64(len(c.stream))) {
+		i := (c.pos - start) / 64
 		mask := c.rest()
 		m.masks[i] ^= mask
 		m.touched[i/64] |= 1 << (i % 64)
 		c.left -= uint64(bits.OnesCount64(mask))
-		c.at += 64
+		c.pos += 64
 	}
 }

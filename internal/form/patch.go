@@ -98,7 +98,7 @@ func bestRice(m, changed uint64) (best uint, least uint64) {
 type gapWriter struct {
 	words []uint64
 	used  uint64 // number of bits written
-	next  uint64 // index in the filter after the last bit that differs
+	after uint64 // index in the filter after the last bit that differs
 	rice  uint
 }
 
@@ -127,8 +127,8 @@ func (w *gapWriter) append(word int, mask uint64) {
 	}
 	for ; mask != 0; mask &= mask - 1 {
 		index := 64*uint64(word) + uint64(bits.TrailingZeros64(mask))
-		gap := index - w.next
-		w.next = index + 1
+		gap := index - w.after
+		w.after = index + 1
 		w.used += gap >> w.rice // that many zeros
 		low := gap & (1<<w.rice - 1)
 		w.put(low<<1|1, w.rice+1)
@@ -137,15 +137,15 @@ func (w *gapWriter) append(word int, mask uint64) {
 
 // put writes the n lower bits of v. n is at most 64, and the other bits of v are 0.
 func (w *gapWriter) put(v uint64, n uint) {
-	at := w.used % 64
+	shift := w.used % 64
 	i := int(w.used / 64)
 	w.used += uint64(n)
 	for len(w.words) <= i {
 		w.words = append(w.words, 0)
 	}
-	w.words[i] |= v << at
-	if at+uint64(n) > 64 {
-		w.words = append(w.words, v>>(64-at))
+	w.words[i] |= v << shift
+	if shift+uint64(n) > 64 {
+		w.words = append(w.words, v>>(64-shift))
 	}
 }
 
@@ -215,25 +215,25 @@ func checkPatch(params []uint64) (words uint64, err error) {
 
 // Check returns an error that wraps ErrMismatch unless p was made from a filter with the header h
 // and these words. If the stream of p is damaged, the error wraps ErrFormat instead. It loads each
-// word once, so other goroutines may write to words atomically meanwhile. was has the values of the
-// bits that p changes: bit i%64 of was[i/64] is the old value of the i-th such bit.
-func (p *Patch) Check(h Header, words []uint64) (was []uint64, err error) {
+// word once, so other goroutines may write to words atomically at the same time. old has the values
+// of the bits that p changes: bit i%64 of old[i/64] is the old value of the i-th such bit.
+func (p *Patch) Check(h Header, words []uint64) (old []uint64, err error) {
 	if h != p.Header {
 		words = nil
 	}
 	var sum Sum
-	old := gapWriter{words: make([]uint64, 0, (p.Changed+63)/64)}
+	writer := gapWriter{words: make([]uint64, 0, (p.Changed+63)/64)}
 	buf := make([]byte, min(ChunkBytes, 8*len(words)))
 	c := p.Changes()
 	word, mask, ok := c.Next()
-	for from := 0; from < len(words); from += len(buf) / 8 {
-		chunk := words[from:min(len(words), from+len(buf)/8)]
+	for first := 0; first < len(words); first += len(buf) / 8 {
+		chunk := words[first:min(len(words), first+len(buf)/8)]
 		PutWords(buf, chunk, ^uint64(0), BigEndian)
 		sum.Write(buf[:8*len(chunk)])
-		for ok && word < from+len(chunk) {
-			bytes := buf[8*(word-from):]
-			for now := binary.BigEndian.Uint64(bytes); mask != 0; mask &= mask - 1 {
-				old.put(now>>bits.TrailingZeros64(mask)&1, 1)
+		for ok && word < first+len(chunk) {
+			bytes := buf[8*(word-first):]
+			for current := binary.BigEndian.Uint64(bytes); mask != 0; mask &= mask - 1 {
+				writer.put(current>>bits.TrailingZeros64(mask)&1, 1)
 			}
 			word, mask, ok = c.Next()
 		}
@@ -250,7 +250,7 @@ func (p *Patch) Check(h Header, words []uint64) (was []uint64, err error) {
 		return nil, mismatchError(patchKind.Package + ": filters differ: " +
 			"the patch was made from another filter than this one")
 	}
-	return old.words, nil
+	return writer.words, nil
 }
 
 // StreamSize returns the length of the stream of p in bytes.
@@ -268,7 +268,7 @@ func (p *Patch) Changes() *Changes {
 // whole reports whether c, at the end of the stream, has read as many changes as the parameters
 // say, and nothing else.
 func (c *Changes) whole() bool {
-	return !c.damaged && (c.at+63)/64 == uint64(len(c.stream)/8) && c.rest() == 0
+	return !c.damaged && (c.pos+63)/64 == uint64(len(c.stream)/8) && c.rest() == 0
 }
 
 // Changes reads the stream of a Patch.
@@ -276,10 +276,10 @@ type Changes struct {
 	stream  []byte
 	rice    uint
 	m       uint64 // number of bits of the filter
-	at      uint64 // index of the next bit in the stream
+	pos     uint64 // index of the next bit in the stream
 	left    uint64 // number of bits that differ and were not read
-	next    uint64 // index in the filter after the last bit that was read
-	read    bool   // whether bit next-1 was read but not yet returned by Next
+	after   uint64 // index in the filter after the last bit that was read
+	read    bool   // whether bit after-1 was read but not yet returned by Next
 	damaged bool
 }
 
@@ -291,27 +291,27 @@ func (c *Changes) Next() (word int, mask uint64, ok bool) {
 	if !c.read {
 		return 0, 0, false
 	}
-	word = int((c.next - 1) / 64)
-	for c.read && int((c.next-1)/64) == word {
-		mask |= 1 << ((c.next - 1) % 64)
+	word = int((c.after - 1) / 64)
+	for c.read && int((c.after-1)/64) == word {
+		mask |= 1 << ((c.after - 1) % 64)
 		c.advance()
 	}
 	return word, mask, true
 }
 
-// nextXor is Next if rice is 0: the stream is the exclusive or of both filters, so its words are
-// the masks.
+// nextXor is like Next, but for a rice of 0: the stream is the exclusive or of both filters, so its
+// words are the masks.
 func (c *Changes) nextXor() (word int, mask uint64, ok bool) {
-	for c.left > 0 && c.at < 8*uint64(len(c.stream)) {
+	for c.left > 0 && c.pos < 8*uint64(len(c.stream)) {
 		mask = c.rest()
-		c.at += 64
+		c.pos += 64
 		n := uint64(bits.OnesCount64(mask))
 		if n > c.left {
 			break
 		}
 		c.left -= n
 		if n > 0 {
-			return int(c.at/64) - 1, mask, true
+			return int(c.pos/64) - 1, mask, true
 		}
 	}
 	c.damaged = c.left > 0
@@ -324,7 +324,7 @@ func (c *Changes) advance() {
 	if c.left == 0 {
 		return
 	}
-	room := c.m - c.next
+	room := c.m - c.after
 	high, low, ok := c.code()
 	gap := high<<c.rice | low
 	if !ok || high > room>>c.rice || gap >= room {
@@ -332,62 +332,62 @@ func (c *Changes) advance() {
 		return
 	}
 	c.left--
-	c.next += gap + 1
+	c.after += gap + 1
 	c.read = true
 }
 
 // code reads the two parts of a gap. It returns false if the stream ends within it.
 func (c *Changes) code() (high, low uint64, ok bool) {
-	if i, at := c.at/64*8, c.at%64; i+16 <= uint64(len(c.stream)) {
+	if i, shift := c.pos/64*8, c.pos%64; i+16 <= uint64(len(c.stream)) {
 		words := c.stream[i:]
-		next := binary.LittleEndian.Uint64(words) >> at
-		next |= binary.LittleEndian.Uint64(words[8:]) << (64 - at)
-		zeros := uint(bits.TrailingZeros64(next))
+		word := binary.LittleEndian.Uint64(words) >> shift
+		word |= binary.LittleEndian.Uint64(words[8:]) << (64 - shift)
+		zeros := uint(bits.TrailingZeros64(word))
 		if n := zeros + 1 + c.rice; n <= 64 {
-			c.at += uint64(n)
-			return uint64(zeros), next >> (zeros + 1) & (1<<c.rice - 1), true
+			c.pos += uint64(n)
+			return uint64(zeros), word >> (zeros + 1) & (1<<c.rice - 1), true
 		}
 	}
 	// The code is longer than 64 bits, or near the stream's end.
 	high, ok = c.unary()
-	if !ok || c.at+uint64(c.rice) > 8*uint64(len(c.stream)) {
+	if !ok || c.pos+uint64(c.rice) > 8*uint64(len(c.stream)) {
 		return 0, 0, false
 	}
-	return high, c.take(c.rice), true
+	return high, c.readBits(c.rice), true
 }
 
 // unary reads zeros and the one that ends them. It returns the number of zeros, and whether there
 // is a one.
 func (c *Changes) unary() (zeros uint64, ok bool) {
-	for c.at < 8*uint64(len(c.stream)) {
+	for c.pos < 8*uint64(len(c.stream)) {
 		if rest := c.rest(); rest != 0 {
 			n := uint64(bits.TrailingZeros64(rest))
-			c.at += n + 1
+			c.pos += n + 1
 			return zeros + n, true
 		}
-		zeros += 64 - c.at%64
-		c.at += 64 - c.at%64
+		zeros += 64 - c.pos%64
+		c.pos += 64 - c.pos%64
 	}
 	return 0, false
 }
 
-// take reads n bits. The stream must have them.
-func (c *Changes) take(n uint) (v uint64) {
+// readBits reads n bits. The stream must have them.
+func (c *Changes) readBits(n uint) (v uint64) {
 	v = c.rest()
-	if had := uint(64 - c.at%64); n > had {
-		c.at += uint64(had)
+	if had := uint(64 - c.pos%64); n > had {
+		c.pos += uint64(had)
 		v |= c.rest() << had
-		c.at -= uint64(had)
+		c.pos -= uint64(had)
 	}
-	c.at += uint64(n)
+	c.pos += uint64(n)
 	return v & (1<<n - 1)
 }
 
-// rest returns the bits from c.at to the end of their word in the stream, and 0 at the stream's
+// rest returns the bits from c.pos to the end of their word in the stream, and 0 at the stream's
 // end.
 func (c *Changes) rest() uint64 {
-	if i := c.at / 64 * 8; i < uint64(len(c.stream)) {
-		return binary.LittleEndian.Uint64(c.stream[i:]) >> (c.at % 64)
+	if i := c.pos / 64 * 8; i < uint64(len(c.stream)) {
+		return binary.LittleEndian.Uint64(c.stream[i:]) >> (c.pos % 64)
 	}
 	return 0
 }

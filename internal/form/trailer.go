@@ -92,7 +92,7 @@ func (s Sum) Trailer(head []byte, i Info) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(infoSum(head, b)))
 	b = binary.BigEndian.AppendUint16(b, uint16(cap(b)))
 	b = append(append(b, trailerMagic...), trailerVersion)
-	return s.end(b)
+	return s.seal(b)
 }
 
 // infoSum returns the first CRC of a trailer, which covers the head and the Info.
@@ -102,8 +102,8 @@ func infoSum(head, info []byte) (sum Sum) {
 	return sum
 }
 
-// end appends to b the checksum of the bytes written to s and of b.
-func (s Sum) end(b []byte) []byte {
+// seal appends to b the checksum of the bytes written to s and of b.
+func (s Sum) seal(b []byte) []byte {
 	s.Write(b)
 	return binary.BigEndian.AppendUint32(b, uint32(s))
 }
@@ -117,8 +117,8 @@ func versionOf(data []byte) byte {
 	return 0
 }
 
-// Refused returns the error for a form that a decoder refused with err. data is the form's end. If
-// err wraps ErrFormat, and a newer version wrote the trailer, the result says so.
+// Refused returns the error for a form that a decoder refused with err. data ends the form. If err
+// wraps ErrFormat, and a newer version wrote the trailer, the result says so.
 func Refused(pkg string, data []byte, err error) error {
 	v := versionOf(data)
 	if v > trailerVersion && errors.Is(err, ErrFormat) && !errors.Is(err, ErrVersion) {
@@ -127,7 +127,7 @@ func Refused(pkg string, data []byte, err error) error {
 	return err
 }
 
-// RefusedAt is Refused for a form that is the size bytes of r.
+// RefusedAt is like Refused, but for a form that is the size bytes of r.
 func RefusedAt(pkg string, r io.ReaderAt, size int64, err error) error {
 	end := make([]byte, versionEnd)
 	if n := size - int64(versionEnd); n < 0 {
@@ -145,16 +145,16 @@ func ParseTrailer(pkg string, head, trailer []byte) (i Info, err error) {
 	if version > trailerVersion {
 		return i, newer(pkg, "the trailer has version %d, not %d", version, trailerVersion)
 	}
-	at := len(trailer) - infoEnd
+	pos := len(trailer) - infoEnd
 	whole := version == trailerVersion &&
 		IsTrailerSize(int64(len(trailer))) &&
-		int(binary.BigEndian.Uint16(trailer[at+4:])) == len(trailer)
+		int(binary.BigEndian.Uint16(trailer[pos+4:])) == len(trailer)
 	if !whole {
 		end := trailer[max(0, len(trailer)-16):]
 		return i, Errorf(pkg, "the filter is followed by %x, which is no trailer", end)
 	}
-	info := trailer[:at]
-	if got, want := Sum(binary.BigEndian.Uint32(trailer[at:])), infoSum(head, info); got != want {
+	info := trailer[:pos]
+	if got, want := Sum(binary.BigEndian.Uint32(trailer[pos:])), infoSum(head, info); got != want {
 		return i, Errorf(pkg, "checksum of header and info is %08x, should be %08x", got, want)
 	}
 	flags := info[flagsAt]
@@ -166,19 +166,19 @@ func ParseTrailer(pkg string, head, trailer []byte) (i Info, err error) {
 	i = Info{
 		N:       binary.BigEndian.Uint64(info),
 		P:       math.Float64frombits(binary.BigEndian.Uint64(info[8:])),
-		Hash:    texts.next(hash),
-		Comment: texts.next(comment),
+		Hash:    texts.read(hash),
+		Comment: texts.read(comment),
 	}
 	if flags&hasMeta != 0 {
 		var length [2]byte
-		copy(length[:], texts.next(2))
+		copy(length[:], texts.read(2))
 		meta := int(binary.BigEndian.Uint16(length[:]))
 		if meta == 0 {
 			return Info{}, Errorf(pkg, "info has the flag of a Meta, and none")
 		}
-		i.Meta = texts.next(meta)
+		i.Meta = texts.read(meta)
 	}
-	zeros := texts.next(padded(texts.taken) - texts.taken)
+	zeros := texts.read(padded(texts.taken) - texts.taken)
 	if texts.cut {
 		return Info{}, Errorf(pkg, "info of %d bytes has longer texts", len(info))
 	}
@@ -197,7 +197,7 @@ type texts struct {
 	cut   bool // more was taken than there was
 }
 
-func (t *texts) next(n int) string {
+func (t *texts) read(n int) string {
 	if n > len(t.rest) {
 		t.cut = true
 		return ""
@@ -208,15 +208,15 @@ func (t *texts) next(n int) string {
 	return text
 }
 
-// CheckTrailer is ParseTrailer, and also checks the last checksum. s covers all bytes of the form
-// before the trailer.
+// CheckTrailer is like ParseTrailer, but also checks the last checksum. s covers all bytes of the
+// form before the trailer.
 func (s Sum) CheckTrailer(pkg string, head, trailer []byte) (Info, error) {
 	i, err := ParseTrailer(pkg, head, trailer)
 	if err != nil {
 		return Info{}, err
 	}
 	end := len(trailer) - crc32.Size
-	if want := s.end(trailer[:end:end])[end:]; string(trailer[end:]) != string(want) {
+	if want := s.seal(trailer[:end:end])[end:]; string(trailer[end:]) != string(want) {
 		return Info{}, Errorf(pkg, "checksum is %x, should be %x", trailer[end:], want)
 	}
 	return i, nil

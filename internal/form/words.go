@@ -23,11 +23,11 @@ const (
 // ChunkBytes is the largest size of the buffer through which an array is written or read.
 const ChunkBytes = 64 << 10
 
-// PutWords writes the bytes of each word to out, 8 bytes a word. Bits that are not in mask become
+// PutWords writes the bytes of each word to dst, 8 bytes a word. Bits that are not in mask become
 // 0. It loads each word once, atomically, so other goroutines may write to words atomically
 // meanwhile. Four words at a time take half the time of single words.
-func PutWords(out []byte, words []uint64, mask uint64, order Order) {
-	for ; len(words) >= 4 && len(out) >= 32; words, out = words[4:], out[32:] {
+func PutWords(dst []byte, words []uint64, mask uint64, order Order) {
+	for ; len(words) >= 4 && len(dst) >= 32; words, dst = words[4:], dst[32:] {
 		w0 := atomic.LoadUint64(&words[0]) & mask
 		w1 := atomic.LoadUint64(&words[1]) & mask
 		w2 := atomic.LoadUint64(&words[2]) & mask
@@ -36,17 +36,17 @@ func PutWords(out []byte, words []uint64, mask uint64, order Order) {
 			w0, w1 = bits.ReverseBytes64(w0), bits.ReverseBytes64(w1)
 			w2, w3 = bits.ReverseBytes64(w2), bits.ReverseBytes64(w3)
 		}
-		binary.LittleEndian.PutUint64(out, w0)
-		binary.LittleEndian.PutUint64(out[8:], w1)
-		binary.LittleEndian.PutUint64(out[16:], w2)
-		binary.LittleEndian.PutUint64(out[24:], w3)
+		binary.LittleEndian.PutUint64(dst, w0)
+		binary.LittleEndian.PutUint64(dst[8:], w1)
+		binary.LittleEndian.PutUint64(dst[16:], w2)
+		binary.LittleEndian.PutUint64(dst[24:], w3)
 	}
 	for i := range words {
 		w := atomic.LoadUint64(&words[i]) & mask
 		if order == BigEndian {
 			w = bits.ReverseBytes64(w)
 		}
-		binary.LittleEndian.PutUint64(out[8*i:], w)
+		binary.LittleEndian.PutUint64(dst[8*i:], w)
 	}
 }
 

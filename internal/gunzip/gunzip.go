@@ -19,7 +19,7 @@ func Begins(data []byte) bool { return bytes.HasPrefix(data, []byte(magic)) }
 // error that counts them.
 type Reader struct {
 	member member
-	in     *bufio.Reader
+	src    *bufio.Reader
 }
 
 // member is the gzip.Reader of the standard library or of a faster one.
@@ -29,16 +29,16 @@ type member interface {
 	Multistream(bool)
 }
 
-// NewReader returns a Reader of r, with a buffer unless r is a bufio.Reader. open is gzip.NewReader
-// of any package; NewReader returns open's error.
-func NewReader[M member](r io.Reader, open func(io.Reader) (M, error)) (*Reader, error) {
-	in := bufio.NewReader(r)
-	z, err := open(in)
+// NewReader returns a Reader of r, with a buffer unless r is a bufio.Reader. newMember is the
+// gzip.NewReader of any package; NewReader returns its error.
+func NewReader[M member](r io.Reader, newMember func(io.Reader) (M, error)) (*Reader, error) {
+	src := bufio.NewReader(r)
+	z, err := newMember(src)
 	if err != nil {
 		return nil, err
 	}
 	z.Multistream(false)
-	return &Reader{z, in}, nil
+	return &Reader{z, src}, nil
 }
 
 // Close does not close the reader below.
@@ -53,18 +53,18 @@ func (z *Reader) Read(p []byte) (int, error) {
 		if n > 0 {
 			return n, nil
 		}
-		if err := z.next(); err != nil {
+		if err := z.nextMember(); err != nil {
 			return 0, err
 		}
 	}
 }
 
-// next begins the next member, or returns io.EOF.
-func (z *Reader) next() error {
-	head, err := z.in.Peek(len(magic))
+// nextMember begins the next member, or returns io.EOF.
+func (z *Reader) nextMember() error {
+	head, err := z.src.Peek(len(magic))
 	switch {
 	case Begins(head):
-		err = z.member.Reset(z.in)
+		err = z.member.Reset(z.src)
 		z.member.Multistream(false)
 		return err
 	case err != nil && err != io.EOF:
@@ -73,7 +73,7 @@ func (z *Reader) next() error {
 	zeros := true
 	count := 0
 	for {
-		c, err := z.in.ReadByte()
+		c, err := z.src.ReadByte()
 		switch {
 		case err == io.EOF && zeros:
 			return io.EOF

@@ -76,9 +76,9 @@ func AndUint64(p *uint64, mask uint64) uint64 {
 	return atomic.AndUint64(p, mask)
 }
 
-func CompareAndSwapUint64(p *uint64, was, is uint64) bool {
+func CompareAndSwapUint64(p *uint64, old, fresh uint64) bool {
 	Point()
-	return atomic.CompareAndSwapUint64(p, was, is)
+	return atomic.CompareAndSwapUint64(p, old, fresh)
 }
 
 func LoadPointer(p *unsafe.Pointer) unsafe.Pointer {
@@ -86,7 +86,7 @@ func LoadPointer(p *unsafe.Pointer) unsafe.Pointer {
 	return atomic.LoadPointer(p)
 }
 
-func CompareAndSwapPointer(p *unsafe.Pointer, was, is unsafe.Pointer) bool {
+func CompareAndSwapPointer(p *unsafe.Pointer, old, fresh unsafe.Pointer) bool {
 	Point()
-	return atomic.CompareAndSwapPointer(p, was, is)
+	return atomic.CompareAndSwapPointer(p, old, fresh)
 }

@@ -18,7 +18,7 @@ type Result struct {
 }
 
 // choice is one of several threads that could continue at a step.
-type choice struct{ of, taken int }
+type choice struct{ total, taken int }
 
 // Explore runs a case in each order with at most bound preemptions, depth first, until one fails
 // or limit has passed.
@@ -36,7 +36,7 @@ func Explore(bound int, limit time.Duration, setup Setup) (r Result) {
 			}
 			return r
 		}
-		path = next(s.path)
+		path = nextPath(s.path)
 		if path == nil {
 			return r
 		}
@@ -47,10 +47,10 @@ func Explore(bound int, limit time.Duration, setup Setup) (r Result) {
 	}
 }
 
-// next returns the beginning of the order after path, or nil after the last.
-func next(path []choice) []choice {
+// nextPath returns the beginning of the order after path, or nil after the last.
+func nextPath(path []choice) []choice {
 	for i := len(path) - 1; i >= 0; i-- {
-		if path[i].taken+1 < path[i].of {
+		if path[i].taken+1 < path[i].total {
 			path[i].taken++
 			return path[:i+1]
 		}

@@ -17,7 +17,7 @@ type order struct {
 	threads []*thread
 	running int      // the number of the running thread
 	path    []choice // the choices that are given, and then those made since
-	at      int      // how many choices have been made
+	made    int      // how many choices have been made
 	bound   int      // how many preemptions are left
 	steps   int
 	quiet   int // while it is above 0, there are no points; see Enter
@@ -70,11 +70,11 @@ func (s *order) choose(n int) int {
 	if n == 1 {
 		return 0
 	}
-	if s.at == len(s.path) {
-		s.path = append(s.path, choice{of: n})
+	if s.made == len(s.path) {
+		s.path = append(s.path, choice{total: n})
 	}
-	s.at++
-	return s.path[s.at-1].taken
+	s.made++
+	return s.path[s.made-1].taken
 }
 
 // step is a point: it lets any thread continue. With stops, the running one has ended or waits.
@@ -104,7 +104,7 @@ func (s *order) step(stops bool) {
 		}
 	}
 	if len(ready) == 0 {
-		s.end()
+		s.finish()
 		return
 	}
 	taken := s.choose(len(ready))
@@ -123,8 +123,8 @@ func (s *order) step(stops bool) {
 	}
 }
 
-// end ends the order when no thread can go on.
-func (s *order) end() {
+// finish ends the order when no thread can go on.
+func (s *order) finish() {
 	for i, t := range s.threads {
 		if !t.done {
 			s.fail(fmt.Errorf("deadlock: thread %d waits", i))

@@ -35,8 +35,8 @@ type body struct {
 	header    form.Header
 	info      form.Info
 
-	from string       // the version of the release from which the last piece was made
-	back *form.Merged // the changes from version to from, or nil
+	release string       // the version from which the last piece was made
+	back    *form.Merged // the changes from version to release, or nil
 	// The next change of back.
 	word int
 	mask uint64
@@ -46,7 +46,7 @@ type body struct {
 // bodyOf returns the body of r. It does not retain r.
 func (p *Publisher) bodyOf(r *release) *body {
 	info := form.Info(r.filter.Info())
-	return &body{publisher: p, version: r.version, header: r.header, info: info, from: r.version}
+	return &body{publisher: p, version: r.version, header: r.header, info: info, release: r.version}
 }
 
 // errReplaced is the error of send if the version can no longer be sent.
@@ -85,20 +85,20 @@ func (b *body) piece(buf []byte, i int, gzipped bool) (piece, packed []byte, err
 	if r.header != b.header {
 		return nil, nil, errReplaced
 	}
-	if r.version != b.from {
-		b.from = r.version
+	if r.version != b.release {
+		b.release = r.version
 		b.back = r.backTo(b.version)
 		if b.back == nil && b.publisher.exact && r.version != b.version {
 			return nil, nil, errReplaced
 		}
-		b.next()
+		b.advance()
 	}
 	first := i * pieceWords
 	words := r.words[first:min(first+pieceWords, len(r.words))]
 	piece = buf[:8*len(words)]
 	form.PutWords(piece, words, ^uint64(0), form.BigEndian)
 	changed := false
-	for ; b.more && b.word < first+len(words); b.next() {
+	for ; b.more && b.word < first+len(words); b.advance() {
 		if b.word >= first { // earlier words were sent before r was published
 			word := piece[8*(b.word-first):]
 			binary.BigEndian.PutUint64(word, binary.BigEndian.Uint64(word)^b.mask)
@@ -114,7 +114,7 @@ func (b *body) piece(buf []byte, i int, gzipped bool) (piece, packed []byte, err
 	return piece, packed, nil
 }
 
-func (b *body) next() {
+func (b *body) advance() {
 	b.more = false
 	if b.back != nil {
 		b.word, b.mask, b.more = b.back.Next()

@@ -117,7 +117,7 @@ func (p *Publisher) Publish(f *bloom.Filter, own bool, madeAt time.Time) (versio
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	last := p.current.Load()
-	if last.has(f) {
+	if last.holds(f) {
 		return last.version
 	}
 	if last != nil && !p.exact && !madeAt.After(last.made) { // the clock stepped back
@@ -273,9 +273,9 @@ func (p *Publisher) Version() Version { return p.current.Load().describe() }
 func (r *release) describe() Version { return Version{r.version, r.made, r.header.Size()} }
 
 // Has reports whether f has the bits, the size and the Info of the present version.
-func (p *Publisher) Has(f *bloom.Filter) bool { return p.current.Load().has(f) }
+func (p *Publisher) Has(f *bloom.Filter) bool { return p.current.Load().holds(f) }
 
-func (r *release) has(f *bloom.Filter) bool {
+func (r *release) holds(f *bloom.Filter) bool {
 	return r != nil && r.filter.Equal(f) && r.filter.Info() == f.Info()
 }
 

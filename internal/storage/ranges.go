@@ -16,9 +16,9 @@ const (
 	maxRange = 256 << 10
 )
 
-// piece is the range of bytes that one step of a key needs. It begins at offset at.
+// piece is the range of bytes that one step of a key needs. It begins at offset.
 type piece struct {
-	at        int64
+	offset    int64
 	key, step int
 }
 
@@ -40,29 +40,29 @@ func Ranges(
 	var mu sync.Mutex // guards all
 	var pieces []piece
 	requests := NewRequests()
-	done, next := 0, 1
+	done, limit := 0, 1
 	for done < steps {
 		pieces = pieces[:0]
 		for key, alive := range all {
-			for step := done; step < next && alive; step++ {
+			for step := done; step < limit && alive; step++ {
 				pieces = append(pieces, piece{offset(key, step), key, step})
 			}
 		}
-		slices.SortFunc(pieces, func(a, b piece) int { return cmp.Compare(a.at, b.at) })
+		slices.SortFunc(pieces, func(a, b piece) int { return cmp.Compare(a.offset, b.offset) })
 		for rest := pieces; len(rest) > 0; {
 			n := near(rest, size)
 			group := rest[:n]
 			rest = rest[n:]
 			ok := requests.Go(func() error {
-				from := group[0].at
-				data, err := form.ReadAt(pkg, r, from, group[n-1].at+size-from)
+				start := group[0].offset
+				data, err := form.ReadAt(pkg, r, start, group[n-1].offset+size-start)
 				if err != nil {
 					return err
 				}
 				mu.Lock()
 				defer mu.Unlock()
 				for _, p := range group {
-					all[p.key] = all[p.key] && test(p.key, p.step, data[p.at-from:][:size])
+					all[p.key] = all[p.key] && test(p.key, p.step, data[p.offset-start:][:size])
 				}
 				return nil
 			})
@@ -74,7 +74,7 @@ func Ranges(
 			SetAll(found)
 			return err
 		}
-		done, next = next, min(2*next+1, steps)
+		done, limit = limit, min(2*limit+1, steps)
 	}
 	copy(found, all)
 	return nil
@@ -91,8 +91,8 @@ func SetAll(found []bool) {
 func near(pieces []piece, size int64) int {
 	n := 1
 	for n < len(pieces) {
-		gap := pieces[n].at - pieces[n-1].at - size
-		length := pieces[n].at + size - pieces[0].at
+		gap := pieces[n].offset - pieces[n-1].offset - size
+		length := pieces[n].offset + size - pieces[0].offset
 		if gap > maxGap || length > maxRange {
 			break
 		}

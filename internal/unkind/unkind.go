@@ -70,12 +70,12 @@ func ReaderAts(data []byte) map[string]io.ReaderAt {
 // atEOF returns io.EOF with the last byte, as the contract of io.ReaderAt permits.
 type atEOF struct{ data []byte }
 
-func (r atEOF) ReadAt(p []byte, from int64) (int, error) {
-	if from >= int64(len(r.data)) {
+func (r atEOF) ReadAt(p []byte, offset int64) (int, error) {
+	if offset >= int64(len(r.data)) {
 		return 0, io.EOF
 	}
-	n := copy(p, r.data[from:])
-	if from+int64(n) == int64(len(r.data)) {
+	n := copy(p, r.data[offset:])
+	if offset+int64(n) == int64(len(r.data)) {
 		return n, io.EOF
 	}
 	return n, nil
@@ -84,11 +84,11 @@ func (r atEOF) ReadAt(p []byte, from int64) (int, error) {
 // scratch uses all of p as scratch space, even if it returns fewer bytes, as the contract permits.
 type scratch struct{ data []byte }
 
-func (r scratch) ReadAt(p []byte, from int64) (int, error) {
+func (r scratch) ReadAt(p []byte, offset int64) (int, error) {
 	for i := range p {
 		p[i] = 0xee
 	}
-	return bytes.NewReader(r.data).ReadAt(p, from)
+	return bytes.NewReader(r.data).ReadAt(p, offset)
 }
 
 // FailingReaderAts returns readers that fail at request number n, from 1 on.
@@ -99,24 +99,24 @@ func FailingReaderAts(data []byte, n int) map[string]io.ReaderAt {
 	}
 }
 
-func newFailingAt(data []byte, n int, all bool) *failingAt {
-	r := &failingAt{data: data, all: all}
+func newFailingAt(data []byte, n int, whole bool) *failingAt {
+	r := &failingAt{data: data, whole: whole}
 	r.left.Store(int64(n))
 	return r
 }
 
 type failingAt struct {
-	data []byte
-	left atomic.Int64 // requests run in parallel
-	all  bool         // the request that fails has all its bytes
+	data  []byte
+	left  atomic.Int64 // requests run in parallel
+	whole bool         // the request that fails has all its bytes
 }
 
-func (r *failingAt) ReadAt(p []byte, from int64) (int, error) {
+func (r *failingAt) ReadAt(p []byte, offset int64) (int, error) {
 	if r.left.Add(-1) > 0 {
-		return bytes.NewReader(r.data).ReadAt(p, from)
+		return bytes.NewReader(r.data).ReadAt(p, offset)
 	}
-	if r.all {
-		n, _ := bytes.NewReader(r.data).ReadAt(p, from)
+	if r.whole {
+		n, _ := bytes.NewReader(r.data).ReadAt(p, offset)
 		return n - min(n, 1), ErrStore
 	}
 	return 0, ErrStore

@@ -55,7 +55,7 @@ func unlocked(function string) change {
 	}}
 }
 
-func isLock(call *ast.CallExpr) bool { return is(call, "Lock") || is(call, "Unlock") }
+func isLock(call *ast.CallExpr) bool { return isCall(call, "Lock") || isCall(call, "Unlock") }
 
 // replaced replaces a call. In text, %s stands for the call.
 func replaced(function, call string, number int, text string) change {
@@ -143,7 +143,7 @@ func (c change) apply(files map[string]string) error {
 			if !ok || nameOf(f) != name {
 				continue
 			}
-			if err := c.in(s, f); err != nil {
+			if err := c.editFunc(s, f); err != nil {
 				return err
 			}
 			files[path] = s.edited()
@@ -153,7 +153,7 @@ func (c change) apply(files map[string]string) error {
 	return fmt.Errorf("no such function")
 }
 
-func (c change) in(s *source, f *ast.FuncDecl) error {
+func (c change) editFunc(s *source, f *ast.FuncDecl) error {
 	var calls []found
 	if c.call != "" {
 		calls = callsOf(f, c.call)
@@ -186,7 +186,7 @@ func callsOf(f *ast.FuncDecl, name string) (calls []found) {
 			return true
 		}
 		around = append(around, n)
-		if call, ok := n.(*ast.CallExpr); ok && is(call, name) {
+		if call, ok := n.(*ast.CallExpr); ok && isCall(call, name) {
 			calls = append(calls, found{call, append([]ast.Node(nil), around...)})
 		}
 		return true
@@ -194,11 +194,11 @@ func callsOf(f *ast.FuncDecl, name string) (calls []found) {
 	return calls
 }
 
-func is(call *ast.CallExpr, name string) bool {
+func isCall(call *ast.CallExpr, name string) bool {
 	return strings.HasSuffix("."+chain(call.Fun), "."+name)
 }
 
-// chain returns the names of an expression such as s.end(i).Store, joined by dots.
+// chain returns the names of an expression such as s.stampOf(i).Store, joined by dots.
 func chain(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:

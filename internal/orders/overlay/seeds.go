@@ -4,7 +4,7 @@ package main
 // two stores. They test the cases: each is found with two preemptions or fewer.
 var seeds = []seed{
 	{"window-two-facts", "WindowAdders", []change{
-		replaced("window.state.add", "takes", 0, "s.ring.takes(s.ring.planes(), now)"),
+		replaced("window.state.addAt", "accepts", 0, "s.ring.accepts(s.ring.planes(), now)"),
 	}},
 	{"window-old-reading", "WindowLeap", []change{
 		replaced("window.ring.age", "exact", 2, "now"),
@@ -17,7 +17,7 @@ var seeds = []seed{
 		condition("window.ring.begin", "current", 0, "!r.current(now)"),
 	}},
 	{"window-late", "WindowCoarse", []change{
-		value("window.ring.late", "endsByTime", "false && live.len() > 0"),
+		value("window.ring.endLate", "endsByTime", "false && live.len() > 0"),
 	}},
 	{"window-save-coarse", "WindowSaveCoarse", []change{
 		replaced("window.state.params", "exact", 0, ""),
@@ -25,7 +25,7 @@ var seeds = []seed{
 	{"window-first-time", "WindowLoaded", []change{
 		condition("window.ring.notice", "reopened", 0, "r.undated == 0"),
 	}},
-	{"window-page-lock", "WindowOneKey", []change{unlocked("window.state.add")}},
+	{"window-page-lock", "WindowOneKey", []change{unlocked("window.state.addAt")}},
 	{"window-clean-first", "WindowStale", []change{
 		before("window.state.clear", "bitwords.Store", 0, "p.clean.Store(free)"),
 	}},
@@ -44,15 +44,15 @@ var seeds = []seed{
 	}},
 	{"counting-store", "Counting", []change{
 		replaced("counting.counters.change", "CompareAndSwapUint64", 0,
-			"atomic.CompareAndSwapUint64(&c.words[word], atomic.LoadUint64(&c.words[word]), w+uint64(by)<<shift)"),
+			"atomic.CompareAndSwapUint64(&c.words[word], atomic.LoadUint64(&c.words[word]), w+uint64(delta)<<shift)"),
 	}},
 	{"counting-second-look", "Counting", []change{
 		condition("counting.Filter.RemoveHash", "ContainsHash", 2, "false"),
 	}},
 	{"growing-second-look", "Growing", []change{
-		condition("growing.shard.add", "contains", 2, "false"),
+		condition("growing.shard.addHash", "contains", 2, "false"),
 	}},
-	{"growing-add-lock", "Growing", []change{unlocked("growing.shard.add")}},
+	{"growing-add-lock", "Growing", []change{unlocked("growing.shard.addHash")}},
 	{"bank-number-first", "Bank", []change{
 		before("bank.Bank.Append", "grow", 0, "k, _ := s.current(); s.n.Store(int64(k + 1)); s.n.Store(int64(k))"),
 	}},
@@ -109,7 +109,7 @@ var seeds = []seed{
 			x, step := h.Words()
 			for way := range f.ways {
 				word, shift, fingerprint := f.slot(way, x)
-				x = next(x, step)
+				x = nextX(x, step)
 				old := uint64(0)
 				for !atomic.CompareAndSwapUint64(word, old, old&^(f.mask<<shift)|fingerprint<<shift) {
 					old = atomic.LoadUint64(word)
