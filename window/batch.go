@@ -10,6 +10,8 @@ import (
 const (
 	// chunk is the number of keys of a batch whose lanes are read ahead.
 	chunk = 64
+	// shortBatch is the least number of keys for which reading ahead pays.
+	shortBatch = 2
 	// farLanes is the least number of lanes for which reading ahead pays: that many do not fit into
 	// the caches near the processor.
 	farLanes = 1 << 19
@@ -22,11 +24,15 @@ func (s *state) ahead(hs []bloom.Hash, i int, lookUp bool) {
 	if i%chunk != 0 || len(s.array) < farLanes {
 		return
 	}
-	k := s.k
-	if lookUp {
-		k /= 2 // ContainsHash stops there for most absent keys
+	hs = hs[i:min(i+chunk, len(hs))]
+	if len(hs) < shortBatch {
+		return
 	}
-	for _, h := range hs[i:min(i+chunk, len(hs))] {
+	k := s.k
+	if lookUp && k > 12 {
+		k /= 2 // ContainsHash stops there for most absent keys; fewer lanes cost less than they save
+	}
+	for _, h := range hs {
 		s.touch(h, k)
 	}
 }
