@@ -180,7 +180,11 @@ func TestFillsTogether(t *testing.T) {
 	var all []contestant
 	w := workload{kind: built, n: n, p: 1e-9, turn: 500}
 	p := w.plan(parts)
-	for _, row := range append(slices.Clone(ours), removers[0]) {
+	own := row{"own", "", func(int, float64) filter {
+		return filter{reset: func() {}, add: func(keys) {}, count: keys.len,
+			fill: func(ks keys) { assert.NotSame(t, &p.all.scratch[0], &ks.scratch[0], "one scratch for all") }}
+	}}
+	for _, row := range append(slices.Clone(ours), removers[0], own) {
 		all = append(all, row.local(w, p))
 	}
 	contestants{all: all, random: rand.New(rand.NewPCG(1, 1))}.rounds(parts, p, add)
