@@ -146,10 +146,13 @@ func TestBegin(t *testing.T) {
 	assert.Equal(t, []string{"empty", "0 0-100", "0 100-200", "empty", "0 0-100"}, turns(3, add))
 	assert.Len(t, c.times[add][0], 2)
 	assert.Len(t, c.times[add][1], 1)
-	assert.Equal(t, []string{"3 0-100", "3 100-200", "empty", "fill 0 0-200", "3 0-100"}, turns(3, remove))
+	want := []string{"3 0-100", "3 100-200", "empty", "fill 0 0-200", "3 0-100"}
+	assert.Equal(t, want, turns(3, remove))
 	p.turn, c.done = 10, [ops]int{}
-	assert.Equal(t, []string{"empty", "fill 0 0-90", "0 90-100", "fill 0 100-190", "0 190-200"}, turns(2, add))
-	assert.Equal(t, []string{"fill 3 0-90", "3 90-100", "fill 3 100-190", "3 190-200"}, turns(2, remove))
+	want = []string{"empty", "fill 0 0-90", "0 90-100", "fill 0 100-190", "0 190-200"}
+	assert.Equal(t, want, turns(2, add))
+	want = []string{"fill 3 0-90", "3 90-100", "fill 3 100-190", "3 190-200"}
+	assert.Equal(t, want, turns(2, remove))
 	c.done, c.whole = [ops]int{}, true
 	assert.Equal(t, []string{"empty", "0 0-200", "empty", "0 0-200"}, turns(3, add))
 }
@@ -182,7 +185,9 @@ func TestFillsTogether(t *testing.T) {
 	p := w.plan(parts)
 	own := row{"own", "", func(int, float64) filter {
 		return filter{reset: func() {}, add: func(keys) {}, count: keys.len,
-			fill: func(ks keys) { assert.NotSame(t, &p.all.scratch[0], &ks.scratch[0], "one scratch for all") }}
+			fill: func(ks keys) {
+				assert.NotSame(t, &p.all.scratch[0], &ks.scratch[0], "one scratch for all")
+			}}
 	}}
 	for _, row := range append(slices.Clone(ours), removers[0], own) {
 		all = append(all, row.local(w, p))
@@ -291,8 +296,9 @@ func TestReadme(t *testing.T) {
 		}
 		base := made(ours[0].name, 2)
 		growing := table{results: []*result{base, made("growing.Filter", 7*unit)}}
-		removal := table{results: []*result{made("cuckoo.Filter", 30*unit), made("counting.Filter", 50*unit),
-			made(seiflotfy.name, 10)}}
+		removal := table{results: []*result{
+			made("cuckoo.Filter", 30*unit), made("counting.Filter", 50*unit), made(seiflotfy.name, 10),
+		}}
 		tables = []table{cached, growing, removal}
 		require.NoError(t, updateReadme(path, tables))
 		data, err = os.ReadFile(path)
