@@ -157,7 +157,7 @@ func Must[T any](v T, err error) T {
 // that it was probably added before. It does not retain key.
 func (f *Filter) Add(key []byte) bool { return filterAdd(&f.filter, key) }
 
-// AddString is Add of key's bytes, without copying them.
+// AddString is like Add.
 func (f *Filter) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)) }
 
 // AddHash is Add by digest; see [Hash].
@@ -189,10 +189,10 @@ const errZero = "bloom: Add to a zero filter: make it with a constructor, or dec
 // true with probability [Filter.FPR], and the empty key with [Filter.FillRatio]; see [Sum].
 func (f *Filter) Contains(key []byte) bool { return filterContains(&f.filter, key) }
 
-// ContainsString is Contains of key's bytes, without copying them.
+// ContainsString is like Contains.
 func (f *Filter) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
 
-// ContainsHash is Contains by digest.
+// ContainsHash is like Contains.
 func (f *Filter) ContainsHash(h Hash) bool { return filterContainsHash(&f.filter, h) }
 
 // contains implements ContainsHash in Go; see add.

@@ -55,9 +55,66 @@
 // that holds its n keys reports it in about half of all cases. Packages counting, bank and replica
 // have the same bits and the same exception. See [Sum].
 //
+// # Keys
+//
 // Every key goes the same way: key -> [Hash] -> indexes -> bits. A Hash is computed once and serves
-// every filter of this module. It is a Murmur3 digest, which has no secret. Module keyed has a hash
-// for keys that an adversary chooses.
+// every filter of this module; methods whose names end in Hash take it. Those that end in String
+// take the bytes of a string, without copying them. No method retains a key. A Hash is a Murmur3
+// digest, which has no secret. Module keyed has a hash for keys that an adversary chooses.
+//
+// # Encodings
+//
+// Each type has one binary form, which docs/format.md defines. MarshalBinary, AppendBinary and
+// WriteTo, which needs only a small buffer, make the same bytes, and SizeBytes is their number.
+// MarshalText makes them standard base64, which is a filter's form in JSON, XML, flags and cookies.
+// A zero value has no binary form, which is an error, and an empty text. A form includes the
+// [Info], and it is an error if that cannot be saved. Only the form of a [Filter] and of a
+// SyncFilter, which is Guava's, has no Info.
+//
+// UnmarshalBinary and UnmarshalText decode exactly one form, or the content of a file of SaveFile.
+// An empty text makes a zero value. ReadFrom decodes the form that the reader yields next, and
+// reads no byte more. It allocates memory as data arrives, whatever the header claims. No decoder
+// retains its data. On error the receiver is unchanged. The error wraps [ErrFormat], also if a
+// reader ends too early, or else the reader's own error.
+//
+// # Files
+//
+// SaveFile atomically replaces or creates a file: after a crash at any moment, path holds what it
+// held before, or the whole filter. Once SaveFile has returned nil, the filter is on disk, except
+// on Windows, Plan 9 and WebAssembly, which cannot sync a directory. The file holds the binary
+// form, the Info and a CRC-32C of everything. If the Info cannot be saved, the error names the
+// field.
+//
+// SaveFile writes a new file in the same directory, named .NAME.bloom-tmp-*, and renames it to
+// path, so the directory must be readable and have room for both files. It removes the new file if
+// it fails, and those that killed processes left. Of several concurrent SaveFiles, the last one's
+// file stays; on Windows SaveFile fails while the file is open, for example by OpenFile.
+//
+// If there is an old file, the new one is private to its owner while it is written, and then gets
+// the old permissions, the old owner and group if the system permits that, and on Linux the
+// access-control list; if it cannot have the list or the group, nobody gets more access by that.
+// Other attributes, such as user.*, and the lists of other systems, are lost. Without an old file,
+// it has the permissions of os.Create. A symbolic link at path is itself replaced, by a file with
+// the permissions of the link's target, which stays as it is. Anything else that is not a regular
+// file is refused, and so is a link to a device, a pipe or a socket.
+//
+// LoadFile allocates as much memory as the file is long, and none before the file's header and
+// length agree. If the file has changed since SaveFile wrote it, the error wraps ErrFormat: a
+// changed bit, a missing byte and an added byte are always noticed, and other damage goes unnoticed
+// with probability 2^-32.
+//
+// OpenFile maps a file on Unix and Windows: look-ups read the pages that they need, and processes
+// share them. Elsewhere the View has a copy in memory. OpenFile does not read the bits, so it takes
+// no longer for a large file, and only the View's Verify notices damaged bits. The bytes must stay
+// unchanged until the View is closed. If a program writes to an open file or truncates it, look-ups
+// are wrong, or the process dies of SIGBUS. On Unix the file may be removed, or replaced by
+// SaveFile; the View still shows the old filter.
+//
+// Whoever asks a file that another program wrote looks at its Info's Hash before the first look-up:
+// it says how keys were hashed, and is empty if the writer, such as Java, set none. The bloom
+// command with --hex, for example, makes lists whose keys are bytes: Contains finds them, and
+// ContainsString of their hexadecimal digits does not. If Hash is "SumUTF16", pass [SumUTF16] of a
+// key to ContainsHash.
 //
 // # Other packages
 //

@@ -17,7 +17,7 @@ import (
 // concurrent. In a filter with the keys it was made for, an absent key needs two or three on
 // average. A Reader of package blocked makes one request for most absent keys.
 //
-// Look at [Reader.Info]'s Hash before the first look-up: it says how keys were hashed; see [View].
+// Look at [Reader.Info]'s Hash before the first look-up; see "Files" in the package comment.
 //
 // A failure of the io.ReaderAt is an error, and never the answer that a key is absent. NewReader
 // notices damage to the header and the Info. Damaged bits go unnoticed, because their only checksum
@@ -49,17 +49,17 @@ func (r *Reader) Info() Info { return Info(r.info) }
 // String describes r by the filter's parameters.
 func (r *Reader) String() string { return r.describe("bloom.Reader") }
 
-// LogValue returns what String returns; see [Filter.LogValue].
+// LogValue returns what String returns.
 func (r *Reader) LogValue() slog.Value { return slog.StringValue(r.String()) }
 
 // Contains reports whether key may have been added; see [Filter.Contains]. On error it
 // returns true.
 func (r *Reader) Contains(key []byte) (bool, error) { return r.ContainsHash(Sum(key)) }
 
-// ContainsString is Contains of key's bytes, without copying them.
+// ContainsString is like Contains.
 func (r *Reader) ContainsString(key string) (bool, error) { return r.ContainsHash(SumString(key)) }
 
-// ContainsHash is Contains by digest.
+// ContainsHash is like Contains.
 func (r *Reader) ContainsHash(h Hash) (bool, error) {
 	found := make([]bool, 1)
 	err := r.ContainsBatch(found, []Hash{h})

@@ -56,8 +56,7 @@ func (f *filter) size() int64 {
 	return f.header().Size()
 }
 
-// AppendBinary appends Guava's binary form of f to dst. It fails only for the zero value, which has
-// no binary form.
+// AppendBinary implements encoding.BinaryAppender.
 func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	if f.k == 0 {
 		return dst, errNoForm
@@ -65,13 +64,13 @@ func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	return form.AppendWords(f.header().Append(dst), f.bits.words, form.BigEndian), nil
 }
 
-// MarshalBinary returns Guava's binary form of f, which Java's BloomFilter.readFrom reads. Its
-// length is Stats' SizeBytes. It does not include the Info.
+// MarshalBinary implements encoding.BinaryMarshaler; see "Encodings" in the package comment. It returns Guava's
+// binary form of f, which Java's BloomFilter.readFrom reads, without the Info.
 func (f filter) MarshalBinary() ([]byte, error) {
 	return f.AppendBinary(make([]byte, 0, f.size()))
 }
 
-// WriteTo writes Guava's binary form of f to w through a small buffer.
+// WriteTo implements io.WriterTo.
 func (f *filter) WriteTo(w io.Writer) (int64, error) {
 	if f.k == 0 {
 		return 0, errNoForm
@@ -79,10 +78,9 @@ func (f *filter) WriteTo(w io.Writer) (int64, error) {
 	return form.WriteWords(w, f.header().Append(nil), f.bits.words, form.BigEndian)
 }
 
-// UnmarshalBinary decodes data, which must be exactly one binary form, or the content of a file
-// that [Filter.SaveFile] wrote. Only such a file has an Info and a checksum: after a binary form
-// alone, f's Info is zero, and a damaged word goes unnoticed. On error, which wraps [ErrFormat], f
-// is unchanged. UnmarshalBinary does not retain data.
+// UnmarshalBinary implements encoding.BinaryUnmarshaler; see "Encodings" in the package comment. Only a file of
+// [Filter.SaveFile] has an Info and a checksum: after a binary form alone, f's Info is zero, and a
+// damaged word goes unnoticed.
 func (f *filter) UnmarshalBinary(data []byte) error {
 	h, body, info, err := guavaForm.Parse(data)
 	if err == nil {
@@ -97,12 +95,9 @@ func (f *filter) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// ReadFrom decodes the binary form that r yields next, and reads no byte more: of a file that
-// [Filter.SaveFile] wrote, it leaves the trailer, with the checksum and the Info. Use [LoadFile] or
-// UnmarshalBinary for files.
-//
-// It allocates memory as data arrives, whatever the header claims. f's Info becomes zero. On error
-// f is unchanged. The error wraps r's own, or [ErrFormat] if r ends too early or yields no filter.
+// ReadFrom implements io.ReaderFrom. Of a file that [Filter.SaveFile] wrote, it leaves the trailer,
+// with the checksum and the Info: use [LoadFile] or UnmarshalBinary for files. f's Info becomes
+// zero.
 func (f *filter) ReadFrom(r io.Reader) (int64, error) {
 	h, array, n, err := guavaForm.Read(r)
 	if err == nil {
@@ -111,11 +106,10 @@ func (f *filter) ReadFrom(r io.Reader) (int64, error) {
 	return n, err
 }
 
-// MarshalText returns the standard base64 encoding of the binary form, which is the form of a
-// filter in JSON, XML, flags and cookies. The text of the zero value is empty.
+// MarshalText implements encoding.TextMarshaler.
 func (f filter) MarshalText() ([]byte, error) { return form.AppendText(nil, &f) }
 
-// UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f the zero value.
+// UnmarshalText implements encoding.TextUnmarshaler.
 func (f *filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("bloom", text, f, func() { *f = filter{} })
 }

@@ -101,10 +101,10 @@ func (s *SyncFilter) Snapshot() *Filter {
 // new more than once.
 func (s *SyncFilter) Add(key []byte) bool { return s.AddHash(Sum(key)) }
 
-// AddString is Add of key's bytes, without copying them.
+// AddString is like Add.
 func (s *SyncFilter) AddString(key string) bool { return s.AddHash(SumString(key)) }
 
-// AddHash is Add by digest.
+// AddHash is like Add.
 func (s *SyncFilter) AddHash(h Hash) bool {
 	switch {
 	case s.k == 0:
@@ -193,10 +193,10 @@ func (s *SyncFilter) Contains(key []byte) bool {
 	return s.contains(Sum(key))
 }
 
-// ContainsString is Contains of key's bytes, without copying them.
+// ContainsString is like Contains.
 func (s *SyncFilter) ContainsString(key string) bool { return s.Contains(bitwords.BytesOf(key)) }
 
-// ContainsHash is Contains by digest.
+// ContainsHash is like Contains.
 func (s *SyncFilter) ContainsHash(h Hash) bool {
 	if assembly {
 		return filterContainsHash(&s.filter, h)
@@ -329,5 +329,5 @@ func (s *SyncFilter) ApproxCount() uint64 { return s.Stats().ApproxCount }
 // FPR is [Filter.FPR]. It reads the whole filter.
 func (s *SyncFilter) FPR() float64 { return s.Stats().FPR }
 
-// LogValue returns what String returns; see [Filter.LogValue].
+// LogValue returns what String returns.
 func (s *SyncFilter) LogValue() slog.Value { return slog.StringValue(s.String()) }

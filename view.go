@@ -14,19 +14,7 @@ import (
 
 // View looks keys up in a filter's binary form where it lies: in a file, in a cookie, in a cache,
 // or embedded in the program. It copies nothing, and answers exactly as the [Filter] decoded from
-// the same bytes.
-//
-// Unix and Windows map the file of [OpenFile] into memory: a look-up reads the pages that it needs,
-// and processes share them. Elsewhere the View has a copy in memory.
-//
-// Look at Info's Hash before the first look-up: it says how keys were hashed, and is empty if the
-// writer, such as Java, set none. The bloom command with --hex, for example, makes lists whose keys
-// are bytes: Contains finds them, and ContainsString of their hexadecimal digits does not. If Hash
-// is "SumUTF16", pass [SumUTF16] of a key to ContainsHash.
-//
-// The bytes must stay unchanged until the View is closed. If a program writes to an open file or
-// truncates it, look-ups are wrong, or the process dies of SIGBUS. On Unix the file may be removed,
-// or replaced by [Filter.SaveFile]; the View still shows the old filter.
+// the same bytes, which must stay unchanged until the View is closed; see "Files" in the package comment.
 //
 // Many goroutines may use a View concurrently, but no method during [View.Close]; see the example
 // of [OpenFile]. All methods of a closed or zero View but Close, String and LogValue panic, because
@@ -101,13 +89,13 @@ func (v *View) Verify() error {
 }
 
 // Contains reports whether key may have been added; see [Filter.Contains]. It is for keys that were
-// hashed with [Sum]; see [View].
+// hashed with [Sum]; look at [View.Info] first.
 func (v *View) Contains(key []byte) bool { return v.ContainsHash(Sum(key)) }
 
-// ContainsString is Contains of key's bytes, without copying them.
+// ContainsString is like Contains.
 func (v *View) ContainsString(key string) bool { return v.ContainsHash(SumString(key)) }
 
-// ContainsHash is Contains by digest.
+// ContainsHash is like Contains.
 func (v *View) ContainsHash(h Hash) bool {
 	x, x32 := h.h1, newMitz32(h)
 	for range v.opened().k {
@@ -143,7 +131,7 @@ func (v *View) String() string {
 	return v.describe("bloom.View")
 }
 
-// LogValue returns what String returns; see [Filter.LogValue].
+// LogValue returns what String returns.
 func (v *View) LogValue() slog.Value { return slog.StringValue(v.String()) }
 
 // Stats returns the figures of the filter. It reads all bits.

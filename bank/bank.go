@@ -210,7 +210,7 @@ func (s *state) fit(f *bloom.Filter, info *form.Kept) ([]uint64, error) {
 // certainly new to the member, false that key was probably there. Add does not retain key.
 func (b *Bank) Add(i int, key []byte) bool { return b.AddHash(i, bloom.Sum(key)) }
 
-// AddString is Add of key's bytes, without copying them.
+// AddString is like Add.
 func (b *Bank) AddString(i int, key string) bool { return b.AddHash(i, bloom.SumString(key)) }
 
 // AddHash is Add by digest; see [bloom.Hash] for which digests are good enough.
@@ -380,7 +380,7 @@ func (b *Bank) Stats() bloom.Stats {
 	return b.state.stats(func(s int) segment { return segments[s] }, n, size)
 }
 
-// LogValue returns what String returns; see [bloom.Filter.LogValue].
+// LogValue returns what String returns.
 func (b *Bank) LogValue() slog.Value { return slog.StringValue(b.String()) }
 
 // String describes b by its parameters.

@@ -34,8 +34,7 @@ type Reader struct {
 }
 
 // NewReader returns a Reader of r, which has size bytes. It reads at most 8 KiB, in two requests.
-// The error is r's own, or wraps [bloom.ErrFormat] if the bytes are not a Bank's file. Look at the
-// Info's Hash before the first look-up; see [bloom.View].
+// The error is r's own, or wraps [bloom.ErrFormat] if the bytes are not a Bank's file.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	var l layout
 	_, info, err := form.Bank.ParseAt(r, size, l.parse)
@@ -145,5 +144,5 @@ func (r *Reader) Info() bloom.Info { return bloom.Info(r.info) }
 // String describes r by the number of its members, their bits and their hashes.
 func (r *Reader) String() string { return r.layout.describe("bank.Reader", r.layout.members) }
 
-// LogValue returns what String returns; see [bloom.Filter.LogValue].
+// LogValue returns what String returns.
 func (r *Reader) LogValue() slog.Value { return slog.StringValue(r.String()) }

@@ -354,8 +354,8 @@ func (b bank) SizeBytes() int64 {
 	return form.Bank.Size(l.words(), b.info.Get())
 }
 
-// WriteTo writes b's binary form, which has checksums, to w through a small buffer. It does not
-// block other methods. It writes every member and key that had been added when the call began.
+// WriteTo implements io.WriterTo. It does not block other methods. It writes every member and key
+// that had been added when the call began.
 func (b bank) WriteTo(w io.Writer) (int64, error) {
 	if b.state == nil {
 		return 0, errNoForm
@@ -364,17 +364,15 @@ func (b bank) WriteTo(w io.Writer) (int64, error) {
 	return form.Bank.WriteFunc(w, e.layout.params(), e.layout.words(), b.info.Get(), e.fill)
 }
 
-// AppendBinary appends to dst what [Bank.WriteTo] writes. It returns an error for the zero Bank,
-// which has no binary form, and for an Info that is out of range.
+// AppendBinary implements encoding.BinaryAppender; see "Encodings" in package bloom.
 func (b bank) AppendBinary(dst []byte) ([]byte, error) {
 	return form.AppendBinary(dst, b.SizeBytes(), b)
 }
 
-// MarshalBinary returns what [Bank.WriteTo] writes.
+// MarshalBinary implements encoding.BinaryMarshaler.
 func (b bank) MarshalBinary() ([]byte, error) { return b.AppendBinary(nil) }
 
-// UnmarshalBinary decodes data, which must be exactly one binary form, into b. On error, which
-// wraps [bloom.ErrFormat], b is unchanged. It does not retain data.
+// UnmarshalBinary implements encoding.BinaryUnmarshaler; see "Encodings" in package bloom.
 func (b *Bank) UnmarshalBinary(data []byte) error {
 	var l layout
 	_, array, info, err := form.Bank.Unmarshal(data, l.parse)
@@ -384,9 +382,7 @@ func (b *Bank) UnmarshalBinary(data []byte) error {
 	return b.decode(l, array, info)
 }
 
-// ReadFrom decodes the binary form that r yields next, and reads no byte more. It allocates as data
-// arrives. On error b is unchanged. The error wraps r's own, or [bloom.ErrFormat] if r ends too
-// early or yields no Bank.
+// ReadFrom implements io.ReaderFrom.
 func (b *Bank) ReadFrom(r io.Reader) (int64, error) {
 	var l layout
 	_, array, info, n, err := form.Bank.Read(r, l.parse)
@@ -422,17 +418,16 @@ func (b *Bank) decode(l layout, array []uint64, info form.Info) error {
 	return nil
 }
 
-// MarshalText returns the binary form in standard base64; see [bloom.Filter.MarshalText]. The text
-// of the zero value is empty.
+// MarshalText implements encoding.TextMarshaler.
 func (b bank) MarshalText() ([]byte, error) { return form.AppendText(nil, b) }
 
-// UnmarshalText is [Bank.UnmarshalBinary] of base64 text. Empty text makes b zero.
+// UnmarshalText implements encoding.TextUnmarshaler.
 func (b *Bank) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("bank", text, b, func() { b.bank = bank{} })
 }
 
-// SaveFile atomically writes b's binary form to a file at path, for [LoadFile], [OpenFile] and
-// [NewReader], as [bloom.Filter.SaveFile] does. See [Bank.WriteTo] for concurrent calls.
+// SaveFile saves b to the file at path; see "Files" in package bloom. See [Bank.WriteTo] for
+// concurrent calls.
 //
 // SaveFile writes the whole Bank. Keep a Bank that grows forever as several files, such as one a
 // day, as the example of [OpenFile] does: only the last one changes, and a look-up asks all of
@@ -441,9 +436,7 @@ func (b *Bank) SaveFile(path string) error {
 	return storage.SaveFile(form.Bank, path, b.SizeBytes(), b)
 }
 
-// LoadFile reads a Bank from a file that SaveFile wrote. If the file has changed since, the error
-// wraps [bloom.ErrFormat]. If another program wrote the file, look at its Info's Hash before the
-// first look-up; see [bloom.View].
+// LoadFile loads a file of SaveFile; see "Files" in package bloom.
 func LoadFile(path string) (*Bank, error) { return storage.LoadFile(form.Bank, path, new(Bank)) }
 
 // LoadOrNew returns the Bank in the file at path, or New(n, p) if there is no such file. If the M

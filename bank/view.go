@@ -36,10 +36,9 @@ func newView(b storage.Bytes) (*View, error) {
 	return &View{layout: l, bytes: b, body: body, info: info}, nil
 }
 
-// OpenFile opens a file that [Bank.SaveFile] wrote; the caller must Close the View. It checks the
-// length, the parameters and the Info, in the same time for any file; [View.Verify] checks the
-// rest. If the content is wrong, the error wraps [bloom.ErrFormat]. Look at the Info's Hash before
-// the first look-up; see [bloom.View].
+// OpenFile opens a file that [Bank.SaveFile] wrote, and checks the length, the parameters and the
+// Info; see "Files" in package bloom. If these are wrong, the error wraps [bloom.ErrFormat]. The
+// caller must Close the View.
 //
 // On Linux, OpenFile advises the kernel to read only the pages that look-ups need. If the file fits
 // into memory and many look-ups follow, call [View.Verify] first: it reads the whole file in order.
@@ -128,7 +127,7 @@ func (v *View) Stats() bloom.Stats {
 	return l.stats(v.segment, l.members, int64(len(v.bytes.Data)))
 }
 
-// LogValue returns what String returns; see [bloom.Filter.LogValue].
+// LogValue returns what String returns.
 func (v *View) LogValue() slog.Value { return slog.StringValue(v.String()) }
 
 // Verify reads all of the binary form. The error wraps [bloom.ErrFormat] unless the bytes are

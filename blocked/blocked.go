@@ -6,9 +6,9 @@
 //
 // For a key, a classic filter, [bloom.Filter], touches up to 7 cache lines at a rate of 1 %, and up
 // to 20 at 1e-6; a blocked filter touches one at 1 %, and two at 1e-6. If the filters are larger
-// than the processor's cache, the blocked one is usually 1.5 to 2 times as fast at 1 %, and still
-// faster at lower rates. Batches are faster again; see benchmarks/RESULTS.md. The price is memory.
-// New needs this much more than a classic filter of the same rate:
+// than the processor's cache, the blocked one takes less time, above all at low rates, and batches
+// take less again; see benchmarks/RESULTS.md. The price is memory. New needs this much more than a
+// classic filter of the same rate:
 //
 //	rate     1e-2  1e-3  1e-4  1e-5  1e-6  1e-7  1e-8  1e-9
 //	lines       1     1     2     2     2     3     3     3
@@ -123,18 +123,18 @@ func newFilter(n uint64, lines int) *Filter {
 // that it was probably added before. It does not retain key.
 func (f *Filter) Add(key []byte) bool { return f.b.AddKey(key) }
 
-// AddString is Add of key's bytes, without copying them.
+// AddString is like Add.
 func (f *Filter) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)) }
 
-// AddHash is Add by digest. If f has one line, only h's first word matters.
+// AddHash is like Add. If f has one line, only h's first word matters.
 func (f *Filter) AddHash(h bloom.Hash) bool { return f.b.Add(h) }
 
 // Contains reports whether key may have been added. False is certain. A key that was not added gets
 // true with the probability FPR of [Filter.Stats].
 func (f *Filter) Contains(key []byte) bool { return f.b.ContainsKey(key) }
 
-// ContainsString is Contains of key's bytes, without copying them.
+// ContainsString is like Contains.
 func (f *Filter) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
 
-// ContainsHash is Contains by digest. If f has one line, only h's first word matters.
+// ContainsHash is like Contains. If f has one line, only h's first word matters.
 func (f *Filter) ContainsHash(h bloom.Hash) bool { return f.b.Contains(h) }

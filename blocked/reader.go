@@ -30,7 +30,7 @@ type Reader struct {
 
 // NewReader returns a Reader of r, which has size bytes. It reads the header and the Info, in two
 // requests. If r fails, the error wraps r's. If the bytes are not a Filter's file, the error wraps
-// [bloom.ErrFormat]. Look at the Info's Hash before the first look-up; see [bloom.View].
+// [bloom.ErrFormat].
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	params, info, err := form.Blocked.ParseAt(r, size, splitblock.CheckParams)
 	if err != nil {
@@ -53,19 +53,19 @@ func (r *Reader) m() uint64 { return splitblock.Bits * uint64(r.blocks) }
 // String describes r by the filter's parameters.
 func (r *Reader) String() string { return describe("blocked.Reader", r.m(), r.lines) }
 
-// LogValue returns what String returns; see [bloom.Filter.LogValue].
+// LogValue returns what String returns.
 func (r *Reader) LogValue() slog.Value { return slog.StringValue(r.String()) }
 
 // Contains reports whether key may have been added; see [Filter.Contains]. On error it returns
 // true. It is for keys that were hashed with [bloom.Sum]; look at [Reader.Info] first.
 func (r *Reader) Contains(key []byte) (bool, error) { return r.ContainsHash(bloom.Sum(key)) }
 
-// ContainsString is Contains of key's bytes, without copying them.
+// ContainsString is like Contains.
 func (r *Reader) ContainsString(key string) (bool, error) {
 	return r.ContainsHash(bloom.SumString(key))
 }
 
-// ContainsHash is Contains by digest.
+// ContainsHash is like Contains.
 func (r *Reader) ContainsHash(h bloom.Hash) (bool, error) {
 	found := make([]bool, 1)
 	err := r.ContainsBatch(found, []bloom.Hash{h})

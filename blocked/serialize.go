@@ -23,27 +23,23 @@ func (f *Filter) SizeBytes() int64 { return f.size() }
 
 func (f *filter) size() int64 { return f.b.Size(f.info.Get()) }
 
-// AppendBinary appends f's binary form, which has a checksum, to dst. It fails for the zero Filter,
-// which has no binary form, and for an Info that cannot be saved.
+// AppendBinary implements encoding.BinaryAppender; see "Encodings" in package bloom.
 func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	return form.AppendBinary(dst, f.size(), f)
 }
 
-// MarshalBinary returns f's binary form; see AppendBinary. Its length is Stats' SizeBytes.
+// MarshalBinary implements encoding.BinaryMarshaler.
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
-// WriteTo writes f's binary form to w through a small buffer.
+// WriteTo implements io.WriterTo.
 func (f filter) WriteTo(w io.Writer) (int64, error) { return f.b.Write(w, f.info.Get()) }
 
-// UnmarshalBinary decodes data, which must be exactly one binary form. On error, which wraps
-// [bloom.ErrFormat], f is unchanged. It does not retain data.
+// UnmarshalBinary implements encoding.BinaryUnmarshaler; see "Encodings" in package bloom.
 func (f *filter) UnmarshalBinary(data []byte) error {
 	return form.Unmarshal("blocked", data, f, read)
 }
 
-// ReadFrom decodes the binary form that r yields next, and reads no byte more. It allocates as data
-// arrives. On error f is unchanged. The error wraps r's own, or [bloom.ErrFormat] if r ends too
-// early or yields no filter.
+// ReadFrom implements io.ReaderFrom.
 func (f *filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, f, read) }
 
 func read(r io.Reader) (filter, int64, error) {
@@ -51,24 +47,20 @@ func read(r io.Reader) (filter, int64, error) {
 	return filter{b, form.Keep(info)}, n, err
 }
 
-// MarshalText returns the binary form in standard base64; see [bloom.Filter.MarshalText]. The text
-// of the zero value is empty.
+// MarshalText implements encoding.TextMarshaler.
 func (f filter) MarshalText() ([]byte, error) { return form.AppendText(nil, &f) }
 
-// UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f zero.
+// UnmarshalText implements encoding.TextUnmarshaler.
 func (f *filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("blocked", text, f, func() { *f = filter{} })
 }
 
-// SaveFile atomically writes f's binary form to a file at path, for [LoadFile], [OpenFile] and
-// [NewReader], as [bloom.Filter.SaveFile] does.
+// SaveFile saves f to the file at path; see "Files" in package bloom.
 func (f *filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Blocked, path, f.size(), f)
 }
 
-// LoadFile reads a filter from a file that SaveFile wrote. If the file has changed since, the error
-// wraps [bloom.ErrFormat]. If another program wrote the file, look at its Info's Hash before the
-// first look-up; see [bloom.View].
+// LoadFile loads a file of SaveFile; see "Files" in package bloom.
 func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Blocked, path, new(Filter))
 }

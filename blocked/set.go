@@ -138,5 +138,5 @@ func describe(name string, m uint64, lines int) string {
 // eight words. For more lines, which are independent, it is a power of that mean.
 func (f *filter) Stats() bloom.Stats { return f.b.Stats(f.size()) }
 
-// LogValue returns what String returns; see [bloom.Filter.LogValue].
+// LogValue returns what String returns.
 func (f *filter) LogValue() slog.Value { return slog.StringValue(f.String()) }

@@ -57,19 +57,19 @@ func (s *SyncFilter) Snapshot() *Filter { return &Filter{filter: s.clone()} }
 // be new more than once.
 func (s *SyncFilter) Add(key []byte) bool { return s.b.AddKeyShared(key) }
 
-// AddString is Add of key's bytes, without copying them.
+// AddString is like Add.
 func (s *SyncFilter) AddString(key string) bool { return s.Add(bitwords.BytesOf(key)) }
 
-// AddHash is Add by digest.
+// AddHash is like Add.
 func (s *SyncFilter) AddHash(h bloom.Hash) bool { return s.b.AddShared(h) }
 
 // Contains reports whether key may have been added; see [Filter.Contains].
 func (s *SyncFilter) Contains(key []byte) bool { return s.b.ContainsKeyShared(key) }
 
-// ContainsString is Contains of key's bytes, without copying them.
+// ContainsString is like Contains.
 func (s *SyncFilter) ContainsString(key string) bool { return s.Contains(bitwords.BytesOf(key)) }
 
-// ContainsHash is Contains by digest.
+// ContainsHash is like Contains.
 func (s *SyncFilter) ContainsHash(h bloom.Hash) bool { return s.b.ContainsShared(h) }
 
 // AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if added
@@ -105,5 +105,5 @@ func (s *SyncFilter) Reset() { bitwords.ClearAtomic(s.b.Words) }
 // String describes s by its parameters.
 func (s syncFilter) String() string { return describe("blocked.SyncFilter", s.m(), s.b.Lines) }
 
-// LogValue returns what String returns; see [bloom.Filter.LogValue].
+// LogValue returns what String returns.
 func (s *syncFilter) LogValue() slog.Value { return slog.StringValue(s.String()) }

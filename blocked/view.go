@@ -45,9 +45,7 @@ func newView(b storage.Bytes) (*View, error) {
 }
 
 // OpenFile opens a file that [Filter.SaveFile] wrote, and checks the length, the header and the
-// Info. It does not read the bits, so a large file takes no longer than a small one, and only
-// [View.Verify] notices damaged bits. The caller must Close the View. Look at its Info's Hash
-// before the first look-up; see [bloom.View].
+// Info; see "Files" in package bloom. The caller must Close the View.
 //
 // On Linux, OpenFile advises the kernel to read only the pages that look-ups need: one for nearly
 // every absent key, and one for each line of a present key. If memory has room for the file, and
@@ -83,10 +81,10 @@ func (v *View) Contains(key []byte) bool {
 	return v.contains(bloom.Sum(key))
 }
 
-// ContainsString is Contains of key's bytes, without copying them.
+// ContainsString is like Contains.
 func (v *View) ContainsString(key string) bool { return v.Contains(bitwords.BytesOf(key)) }
 
-// ContainsHash is Contains by digest.
+// ContainsHash is like Contains.
 func (v *View) ContainsHash(h bloom.Hash) bool {
 	if v.open().b.Lines > 0 {
 		return v.b.Contains(h)
@@ -150,5 +148,5 @@ func (v *View) String() string {
 	return describe("blocked.View", 8*uint64(len(v.body)), v.lines)
 }
 
-// LogValue returns what String returns; see [bloom.Filter.LogValue].
+// LogValue returns what String returns.
 func (v *View) LogValue() slog.Value { return slog.StringValue(v.String()) }

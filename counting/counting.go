@@ -160,10 +160,10 @@ func (s *state) setOnes(ones uint64) {
 // if other keys have all its bits. Add does not retain key.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
-// AddString is Add of key's bytes, without copying them.
+// AddString is like Add.
 func (f *Filter) AddString(key string) bool { return f.AddHash(bloom.SumString(key)) }
 
-// AddHash is Add by digest.
+// AddHash is like Add.
 func (f *Filter) AddHash(h bloom.Hash) bool {
 	if f.zero() {
 		panic("counting: Add to a zero Filter: make it with New, or decode into it")
@@ -191,10 +191,10 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 // the empty key has only bit 0, as in Guava.
 func (f *Filter) Remove(key []byte) bool { return f.RemoveHash(bloom.Sum(key)) }
 
-// RemoveString is Remove of key's bytes, without copying them.
+// RemoveString is like Remove.
 func (f *Filter) RemoveString(key string) bool { return f.RemoveHash(bloom.SumString(key)) }
 
-// RemoveHash is Remove by digest.
+// RemoveHash is like Remove.
 func (f *Filter) RemoveHash(h bloom.Hash) bool {
 	if !f.ContainsHash(h) {
 		return false
@@ -215,10 +215,10 @@ func (f *Filter) RemoveHash(h bloom.Hash) bool {
 // probability FPR of [Filter.Stats]; for the empty key, see [Filter.Remove].
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
-// ContainsString is Contains of key's bytes, without copying them.
+// ContainsString is like Contains.
 func (f *Filter) ContainsString(key string) bool { return f.ContainsHash(bloom.SumString(key)) }
 
-// ContainsHash is Contains by digest.
+// ContainsHash is like Contains.
 func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	if f.zero() {
 		return false
@@ -441,7 +441,7 @@ func (f *Filter) Stats() bloom.Stats {
 	return s
 }
 
-// LogValue returns what String returns; see [bloom.Filter.LogValue].
+// LogValue returns what String returns.
 func (f *Filter) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
 // String describes f by its parameters, without its keys.

@@ -40,17 +40,16 @@ func (f filter) SizeBytes() int64 {
 	return form.Counting.Size(len(f.counters.words), f.info.Get())
 }
 
-// AppendBinary appends f's binary form, which has a checksum, to dst. It returns an error for the
-// zero Filter, which has no binary form, and for an Info that cannot be saved.
+// AppendBinary implements encoding.BinaryAppender; see "Encodings" in package bloom.
 func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	return form.AppendBinary(dst, f.SizeBytes(), f)
 }
 
-// MarshalBinary returns f's binary form; see [Filter.AppendBinary].
+// MarshalBinary implements encoding.BinaryMarshaler.
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
-// WriteTo writes f's binary form to w through a small buffer. Add and Remove wait meanwhile: if w
-// is slow, write a [Filter.Clone].
+// WriteTo implements io.WriterTo. Add and Remove wait meanwhile: if w is slow, write a
+// [Filter.Clone].
 func (f filter) WriteTo(w io.Writer) (int64, error) {
 	if f.zero() {
 		return 0, errNoForm
@@ -61,15 +60,12 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	return form.Counting.Write(w, params, f.counters.words, f.info.Get())
 }
 
-// UnmarshalBinary decodes data, which must be exactly one binary form, into f. On error, which
-// wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
+// UnmarshalBinary implements encoding.BinaryUnmarshaler; see "Encodings" in package bloom.
 func (f *filter) UnmarshalBinary(data []byte) error {
 	return form.Unmarshal("counting", data, f, read)
 }
 
-// ReadFrom decodes the binary form that r yields next, and reads no byte more. It allocates as data
-// arrives. On error f is unchanged. The error wraps r's own, or [bloom.ErrFormat] if r ends too
-// early or yields no filter.
+// ReadFrom implements io.ReaderFrom.
 func (f *filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, f, read) }
 
 // read reads what WriteTo writes.
@@ -81,24 +77,21 @@ func read(r io.Reader) (filter, int64, error) {
 	return filter{state: stateOf(array, int(params[1])), info: form.Keep(info)}, n, nil
 }
 
-// MarshalText returns the binary form in standard base64; see [bloom.Filter.MarshalText]. The text
-// of the zero value is empty.
+// MarshalText implements encoding.TextMarshaler.
 func (f filter) MarshalText() ([]byte, error) { return form.AppendText(nil, f) }
 
-// UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f zero.
+// UnmarshalText implements encoding.TextUnmarshaler.
 func (f *filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("counting", text, f, func() { *f = filter{} })
 }
 
-// SaveFile atomically writes f's binary form to a file at path, for [LoadFile], as
-// [bloom.Filter.SaveFile] does. Add and Remove wait meanwhile.
+// SaveFile saves f to the file at path; see "Files" in package bloom. Add and Remove wait
+// meanwhile.
 func (f *Filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Counting, path, f.SizeBytes(), f)
 }
 
-// LoadFile reads a filter from a file that SaveFile wrote. If the file has changed since, the error
-// wraps [bloom.ErrFormat]. If another program wrote the file, look at its Info's Hash before the
-// first look-up; see [bloom.View].
+// LoadFile loads a file of SaveFile; see "Files" in package bloom.
 func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Counting, path, new(Filter))
 }

@@ -130,10 +130,10 @@ func checkSize(buckets, bits uint64) error {
 // until a key is removed. A full filter refuses keys about as fast as it accepted the last ones.
 func (f *filter) Insert(key []byte) bool { return f.InsertHash(bloom.Sum(key)) }
 
-// InsertString is Insert of key's bytes, without copying them.
+// InsertString is like Insert.
 func (f *filter) InsertString(key string) bool { return f.InsertHash(bloom.SumString(key)) }
 
-// InsertHash is Insert by digest.
+// InsertHash is like Insert.
 func (f *filter) InsertHash(h bloom.Hash) bool {
 	if f.table == nil {
 		panic(errZero)
@@ -148,10 +148,10 @@ func (f *filter) InsertHash(h bloom.Hash) bool {
 // an absent key, it can remove another key with the same tag and buckets.
 func (f *filter) Remove(key []byte) bool { return f.RemoveHash(bloom.Sum(key)) }
 
-// RemoveString is Remove of key's bytes, without copying them.
+// RemoveString is like Remove.
 func (f *filter) RemoveString(key string) bool { return f.RemoveHash(bloom.SumString(key)) }
 
-// RemoveHash is Remove by digest.
+// RemoveHash is like Remove.
 func (f *filter) RemoveHash(h bloom.Hash) bool {
 	if f.table == nil {
 		return false
@@ -183,10 +183,10 @@ func (f *filter) RemoveBatch(removed []bool, hs []bloom.Hash) {
 // of [Filter.Stats].
 func (f *filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
-// ContainsString is Contains of key's bytes, without copying them.
+// ContainsString is like Contains.
 func (f *filter) ContainsString(key string) bool { return f.ContainsHash(bloom.SumString(key)) }
 
-// ContainsHash is Contains by digest.
+// ContainsHash is like Contains.
 func (f *filter) ContainsHash(h bloom.Hash) bool { return f.table != nil && f.table.contains(h) }
 
 // ContainsBatch sets found[i] to ContainsHash(hs[i]). It panics if found is shorter than hs.
@@ -214,7 +214,7 @@ func (f *filter) Stats() bloom.Stats {
 	return f.table.stats(f.info.Get())
 }
 
-// LogValue returns what String returns; see [bloom.Filter.LogValue].
+// LogValue returns what String returns.
 func (f *filter) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
 // Info returns what New and UpdateInfo set. Every encoding keeps it.

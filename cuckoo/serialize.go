@@ -65,17 +65,16 @@ func (t *table) check() error {
 // in the list adds 24 bytes; see [Filter.Insert].
 func (f *Filter) SizeBytes() int64 { return f.Stats().SizeBytes }
 
-// AppendBinary appends f's binary form, which has a checksum, to dst. It returns an error for the
-// zero Filter, which has no binary form, and for an Info that cannot be saved.
+// AppendBinary implements encoding.BinaryAppender; see "Encodings" in package bloom.
 func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	return form.AppendBinary(dst, f.Stats().SizeBytes, f)
 }
 
-// MarshalBinary returns f's binary form; see [Filter.AppendBinary].
+// MarshalBinary implements encoding.BinaryMarshaler.
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
-// WriteTo writes f's binary form to w through a small buffer. Meanwhile insertions into a
-// SyncFilter and removals from it wait: if w is slow, write a [SyncFilter.Snapshot].
+// WriteTo implements io.WriterTo. Meanwhile insertions into a SyncFilter and removals from it wait:
+// if w is slow, write a [SyncFilter.Snapshot].
 func (f filter) WriteTo(w io.Writer) (int64, error) {
 	t := f.table
 	if t == nil {
@@ -96,15 +95,12 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	return form.Cuckoo.WriteFunc(w, params, len(t.words)+len(list), f.info.Get(), fill)
 }
 
-// UnmarshalBinary decodes data, which must be exactly one binary form, into f. On error, which
-// wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
+// UnmarshalBinary implements encoding.BinaryUnmarshaler; see "Encodings" in package bloom.
 func (f *filter) UnmarshalBinary(data []byte) error {
 	return form.Unmarshal("cuckoo", data, f, read)
 }
 
-// ReadFrom decodes the binary form that r yields next, and reads no byte more. It allocates as data
-// arrives. On error f is unchanged. The error wraps r's own, or [bloom.ErrFormat] if r ends too
-// early or yields no filter.
+// ReadFrom implements io.ReaderFrom.
 func (f *filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, f, read) }
 
 // read reads what WriteTo writes.
@@ -122,24 +118,21 @@ func read(r io.Reader) (f filter, n int64, err error) {
 	return filter{table: t, info: form.Keep(info)}, n, t.check()
 }
 
-// MarshalText returns the binary form in standard base64; see [bloom.Filter.MarshalText]. The text
-// of the zero value is empty.
+// MarshalText implements encoding.TextMarshaler.
 func (f filter) MarshalText() ([]byte, error) { return form.AppendText(nil, f) }
 
-// UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f zero.
+// UnmarshalText implements encoding.TextUnmarshaler.
 func (f *filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("cuckoo", text, f, func() { *f = filter{} })
 }
 
-// SaveFile atomically writes f's binary form to a file at path, for [LoadFile] and [OpenFile], as
-// [bloom.Filter.SaveFile] does. Insertions into a SyncFilter and removals from it wait meanwhile.
+// SaveFile saves f to the file at path; see "Files" in package bloom. Insertions into a SyncFilter
+// and removals from it wait meanwhile.
 func (f *filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Cuckoo, path, f.Stats().SizeBytes, f)
 }
 
-// LoadFile reads a filter from a file that SaveFile wrote. If the file has changed since, the error
-// wraps [bloom.ErrFormat]. If another program wrote the file, look at its Info's Hash before the
-// first look-up; see [bloom.View].
+// LoadFile loads a file of SaveFile; see "Files" in package bloom.
 func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Cuckoo, path, new(Filter))
 }

@@ -60,7 +60,7 @@ func (s *SyncFilter) Snapshot() *Filter { return &Filter{filter: s.clone()} }
 // String describes s by its parameters.
 func (s syncFilter) String() string { return s.table.describe("cuckoo.SyncFilter") }
 
-// LogValue returns what String returns; see [bloom.Filter.LogValue].
+// LogValue returns what String returns.
 func (s *syncFilter) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 // UnmarshalBinary is [Filter.UnmarshalBinary].

@@ -51,9 +51,8 @@ func newView(b storage.Bytes) (*View, error) {
 	return &View{bytes: b, table: t, info: info}, nil
 }
 
-// OpenFile opens a file that [Filter.SaveFile] wrote. It checks the length, the header, the list
-// and the Info, in the same time for any size; [View.Verify] also finds damaged bits. The caller
-// must Close the View. Look at its Info's Hash before the first look-up; see [bloom.View].
+// OpenFile opens a file that [Filter.SaveFile] wrote, and checks the length, the header, the list
+// and the Info; see "Files" in package bloom. The caller must Close the View.
 func OpenFile(path string) (*View, error) {
 	v, err := storage.OpenView("cuckoo", path, newView)
 	if err == nil {
@@ -79,10 +78,10 @@ func (v *View) open() *table {
 // Contains reports whether key may be in; see [Filter.Contains].
 func (v *View) Contains(key []byte) bool { return v.open().contains(bloom.Sum(key)) }
 
-// ContainsString is Contains of key's bytes, without copying them.
+// ContainsString is like Contains.
 func (v *View) ContainsString(key string) bool { return v.open().contains(bloom.SumString(key)) }
 
-// ContainsHash is Contains by digest.
+// ContainsHash is like Contains.
 func (v *View) ContainsHash(h bloom.Hash) bool { return v.open().contains(h) }
 
 // ContainsBatch is [Filter.ContainsBatch].
@@ -94,7 +93,7 @@ func (v *View) Len() uint64 { return v.open().len() }
 // Stats returns the figures of the filter; see [Filter.Stats].
 func (v *View) Stats() bloom.Stats { return v.open().stats(v.info) }
 
-// LogValue returns what String returns; see [bloom.Filter.LogValue].
+// LogValue returns what String returns.
 func (v *View) LogValue() slog.Value { return slog.StringValue(v.String()) }
 
 // Info returns the filter's Info.

@@ -147,10 +147,10 @@ func (f filter) String() string {
 // slots: then several may get true, or none. Add does not retain key.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
-// AddString is Add of key's bytes, without copying them.
+// AddString is like Add.
 func (f *Filter) AddString(key string) bool { return f.AddHash(bloom.SumString(key)) }
 
-// AddHash is Add by digest.
+// AddHash is like Add.
 func (f *Filter) AddHash(h bloom.Hash) bool {
 	if f.ways == 0 {
 		panic("flower: Add to a zero Filter: make it with New, or decode into it")
@@ -197,10 +197,10 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 // of its age, and one that was never added with the probability FPR of [Filter.Stats].
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
-// ContainsString is Contains of key's bytes, without copying them.
+// ContainsString is like Contains.
 func (f *Filter) ContainsString(key string) bool { return f.ContainsHash(bloom.SumString(key)) }
 
-// ContainsHash is Contains by digest.
+// ContainsHash is like Contains.
 func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	x, step := h.Words()
 	for way := range f.ways {
@@ -273,7 +273,7 @@ func (f *Filter) Stats() bloom.Stats {
 	}
 }
 
-// LogValue returns what String returns; see [bloom.Filter.LogValue].
+// LogValue returns what String returns.
 func (f *Filter) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
 // Recall returns the probability that Contains finds a key after t other keys were added. As t

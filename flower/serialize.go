@@ -29,18 +29,16 @@ func (f filter) SizeBytes() int64 {
 	return form.Flower.Size(len(f.words), f.info.Get())
 }
 
-// AppendBinary appends f's binary form, which has a checksum, to dst. It holds the keys whose Add
-// returned before the call, unless other keys have overwritten them. AppendBinary fails for the
-// zero Filter, which has no binary form, and for an Info that cannot be saved.
+// AppendBinary implements encoding.BinaryAppender. It holds the keys whose Add returned before the
+// call, unless other keys have overwritten them.
 func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	return form.AppendBinary(dst, f.SizeBytes(), f)
 }
 
-// MarshalBinary returns f's binary form; see [Filter.AppendBinary].
+// MarshalBinary implements encoding.BinaryMarshaler.
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
-// WriteTo writes f's binary form to w through a small buffer; see
-// [Filter.AppendBinary].
+// WriteTo implements io.WriterTo.
 func (f filter) WriteTo(w io.Writer) (int64, error) {
 	if f.ways == 0 {
 		return 0, errNoForm
@@ -49,15 +47,12 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	return form.Flower.Write(w, params, f.words, f.info.Get())
 }
 
-// UnmarshalBinary decodes data, which must be exactly one binary form. On error, which wraps
-// [bloom.ErrFormat], f is unchanged. It does not retain data.
+// UnmarshalBinary implements encoding.BinaryUnmarshaler; see "Encodings" in package bloom.
 func (f *Filter) UnmarshalBinary(data []byte) error {
 	return form.Unmarshal("flower", data, &f.filter, read)
 }
 
-// ReadFrom decodes the binary form that r yields next, and reads no byte more. It allocates as data
-// arrives. On error f is unchanged. The error wraps r's own, or [bloom.ErrFormat] if r ends too
-// early or yields no filter.
+// ReadFrom implements io.ReaderFrom.
 func (f *Filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, &f.filter, read) }
 
 func read(r io.Reader) (f filter, n int64, err error) {
@@ -81,24 +76,20 @@ func config(p []uint64) Config {
 	}
 }
 
-// MarshalText returns the binary form in standard base64; see [bloom.Filter.MarshalText]. The text
-// of the zero value is empty.
+// MarshalText implements encoding.TextMarshaler.
 func (f filter) MarshalText() ([]byte, error) { return form.AppendText(nil, f) }
 
-// UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f the zero Filter.
+// UnmarshalText implements encoding.TextUnmarshaler.
 func (f *Filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("flower", text, f, func() { f.filter = filter{} })
 }
 
-// SaveFile atomically writes f's binary form to a file at path, for [LoadFile], as
-// [bloom.Filter.SaveFile] does.
+// SaveFile saves f to the file at path; see "Files" in package bloom.
 func (f *Filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Flower, path, f.SizeBytes(), f)
 }
 
-// LoadFile reads a filter from a file that SaveFile wrote. If the file has changed since, the error
-// wraps [bloom.ErrFormat]. If another program wrote the file, look at its Info's Hash before the
-// first look-up; see [bloom.View].
+// LoadFile loads a file of SaveFile; see "Files" in package bloom.
 func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Flower, path, new(Filter))
 }

@@ -275,5 +275,5 @@ func (f bitsAndBlooms) GobEncode() ([]byte, error) { return f.MarshalBinary() }
 // String describes f by its size.
 func (f bitsAndBlooms) String() string { return f.describe("foreign.BitsAndBlooms") }
 
-// LogValue returns what String returns; see [bloom.Filter.LogValue].
+// LogValue returns what String returns.
 func (f bitsAndBlooms) LogValue() slog.Value { return slog.StringValue(f.String()) }

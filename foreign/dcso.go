@@ -143,5 +143,5 @@ func (f *DCSO) WriteTo(w io.Writer) (int64, error) {
 // String describes f by its size.
 func (f dcso) String() string { return f.describe("foreign.DCSO") }
 
-// LogValue returns what String returns; see [bloom.Filter.LogValue].
+// LogValue returns what String returns.
 func (f dcso) LogValue() slog.Value { return slog.StringValue(f.String()) }

@@ -268,7 +268,7 @@ func (f holiman) MarshalJSON() ([]byte, error) {
 // String describes f by its size.
 func (f holiman) String() string { return f.describe("foreign.Holiman") }
 
-// LogValue returns what String returns; see [bloom.Filter.LogValue].
+// LogValue returns what String returns.
 func (f holiman) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
 type counter struct {

@@ -227,5 +227,5 @@ func (f spark) String() string {
 	return fmt.Sprintf("foreign.Spark(V%d, m=%d, k=%d)", f.version, f.m, f.k)
 }
 
-// LogValue returns what String returns; see [bloom.Filter.LogValue].
+// LogValue returns what String returns.
 func (f spark) LogValue() slog.Value { return slog.StringValue(f.String()) }

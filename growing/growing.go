@@ -129,10 +129,10 @@ func (s *state) reset() {
 // one gets true, or none if other keys have all its bits. Add does not retain key.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
-// AddString is Add of key's bytes, without copying them.
+// AddString is like Add.
 func (f *Filter) AddString(key string) bool { return f.AddHash(bloom.SumString(key)) }
 
-// AddHash is Add by digest. Both words of h matter; see [bloom.SumUint64] for digests of 64 bits.
+// AddHash is like Add. Both words of h matter; see [bloom.SumUint64] for digests of 64 bits.
 func (f *Filter) AddHash(h bloom.Hash) bool {
 	if f.zero() {
 		panic(errZeroAdd)
@@ -146,10 +146,10 @@ const errZeroAdd = "growing: Add to a zero Filter: make it with New, or decode i
 // true with the probability FPR of [Filter.Stats].
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
-// ContainsString is Contains of key's bytes, without copying them.
+// ContainsString is like Contains.
 func (f *Filter) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
 
-// ContainsHash is Contains by digest.
+// ContainsHash is like Contains.
 func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	if f.zero() {
 		return false
@@ -204,7 +204,7 @@ func (f *Filter) Stats() bloom.Stats {
 	return s
 }
 
-// LogValue returns what String returns; see [bloom.Filter.LogValue].
+// LogValue returns what String returns.
 func (f *Filter) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
 // String describes f by the n and p that it was made for, and by its size.

@@ -66,18 +66,16 @@ func (f filter) SizeBytes() int64 {
 	return n
 }
 
-// AppendBinary appends f's binary form, which has checksums, to dst. The form holds all keys that
-// were added before the call, and some or none of those that are added meanwhile. AppendBinary
-// fails for the zero Filter, which has no binary form, and for an Info that cannot be saved.
+// AppendBinary implements encoding.BinaryAppender. The form holds all keys that were added before
+// the call, and some or none of those that are added meanwhile.
 func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	return form.AppendBinary(dst, f.SizeBytes(), f)
 }
 
-// MarshalBinary returns f's binary form; see [Filter.AppendBinary].
+// MarshalBinary implements encoding.BinaryMarshaler.
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
-// WriteTo writes f's binary form to w through a small buffer; see
-// [Filter.AppendBinary].
+// WriteTo implements io.WriterTo.
 func (f filter) WriteTo(w io.Writer) (int64, error) {
 	if f.zero() {
 		return 0, errNoForm
@@ -95,16 +93,13 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	return total, err
 }
 
-// UnmarshalBinary decodes data, which must be exactly one binary form. f then grows as the encoded
-// filter would have grown. On error, which wraps [bloom.ErrFormat], f is unchanged. UnmarshalBinary
-// does not retain data.
+// UnmarshalBinary implements encoding.BinaryUnmarshaler. f then grows as the encoded filter would
+// have grown.
 func (f *filter) UnmarshalBinary(data []byte) error {
 	return form.Unmarshal("growing", data, f, read)
 }
 
-// ReadFrom decodes the binary form that r yields next, and reads no byte more. It allocates as data
-// arrives. On error f is unchanged. The error wraps r's own, or [bloom.ErrFormat] if r ends too
-// early or yields no filter.
+// ReadFrom implements io.ReaderFrom.
 func (f *filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, f, read) }
 
 func read(r io.Reader) (f filter, total int64, err error) {
@@ -145,24 +140,20 @@ func layerError(shard int, err error) error {
 	}
 }
 
-// MarshalText returns the binary form in standard base64; see [bloom.Filter.MarshalText]. The text
-// of the zero value is empty.
+// MarshalText implements encoding.TextMarshaler.
 func (f filter) MarshalText() ([]byte, error) { return form.AppendText(nil, f) }
 
-// UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f zero.
+// UnmarshalText implements encoding.TextUnmarshaler.
 func (f *filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("growing", text, f, func() { *f = filter{} })
 }
 
-// SaveFile atomically writes f's binary form to a file at path, for [LoadFile], as
-// [bloom.Filter.SaveFile] does.
+// SaveFile saves f to the file at path; see "Files" in package bloom.
 func (f *Filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Growing, path, f.SizeBytes(), f)
 }
 
-// LoadFile reads a filter from a file that SaveFile wrote. If the file has changed since, the error
-// wraps [bloom.ErrFormat]. If another program wrote the file, look at its Info's Hash before the
-// first look-up; see [bloom.View].
+// LoadFile loads a file of SaveFile; see "Files" in package bloom.
 func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Growing, path, new(Filter))
 }

@@ -125,10 +125,10 @@ type Loader struct {
 // Add adds key. It does not retain key.
 func (l *Loader) Add(key []byte) { l.AddHash(bloom.Sum(key)) }
 
-// AddString is Add of key's bytes, without copying them.
+// AddString is like Add.
 func (l *Loader) AddString(key string) { l.AddHash(bloom.SumString(key)) }
 
-// AddHash is Add by digest.
+// AddHash is like Add.
 func (l *Loader) AddHash(h bloom.Hash) { l.filter().AddHash(h) }
 
 // AddBatch adds the keys with the digests hs, which it does not retain. Batches of a few hundred
@@ -227,12 +227,12 @@ func (g *Guard) Insert(key []byte, insert func() error) error {
 	return g.InsertHash(bloom.Sum(key), insert)
 }
 
-// InsertString is Insert of key's bytes, without copying them.
+// InsertString is like Insert.
 func (g *Guard) InsertString(key string, insert func() error) error {
 	return g.InsertHash(bloom.SumString(key), insert)
 }
 
-// InsertHash is Insert by digest.
+// InsertHash is like Insert.
 func (g *Guard) InsertHash(h bloom.Hash, insert func() error) error {
 	return g.InsertBatch([]bloom.Hash{h}, insert)
 }
@@ -283,10 +283,10 @@ func (g *Guard) forget(now time.Time) {
 // a row is announced before its commit, Config.Lag must cover the time between.
 func (g *Guard) Add(key []byte) { g.AddHash(bloom.Sum(key)) }
 
-// AddString is Add of key's bytes, without copying them.
+// AddString is like Add.
 func (g *Guard) AddString(key string) { g.AddHash(bloom.SumString(key)) }
 
-// AddHash is Add by digest.
+// AddHash is like Add.
 func (g *Guard) AddHash(h bloom.Hash) { _ = g.InsertHash(h, func() error { return nil }) }
 
 // Contains reports whether the store may have key. False is certain; the package comment has the
@@ -294,10 +294,10 @@ func (g *Guard) AddHash(h bloom.Hash) { _ = g.InsertHash(h, func() error { retur
 // Before the first load has ended, every key gets true.
 func (g *Guard) Contains(key []byte) bool { return g.ContainsHash(bloom.Sum(key)) }
 
-// ContainsString is Contains of key's bytes, without copying them.
+// ContainsString is like Contains.
 func (g *Guard) ContainsString(key string) bool { return g.ContainsHash(bloom.SumString(key)) }
 
-// ContainsHash is Contains by digest.
+// ContainsHash is like Contains.
 func (g *Guard) ContainsHash(h bloom.Hash) bool {
 	f := g.filter()
 	return f == nil || f.ContainsHash(h)
@@ -349,7 +349,7 @@ func (g *Guard) String() string {
 	return fmt.Sprintf("guard.Guard(p=%v, bytes=%d)", g.cfg.P, f.SizeBytes())
 }
 
-// LogValue returns what String returns; see [bloom.Filter.LogValue].
+// LogValue returns what String returns.
 func (g *Guard) LogValue() slog.Value { return slog.StringValue(g.String()) }
 
 // Rebuild calls Load, and then lets look-ups use the new filter. It returns an error if Load

@@ -201,7 +201,7 @@ func (g *Guard) Lookup(key []byte, query func() (found bool, err error)) (found 
 	return false, nil
 }
 
-// LookupString is Lookup of key's bytes, without copying them.
+// LookupString is like Lookup.
 func (g *Guard) LookupString(key string, query func() (found bool, err error)) (bool, error) {
 	return g.Lookup(bitwords.BytesOf(key), query)
 }

@@ -67,7 +67,7 @@ func (h *Hasher) Sum(key []byte) bloom.Hash {
 	return bloom.NewHash(siphash.Hash128(k0, k1, key))
 }
 
-// SumString is Sum of key's bytes, without copying them.
+// SumString is like Sum.
 func (h *Hasher) SumString(key string) bloom.Hash {
 	return h.Sum(unsafe.Slice(unsafe.StringData(key), len(key)))
 }

@@ -165,7 +165,7 @@ func (p *Publisher) String() string {
 	return fmt.Sprintf("replica.Publisher(version %s, %d bytes%s)", v.Name, v.Size, never)
 }
 
-// LogValue returns what String returns; see [bloom.Filter.LogValue].
+// LogValue returns what String returns.
 func (p *Publisher) LogValue() slog.Value { return slog.StringValue(p.String()) }
 
 // made panics if p is the zero Publisher.

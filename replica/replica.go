@@ -371,10 +371,10 @@ func (e unfitError) Unwrap() error { return e.error }
 // [bloom.Sum]: look at the Hash of [Replica.Info] first.
 func (r *Replica) Contains(key []byte) bool { return r.ContainsHash(bloom.Sum(key)) }
 
-// ContainsString is Contains of key's bytes, without copying them.
+// ContainsString is like Contains.
 func (r *Replica) ContainsString(key string) bool { return r.ContainsHash(bloom.SumString(key)) }
 
-// ContainsHash is Contains by digest.
+// ContainsHash is like Contains.
 func (r *Replica) ContainsHash(h bloom.Hash) bool {
 	cur := r.copy.Load()
 	return cur == nil || cur.filter.ContainsHash(h)
@@ -409,7 +409,7 @@ func (r *Replica) String() string {
 	return "replica.Replica(nothing loaded)"
 }
 
-// LogValue returns what String returns; see [bloom.Filter.LogValue].
+// LogValue returns what String returns.
 func (r *Replica) LogValue() slog.Value { return slog.StringValue(r.String()) }
 
 // Status describes the copy of a Replica, and the last refresh.

@@ -89,18 +89,16 @@ func (f filter) SizeBytes() int64 {
 	return form.Window.Size(len(f.array), f.info.Get())
 }
 
-// AppendBinary appends f's binary form, which has a checksum, to dst. The form has every key whose
-// Add returned before the call. AppendBinary returns an error for the zero Filter, which has no
-// binary form, and for an Info that is out of range.
+// AppendBinary implements encoding.BinaryAppender. The form has every key whose Add returned before
+// the call.
 func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	return form.AppendBinary(dst, f.SizeBytes(), f)
 }
 
-// MarshalBinary returns f's binary form; see [Filter.AppendBinary].
+// MarshalBinary implements encoding.BinaryMarshaler.
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
-// WriteTo writes f's binary form to w through a small buffer; see [Filter.AppendBinary]. A
-// concurrent Add waits at most while a page is copied.
+// WriteTo implements io.WriterTo. A concurrent Add waits at most while a page is copied.
 func (f filter) WriteTo(w io.Writer) (int64, error) {
 	if f.zero() {
 		return 0, errNoForm
@@ -127,10 +125,9 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	})
 }
 
-// UnmarshalBinary decodes data, which must be exactly one binary form, into f. f gets the
-// configuration from data, and keeps its own Now. The keys go on ageing after the encoding: f
-// measures their age by Now, or by the system's time if Now is nil. On error, which wraps
-// [bloom.ErrFormat], f is unchanged. UnmarshalBinary does not retain data.
+// UnmarshalBinary implements encoding.BinaryUnmarshaler. f gets the configuration from data, and
+// keeps its own Now. The keys go on ageing after the encoding: f measures their age by Now, or by
+// the system's time if Now is nil.
 func (f *Filter) UnmarshalBinary(data []byte) error {
 	params, array, info, err := form.Window.Unmarshal(data, checkParams)
 	if err != nil {
@@ -140,9 +137,7 @@ func (f *Filter) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// ReadFrom decodes the binary form that r yields next, as [Filter.UnmarshalBinary] does, and reads
-// no byte more. It allocates as data arrives. On error f is unchanged. The error wraps r's own, or
-// [bloom.ErrFormat] if r ends too early or yields no filter.
+// ReadFrom implements io.ReaderFrom; see [Filter.UnmarshalBinary].
 func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
 	params, array, info, n, err := form.Window.Read(r, checkParams)
 	if err != nil {
@@ -152,26 +147,23 @@ func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
 	return n, nil
 }
 
-// MarshalText returns the binary form in standard base64; see [bloom.Filter.MarshalText]. The text
-// of the zero value is empty.
+// MarshalText implements encoding.TextMarshaler.
 func (f filter) MarshalText() ([]byte, error) { return form.AppendText(nil, f) }
 
-// UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f the zero Filter,
-// which keeps its Now for later decoding.
+// UnmarshalText implements encoding.TextUnmarshaler. Empty text makes f the zero Filter, which
+// keeps its Now for later decoding.
 func (f *Filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("window", text, f, func() { f.filter = filter{now: f.now} })
 }
 
-// SaveFile atomically writes f's binary form to a file at path, for [LoadFile] and [LoadOrNew], as
-// [bloom.Filter.SaveFile] does.
+// SaveFile saves f to the file at path; see "Files" in package bloom.
 func (f *Filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Window, path, f.SizeBytes(), f)
 }
 
-// LoadFile reads a filter from a file that SaveFile wrote. If the file has changed since, the error
-// wraps [bloom.ErrFormat]. The filter has the configuration of the saved one, and reads the
-// system's time; [LoadOrNew] checks the configuration, and sets Now. If another program wrote the
-// file, look at its Info's Hash before the first look-up; see [bloom.View].
+// LoadFile loads a file of SaveFile; see "Files" in package bloom. The filter has the configuration
+// of the saved one, and reads the system's time; [LoadOrNew] checks the configuration, and sets
+// Now.
 func LoadFile(path string) (*Filter, error) { return load(path, nil) }
 
 func load(path string, now func() time.Time) (*Filter, error) {

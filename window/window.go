@@ -345,10 +345,10 @@ func (s *state) tend(lookUp bool) int64 {
 // gets true. Add does not retain key.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
-// AddString is Add of key's bytes, without copying them.
+// AddString is like Add.
 func (f *Filter) AddString(key string) bool { return f.AddHash(bloom.SumString(key)) }
 
-// AddHash is Add by digest.
+// AddHash is like Add.
 func (f *Filter) AddHash(h bloom.Hash) bool {
 	if f.zero() {
 		panic(errZero)
@@ -402,10 +402,10 @@ func (s *state) addAt(h bloom.Hash, now int64) bool {
 // Contains reports whether key is remembered. It does not renew key.
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
-// ContainsString is Contains of key's bytes, without copying them.
+// ContainsString is like Contains.
 func (f *Filter) ContainsString(key string) bool { return f.ContainsHash(bloom.SumString(key)) }
 
-// ContainsHash is Contains by digest.
+// ContainsHash is like Contains.
 func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	if f.zero() {
 		return false
@@ -491,7 +491,7 @@ func (f *Filter) Stats() bloom.Stats {
 	return s
 }
 
-// LogValue returns what String returns; see [bloom.Filter.LogValue].
+// LogValue returns what String returns.
 func (f *Filter) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
 func (s *state) ones(page uint64) (ones [planes]uint64) {

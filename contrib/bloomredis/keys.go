@@ -39,12 +39,12 @@ func (k *keyMethods) Add(ctx context.Context, key []byte) (bool, error) {
 	return k.AddHash(ctx, bloom.Sum(key))
 }
 
-// AddString is Add of key's bytes, without copying them.
+// AddString is like Add.
 func (k *keyMethods) AddString(ctx context.Context, key string) (bool, error) {
 	return k.AddHash(ctx, bloom.SumString(key))
 }
 
-// AddHash is Add by digest.
+// AddHash is like Add.
 func (k *keyMethods) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
 	var added [1]bool
 	err := k.AddBatch(ctx, added[:], []bloom.Hash{h})
@@ -99,12 +99,12 @@ func (k *keyMethods) Contains(ctx context.Context, key []byte) (bool, error) {
 	return k.ContainsHash(ctx, bloom.Sum(key))
 }
 
-// ContainsString is Contains of key's bytes, without copying them.
+// ContainsString is like Contains.
 func (k *keyMethods) ContainsString(ctx context.Context, key string) (bool, error) {
 	return k.ContainsHash(ctx, bloom.SumString(key))
 }
 
-// ContainsHash is Contains by digest.
+// ContainsHash is like Contains.
 func (k *keyMethods) ContainsHash(ctx context.Context, h bloom.Hash) (bool, error) {
 	var found [1]bool
 	err := k.ContainsBatch(ctx, found[:], []bloom.Hash{h})
