@@ -37,7 +37,7 @@ func updateReadme(path string, tables []table) error {
 		for _, op := range row.ops {
 			cells[1+op] = fmt.Sprintf("%.1f", r.time(op, tenth))
 		}
-		rows.WriteString("| " + strings.ReplaceAll(strings.Join(cells, " | "), "|  |", "| |") + " |\n")
+		rows.WriteString("| " + strings.ReplaceAll(strings.Join(cells, " | "), "  ", " ") + " |\n")
 	}
 	faster := ratios(tables[:1], "bloom.Filter", []int{add, present, absent}, "bits-and-blooms")
 	growing := ratios(tables, "bloom.Filter", []int{add}, "growing.Filter")
