@@ -29,7 +29,7 @@ func filterAddPortable(f *filter, key []byte) bool {
 	if inAssembly(f) {
 		return filterAddHash(f, h)
 	}
-	return f.add(h)
+	return f.addInGo(h)
 }
 
 func filterContainsPortable(f *filter, key []byte) bool {
@@ -40,7 +40,7 @@ func filterContainsPortable(f *filter, key []byte) bool {
 	return f.contains(h)
 }
 
-func filterAddHashPortable(f *filter, h Hash) bool      { return f.add(h) }
+func filterAddHashPortable(f *filter, h Hash) bool      { return f.addInGo(h) }
 func filterContainsHashPortable(f *filter, h Hash) bool { return f.contains(h) }
 
 // inAssembly reports whether assembly can add to f and look keys up in it.
@@ -68,7 +68,7 @@ func addMany(f *filter, shared bool, dst []bool, hs []Hash) (done int) {
 	if len(hs) < shortBatch || shared && f.k > 64 {
 		return 0
 	}
-	for n := f.next(hs); n > 0; n = f.next(hs[done:]) {
+	for n := f.callSize(hs); n > 0; n = f.callSize(hs[done:]) {
 		fetch := f.fetch(f.k)
 		if shared {
 			syncAddFours(f, &hs[done], n/4, fetch, &dst[done])
@@ -84,7 +84,7 @@ func containsMany(f *filter, dst []bool, hs []Hash) (done int) {
 	if len(hs) < shortBatch {
 		return 0
 	}
-	for n := f.next(hs); n > 0; n = f.next(hs[done:]) {
+	for n := f.callSize(hs); n > 0; n = f.callSize(hs[done:]) {
 		containsChunk(f, dst[done:], hs[done:done+n])
 		done += n
 	}
@@ -101,8 +101,8 @@ func containsChunk(f *filter, dst []bool, hs []Hash) {
 	}
 }
 
-// next returns how many of hs, a multiple of four, the next call of assembly does.
-func (f *filter) next(hs []Hash) int {
+// callSize returns how many of hs, a multiple of four, the next call of assembly does.
+func (f *filter) callSize(hs []Hash) int {
 	if !inAssembly(f) {
 		return 0
 	}

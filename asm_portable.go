@@ -4,8 +4,8 @@ package bloom
 
 const assembly = false
 
-func filterAdd(f *filter, key []byte) bool      { return f.add(Sum(key)) }
-func filterAddHash(f *filter, h Hash) bool      { return f.add(h) }
+func filterAdd(f *filter, key []byte) bool      { return f.addInGo(Sum(key)) }
+func filterAddHash(f *filter, h Hash) bool      { return f.addInGo(h) }
 func filterContains(f *filter, key []byte) bool { return f.contains(Sum(key)) }
 func filterContainsHash(f *filter, h Hash) bool { return f.contains(h) }
 

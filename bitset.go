@@ -57,10 +57,10 @@ func (b bitset) fold(d int) bitset {
 	// A block of the result stays in the first-level cache while d parts of b are added to it, so
 	// that each word is read from memory once.
 	const block = 2048
-	for from := 0; from < len(c.words); from += block {
-		sum := c.words[from:min(from+block, len(c.words))]
-		for part := from; part < len(b.words); part += len(c.words) {
-			bitwords.Or(sum, b.words[part:part+len(sum)])
+	for src := 0; src < len(c.words); src += block {
+		sum := c.words[src:min(src+block, len(c.words))]
+		for share := src; share < len(b.words); share += len(c.words) {
+			bitwords.Or(sum, b.words[share:share+len(sum)])
 		}
 	}
 	return c

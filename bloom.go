@@ -163,15 +163,15 @@ func (f *Filter) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)
 // AddHash is Add by digest; see [Hash].
 func (f *Filter) AddHash(h Hash) bool { return filterAddHash(&f.filter, h) }
 
-// add implements AddHash in Go. Some builds have assembly for it; see batch.go.
-func (f *filter) add(h Hash) bool {
+// addInGo implements AddHash in Go. Some builds have assembly for it; see batch.go.
+func (f *filter) addInGo(h Hash) bool {
 	if f.k == 0 {
 		panic(errZero)
 	}
 	b, added := f.bits, uint64(f.k)
 	if f.strategy == Mitz32 {
 		for x, i := newMitz32(h), f.k; i > 0; i-- {
-			added -= b.set(x.next())
+			added -= b.set(x.nextIndex())
 		}
 	} else {
 		for x, i := h.h1, f.k; i > 0; i-- {
@@ -223,7 +223,7 @@ func (f *filter) contains(h Hash) bool {
 
 func (f *filter) contains32(h Hash) bool {
 	for x, i := newMitz32(h), f.k; i > 0; i-- {
-		if f.bits.get(x.next()) == 0 {
+		if f.bits.get(x.nextIndex()) == 0 {
 			return false
 		}
 	}

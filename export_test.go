@@ -25,7 +25,7 @@ func Over(words []uint64, k int) (*Filter, *SyncFilter) {
 }
 
 // AddInGo is AddHash without assembly.
-func AddInGo(f *Filter, h Hash) bool { return f.add(h) }
+func AddInGo(f *Filter, h Hash) bool { return f.addInGo(h) }
 
 // ContainsInGo is ContainsHash without assembly.
 func ContainsInGo(f *Filter, h Hash) bool { return f.contains(h) }

@@ -222,9 +222,9 @@ type mitz32 struct{ sum, step uint32 }
 
 func newMitz32(h Hash) mitz32 { return mitz32{uint32(h.h1), uint32(h.h1 >> 32)} }
 
-// next returns a number whose remainder modulo m is the next index. As in Guava, a sum that is
+// nextIndex returns a number whose remainder modulo m is the next index. As in Guava, a sum that is
 // negative as an int32 has all its bits flipped.
-func (x *mitz32) next() uint64 {
+func (x *mitz32) nextIndex() uint64 {
 	x.sum += x.step
 	return uint64(x.sum ^ uint32(int32(x.sum)>>31))
 }
@@ -236,5 +236,5 @@ func (f *filter) probe(h Hash, i int) uint64 {
 	}
 	x := newMitz32(h)
 	x.sum += uint32(i) * x.step
-	return x.next()
+	return x.nextIndex()
 }

@@ -75,23 +75,23 @@ func (r *Reader) ContainsBatch(found []bool, hs []Hash) error {
 		storage.SetAll(found)
 		return errors.New("bloom: use of a zero Reader: make it with NewReader")
 	}
-	locate := func(key, step int) (at int64, pos uint64) {
+	locate := func(key, step int) (offset int64, pos uint64) {
 		h, i := hs[key], uint64(step)
 		x := h.h1 + i*h.h2
 		if r.strategy == Mitz32 {
 			x32 := newMitz32(h)
 			x32.sum += uint32(i) * x32.step
-			x = x32.next()
+			x = x32.nextIndex()
 		}
 		return r.locate(x)
 	}
-	at := func(key, step int) int64 {
-		at, _ := locate(key, step)
-		return form.HeaderSize + at
+	offset := func(key, step int) int64 {
+		offset, _ := locate(key, step)
+		return form.HeaderSize + offset
 	}
-	has := func(key, step int, data []byte) bool {
+	test := func(key, step int, data []byte) bool {
 		_, pos := locate(key, step)
 		return data[0]>>pos&1 != 0
 	}
-	return storage.Ranges("bloom", r.r, found, r.k, 1, at, has)
+	return storage.Ranges("bloom", r.r, found, r.k, 1, offset, test)
 }

@@ -60,9 +60,9 @@ func Size(n uint64, p float64) (m uint64, k int, err error) {
 		return 0, 0, fmt.Errorf("bloom: p = %v is too low: it takes k = %d hashes, and %d is the most",
 			p, k, form.MaxK)
 	case m > 64*form.MaxWords:
-		const most = uint64(64 * form.MaxWords)
+		const limit = uint64(64 * form.MaxWords)
 		return 0, 0, fmt.Errorf("bloom: n = %d, p = %v take m = %d bits, and %d is the most; "+
-			"package blocked has larger filters", n, p, m, most)
+			"package blocked has larger filters", n, p, m, limit)
 	}
 	return (m + 63) &^ 63, k, nil
 }
@@ -73,12 +73,12 @@ func Size(n uint64, p float64) (m uint64, k int, err error) {
 // more. m is the number of bits, a multiple of 64, and k the number of hashes. Pass both to
 // [NewSize]. It returns an error as New does.
 func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
-	_, most, err := Size(n, p)
+	_, limit, err := Size(n, p)
 	if err != nil {
 		return 0, 0, err
 	}
 	enough := func(words int) bool {
-		_, rate := strictK(64*uint64(words), n, most)
+		_, rate := strictK(64*uint64(words), n, limit)
 		return rate <= p
 	}
 	// Among odd numbers of words, a larger one has a lower rate, so a binary search finds the
@@ -95,7 +95,7 @@ func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
 		}
 	}
 	m = 64 * uint64(words)
-	k, _ = strictK(m, n, most)
+	k, _ = strictK(m, n, limit)
 	return m, k, nil
 }
 

@@ -125,7 +125,7 @@ func (s *SyncFilter) AddHash(h Hash) bool {
 		}
 		x := newMitz32(h)
 		for i := range indexes {
-			bit, index := b.getAtomic(x.next())
+			bit, index := b.getAtomic(x.nextIndex())
 			indexes[i] = index
 			set = set<<1 | bit
 		}
@@ -233,7 +233,7 @@ func (s *SyncFilter) contains(h Hash) bool {
 
 func (s *SyncFilter) contains32(h Hash) bool {
 	for x, i := newMitz32(h), s.k; i > 0; i-- {
-		if bit, _ := s.bits.getAtomic(x.next()); bit == 0 {
+		if bit, _ := s.bits.getAtomic(x.nextIndex()); bit == 0 {
 			return false
 		}
 	}
@@ -286,7 +286,7 @@ func (s *SyncFilter) Patch(data []byte) error {
 	}
 	s.patching.Lock()
 	defer s.patching.Unlock()
-	was, err := p.Check(s.header(), s.bits.words)
+	old, err := p.Check(s.header(), s.bits.words)
 	if err != nil {
 		return err
 	}
@@ -301,7 +301,7 @@ func (s *SyncFilter) Patch(data []byte) error {
 		var cleared uint64
 		for rest := mask; rest != 0; rest &= rest - 1 {
 			lowest := rest & -rest
-			cleared |= lowest * (was[done/64] >> (done % 64) & 1)
+			cleared |= lowest * (old[done/64] >> (done % 64) & 1)
 			done++
 		}
 		if set := mask &^ cleared; set != 0 {

@@ -45,7 +45,7 @@ func (l *layout) describe(name string) string { return describe(name, l.m(), l.k
 
 // locate returns the place of the bit that x selects: the offset of its byte from the first word,
 // and its position there. Words are big-endian, so bit 0 of a word is in its last byte.
-func (l *layout) locate(x uint64) (at int64, pos uint64) {
+func (l *layout) locate(x uint64) (offset int64, pos uint64) {
 	word, pos := digest.Locate(x, l.words, l.reciprocal)
 	return 8*int64(word) + 7 - int64(pos/8), pos % 8
 }
@@ -100,9 +100,9 @@ func (v *View) ContainsHash(h Hash) bool {
 	x, x32 := h.h1, newMitz32(h)
 	for range v.opened().k {
 		if v.strategy == Mitz32 {
-			x = x32.next()
+			x = x32.nextIndex()
 		}
-		if at, pos := v.locate(x); v.body[at]>>pos&1 == 0 {
+		if offset, pos := v.locate(x); v.body[offset]>>pos&1 == 0 {
 			return false
 		}
 		x += h.h2

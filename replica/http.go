@@ -91,12 +91,12 @@ func (s *HTTPSource) Fetch(ctx context.Context, have string) (Update, error) {
 	last, fails := s.last, s.fails
 	s.mu.Unlock()
 	plain := fails >= plainAfter && (fails-plainAfter)%2 == 0
-	u, next, err := s.fetch(ctx, have, last, plain)
+	u, latest, err := s.fetch(ctx, have, last, plain)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case err == nil:
-		s.last, s.fails = next, 0
+		s.last, s.fails = latest, 0
 		return u, nil
 	case !plain && errors.Is(err, errTransfer):
 		s.fails = plainAfter
@@ -111,39 +111,39 @@ var errTransfer = errors.New("transfer failed")
 // fetch makes one request. It returns the update, and the value of s.last after a success.
 func (s *HTTPSource) fetch(
 	ctx context.Context, have string, last known, plain bool,
-) (u Update, next known, err error) {
+) (u Update, latest known, err error) {
 	wantPatch := !plain && have != ""
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL, nil)
 	if err != nil {
-		return u, next, err
+		return u, latest, err
 	}
 	setHeader(req.Header, have, last, plain, wantPatch)
 	resp, err := cmp.Or(s.Client, defaultClient).Do(req)
 	if err != nil {
-		return u, next, err
+		return u, latest, err
 	}
 	defer resp.Body.Close()
 
 	limit := min(cmp.Or(s.Limit, 1<<30), math.MaxInt64-maxPatch-1) // so that sums fit
 	if etag := resp.Header.Get("ETag"); len(etag) <= maxTag {
-		next = known{version: versionOf(etag), etag: etag}
+		latest = known{version: versionOf(etag), etag: etag}
 	}
-	u.Version = next.version
+	u.Version = latest.version
 	u.Made = madeOf(resp.Header)
 	switch resp.StatusCode {
 	case http.StatusNotModified:
 		if have == "" {
-			return u, next, errors.New("status 304, and there is nothing yet")
+			return u, latest, errors.New("status 304, and there is nothing yet")
 		}
 		return Update{Version: have}, last, nil
 	case http.StatusOK:
 		u.Full, err = readFilter(resp, limit)
 		if err == nil {
-			next.size = u.Full.SizeBytes()
+			latest.size = u.Full.SizeBytes()
 		}
 	case http.StatusIMUsed:
 		if have == last.version { // the patched filter has the same size
-			next.size = last.size
+			latest.size = last.size
 			limit = min(limit, last.size)
 		}
 		if wantPatch {
@@ -153,12 +153,12 @@ func (s *HTTPSource) fetch(
 		}
 	default:
 		status := http.StatusText(resp.StatusCode)
-		return u, next, fmt.Errorf("status %d %s", resp.StatusCode, status)
+		return u, latest, fmt.Errorf("status %d %s", resp.StatusCode, status)
 	}
 	if err != nil {
 		err = fmt.Errorf("%w: %w", errTransfer, err)
 	}
-	return u, next, err
+	return u, latest, err
 }
 
 // setHeader asks for what is new since the version have.
@@ -201,12 +201,12 @@ func versionOf(etag string) string { return httphead.Bare(httphead.Opaque(etag))
 // patch's head and Info.
 const maxPatch = 64 << 10
 
-// codings returns the content coding of resp, or an error if it is not among wanted; "" stands for
-// none.
-func codings(resp *http.Response, wanted ...string) (coding string, err error) {
+// codings returns the content coding of resp, or an error if it is not among accepted; "" stands
+// for none.
+func codings(resp *http.Response, accepted ...string) (coding string, err error) {
 	lines := resp.Header.Values("Content-Encoding")
 	coding = strings.Join(httphead.Codings(lines), ", ")
-	if !slices.Contains(wanted, coding) {
+	if !slices.Contains(accepted, coding) {
 		return "", fmt.Errorf("status %d, Content-Encoding %.40q", resp.StatusCode, coding)
 	}
 	return coding, nil

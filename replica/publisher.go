@@ -70,7 +70,7 @@ func NewPublisher(snapshot func() *bloom.Filter) *Publisher {
 // differs from the last version in its bits, its size or its Info. The version has every key whose
 // Add had returned before the call. Publish reads the whole filter, and does not block clients.
 func (p *Publisher) Publish() (version string) {
-	p.made()
+	p.checkMade()
 	p.used.Store(true)
 	return p.publish()
 }
@@ -94,7 +94,7 @@ func (p *Publisher) publish() (version string) {
 // snapshot that has not changed gets no new version. Run returns an error immediately unless
 // interval is positive.
 func (p *Publisher) Run(ctx context.Context, interval time.Duration) error {
-	p.made()
+	p.checkMade()
 	if interval <= 0 {
 		return fmt.Errorf("replica: Run: interval = %v is not positive", interval)
 	}
@@ -136,7 +136,7 @@ func (p *Publisher) check() {
 
 // Fetch implements [Source]. It never fails.
 func (p *Publisher) Fetch(ctx context.Context, have string) (Update, error) {
-	p.made()
+	p.checkMade()
 	p.check()
 	v, patch, full := p.versions.Since(have)
 	if patch == nil && full == nil {
@@ -147,7 +147,7 @@ func (p *Publisher) Fetch(ctx context.Context, have string) (Update, error) {
 
 // ServeHTTP implements http.Handler.
 func (p *Publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	p.made()
+	p.checkMade()
 	p.check()
 	p.versions.ServeHTTP(w, req)
 }
@@ -168,8 +168,8 @@ func (p *Publisher) String() string {
 // LogValue returns what String returns.
 func (p *Publisher) LogValue() slog.Value { return slog.StringValue(p.String()) }
 
-// made panics if p is the zero Publisher.
-func (p *Publisher) made() {
+// checkMade panics if p is the zero Publisher.
+func (p *Publisher) checkMade() {
 	if p.snapshot == nil {
 		panic("replica: use of a zero Publisher: make it with NewPublisher")
 	}

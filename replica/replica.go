@@ -211,9 +211,9 @@ func (r *Replica) Refresh(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	told, err := r.refresh(ctx)
+	warnings, err := r.refresh(ctx)
 	// The refresh has ended when OnError runs, so that OnError may call Refresh.
-	for _, err := range append(told, err) {
+	for _, err := range append(warnings, err) {
 		if err != nil && ctx.Err() == nil {
 			r.report(err)
 		}
@@ -304,10 +304,10 @@ func (r *Replica) fetch(ctx context.Context, version string, warnings *[]error) 
 	return nil
 }
 
-// countAgain counts a full filter that equals the filter of cur and was not asked for. It returns
+// countAgain counts a full filter that equals the filter of cur and was not requested. It returns
 // an error for the third such filter in a row.
-func (r *Replica) countAgain(cur *state, full *bloom.Filter, asked bool) error {
-	same := cur != nil && !asked && cur.holds(full)
+func (r *Replica) countAgain(cur *state, full *bloom.Filter, requested bool) error {
+	same := cur != nil && !requested && cur.holds(full)
 	if !same {
 		r.again = 0
 		return nil

@@ -16,7 +16,7 @@ func addHash(b *Blocks, h bloom.Hash) bool
 //go:noescape
 func containsHash(b *Blocks, h bloom.Hash) bool
 
-func addHashPortable(b *Blocks, h bloom.Hash) bool      { return b.add(h, None) }
+func addHashPortable(b *Blocks, h bloom.Hash) bool      { return b.addInGo(h, None) }
 func containsHashPortable(b *Blocks, h bloom.Hash) bool { return b.contains(h, None) }
 
 // fetchAhead is how many digests lie between fetching a block and using it, so that cache misses
@@ -25,13 +25,13 @@ const fetchAhead = 128
 
 // many adds a batch, which is not empty, or looks it up. If there are many blocks, it fetches them
 // ahead.
-func (b *Blocks) many(add bool, others Others, dst []bool, hs []bloom.Hash) {
+func (b *Blocks) many(adds bool, others Others, dst []bool, hs []bloom.Hash) {
 	fetch := len(b.blocks) >= fetchBlocks
 	switch {
 	case fetch:
 		prefetchBlocks(b, &hs[0], min(len(hs), fetchAhead))
 	case len(hs) <= chunk:
-		b.call(add, others, dst, hs, len(hs), 0)
+		b.call(adds, others, dst, hs, len(hs), 0)
 		return
 	}
 	for n := 0; len(hs) > 0; dst, hs = dst[n:], hs[n:] {
@@ -40,7 +40,7 @@ func (b *Blocks) many(add bool, others Others, dst []bool, hs []bloom.Hash) {
 		if fetch {
 			further = max(0, min(n, len(hs)-fetchAhead))
 		}
-		b.chunk(add, others, dst, hs, n, further)
+		b.chunk(adds, others, dst, hs, n, further)
 	}
 }
 
@@ -48,13 +48,13 @@ func (b *Blocks) many(add bool, others Others, dst []bool, hs []bloom.Hash) {
 // that calls only assembly cannot.
 //
 //go:noinline
-func (b *Blocks) chunk(add bool, others Others, dst []bool, hs []bloom.Hash, count, further int) {
-	b.call(add, others, dst, hs, count, further)
+func (b *Blocks) chunk(adds bool, others Others, dst []bool, hs []bloom.Hash, count, further int) {
+	b.call(adds, others, dst, hs, count, further)
 }
 
-func (b *Blocks) call(add bool, others Others, dst []bool, hs []bloom.Hash, count, further int) {
+func (b *Blocks) call(adds bool, others Others, dst []bool, hs []bloom.Hash, count, further int) {
 	switch {
-	case !add:
+	case !adds:
 		containBlocks(b, &hs[0], count, further, &dst[0])
 	case others == Writers:
 		syncAddBlocks(b, &hs[0], count, further, &dst[0])

@@ -27,7 +27,7 @@ func (b *Blocks) AddKeyShared(key []byte) bool {
 // addAbsent is AddShared, for keys that a look-up has not found.
 func (b *Blocks) addAbsent(h bloom.Hash) bool {
 	if b.fast == 0 {
-		return b.add(h, Writers)
+		return b.addInGo(h, Writers)
 	}
 	var added bool
 	syncAddBlocks(b, &h, 1, 0, &added)

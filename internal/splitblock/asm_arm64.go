@@ -20,8 +20,8 @@ func syncAddBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool) {
 	containBlocks(b, hs, count, further, dst)
 	answers := unsafe.Slice(dst, count)
 	for i, h := range unsafe.Slice(hs, count) {
-		answers[i] = !answers[i] && b.add(h, Writers)
+		answers[i] = !answers[i] && b.addInGo(h, Writers)
 	}
 }
 
-func (b *Blocks) addAbsent(h bloom.Hash) bool { return b.add(h, Writers) }
+func (b *Blocks) addAbsent(h bloom.Hash) bool { return b.addInGo(h, Writers) }

@@ -18,8 +18,8 @@ const (
 func addHash(b *Blocks, h bloom.Hash) bool      { return b.Add(h) }
 func containsHash(b *Blocks, h bloom.Hash) bool { return b.Contains(h) }
 
-func (b *Blocks) many(add bool, others Others, dst []bool, hs []bloom.Hash) {}
+func (b *Blocks) many(adds bool, others Others, dst []bool, hs []bloom.Hash) {}
 
-func (b *Blocks) addAbsent(h bloom.Hash) bool { return b.add(h, Writers) }
+func (b *Blocks) addAbsent(h bloom.Hash) bool { return b.addInGo(h, Writers) }
 
 func leastBatch(lines int) int { return 0 }

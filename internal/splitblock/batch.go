@@ -72,7 +72,7 @@ func (b *Blocks) AddBatch(others Others, added []bool, hs []bloom.Hash) {
 			continue
 		}
 		for i, h := range hs[:n] {
-			added[i] = b.add(h, others)
+			added[i] = b.addInGo(h, others)
 		}
 	}
 }

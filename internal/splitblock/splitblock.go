@@ -82,7 +82,7 @@ func (b *Blocks) Add(h bloom.Hash) bool {
 	if assembly {
 		return addHash(b, h)
 	}
-	return b.add(h, None)
+	return b.addInGo(h, None)
 }
 
 // AddBesideReaders is Add while other goroutines look keys up. It avoids locked writes, the
@@ -91,7 +91,7 @@ func (b *Blocks) AddBesideReaders(h bloom.Hash) bool {
 	if assembly {
 		return addHash(b, h)
 	}
-	return b.add(h, Readers)
+	return b.addInGo(h, Readers)
 }
 
 // AddShared is Add while other goroutines write.
@@ -189,8 +189,8 @@ func HasLine(block []byte, h bloom.Hash, i int) bool {
 	return m0&^word(block)|m1&^word(block[8:])|m2&^word(block[16:])|m3&^word(block[24:]) == 0
 }
 
-// add implements Add in Go.
-func (b *Blocks) add(h bloom.Hash, others Others) bool {
+// addInGo implements Add in Go.
+func (b *Blocks) addInGo(h bloom.Hash, others Others) bool {
 	if b.Lines == 0 {
 		panic("blocked: Add to a zero Filter: make it with a constructor, or decode into it")
 	}
