@@ -184,48 +184,74 @@ func main() {}
 	vet(t, program.String())
 }
 
-// TestPackageComments: the code in these packages' comments compiles.
+// TestPackageComments: the code in the comments of this module's packages compiles.
 func TestPackageComments(t *testing.T) {
 	const start = `package main
 
 import (
 	"context"
+	"io"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/bank"
+	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/cuckoo"
+	"github.com/seed79a3ff49/bloom/file"
 	"github.com/seed79a3ff49/bloom/flower"
+	"github.com/seed79a3ff49/bloom/foreign"
+	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/guard"
 	"github.com/seed79a3ff49/bloom/replica"
 	"github.com/seed79a3ff49/bloom/sieve"
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-var _, _ = http.Handle, time.Hour
-
 func main() {}
+
+func load(context.Context, *guard.Loader) error { return nil }
+func store(string) error                        { return nil }
+func query(string) (bool, error)                { return true, nil }
 `
 	program := start
-	for _, name := range []string{"flower", "replica", "sieve", "window"} {
-		comment := ""
-		for _, path := range bloom.Must(filepath.Glob(name + "/*.go")) {
-			source := string(bloom.Must(os.ReadFile(path)))
-			if at := strings.Index(source, "// Package "+name+" "); at >= 0 {
-				comment, _, _ = strings.Cut(source[at:], "\npackage ")
-			}
-		}
+	tables := regexp.MustCompile(`(?m)^(rate|lines|memory|about) .*\n`)
+	declared := regexp.MustCompile(`(?m)^(\w+(, \w+)*) := `)
+	for _, name := range []string{"bank", "blocked", "counting", "cuckoo", "file", "flower", "foreign",
+		"growing", "guard", "replica", "sieve", "window"} {
 		code := ""
-		for line := range strings.Lines(comment) {
+		for line := range strings.Lines(packageComment(name)) {
 			if line, ok := strings.CutPrefix(line, "//\t"); ok {
 				code += line
 			}
 		}
+		code = tables.ReplaceAllString(code, "")
 		require.NotEmpty(t, code, name)
-		if name == "sieve" {
-			code += "_, _ = page, ok\n"
+		before, last, returns := strings.Cut(code, "\nreturn ")
+		for _, names := range declared.FindAllStringSubmatch(before, -1) {
+			before += "\n" + strings.Repeat("_, ", strings.Count(names[1], ",")) + "_ = " + names[1]
 		}
-		program += "\nfunc _(ctx context.Context, token string) error {\n" + code + "return nil\n}\n"
+		if !returns {
+			last = "nil"
+		}
+		program += "\nfunc _(ctx context.Context, token, name, key string, conn io.Writer) error {\n" +
+			before + "\nreturn " + last + "\n}\n"
 	}
 	vet(t, program)
+}
+
+// packageComment returns the package comment of a package of this module.
+func packageComment(name string) string {
+	for _, path := range bloom.Must(filepath.Glob(name + "/*.go")) {
+		source := string(bloom.Must(os.ReadFile(path)))
+		if at := strings.Index(source, "// Package "+name+" "); at >= 0 {
+			comment, _, _ := strings.Cut(source[at:], "\npackage ")
+			return comment
+		}
+	}
+	return ""
 }
 
 // TestReadme: the lines of code for each package in README.md compile, in this order.

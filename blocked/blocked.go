@@ -4,6 +4,13 @@
 // the probability that New was given. The caller supplies the number of keys, this probability, and
 // keys or their digests.
 //
+//	seen, err := blocked.New(1_000_000, 0.01)
+//	if err != nil {
+//		return err
+//	}
+//	seen.AddString("ada")        // true: certainly new
+//	seen.ContainsString("grace") // false: certainly not added
+//
 // For a key, a classic filter, [bloom.Filter], touches up to 7 cache lines at a rate of 1 %, and up
 // to 20 at 1e-6; a blocked filter touches one at 1 %, and two at 1e-6. If the filters are larger
 // than the processor's cache, the blocked one takes less time, above all at low rates, and batches

@@ -5,6 +5,15 @@
 // chose. [Filter.Bloom] returns this bloom.Filter, byte for byte. So a writer keeps a counting
 // filter, and readers get plain filters, in files, in replicas, in Redis, or in Java with Guava.
 //
+//	valid, err := counting.New(1_000_000, 0.01)
+//	if err != nil {
+//		return err
+//	}
+//	valid.AddString("token")
+//	published := valid.Bloom() // a *bloom.Filter with the key
+//	valid.RemoveString("token")
+//	valid.ContainsString("token") // false
+//
 // The price is memory. A counter of four bits replaces each bit of a Bloom filter. At 1 %, a Filter
 // needs 38 bits for each key, and a bloom.Filter 9.6.
 //

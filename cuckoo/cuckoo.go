@@ -4,6 +4,14 @@
 // A [Filter] is a multiset. A key is found until it has been removed as often as it was inserted.
 // Any other key is reported as present with the probability that the caller chose.
 //
+//	online, err := cuckoo.New(1_000_000, 0.001)
+//	if err != nil {
+//		return err
+//	}
+//	online.InsertString("ada") // false if there is no room
+//	online.RemoveString("ada")
+//	online.ContainsString("ada") // false
+//
 // Remove only what was inserted. A Filter has a few bits of each key, its tag. Removing a key that
 // was never inserted can remove the tag of another key, which is then wrongly reported as absent.
 // No filter of this size can avoid that: a filter that tolerates removals of absent keys, or does

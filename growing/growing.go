@@ -4,6 +4,13 @@
 // of at most p, however many keys are added (up to 2^40; see [New]). The caller supplies p, keys or
 // their digests, and a rough number of keys, if it is known.
 //
+//	seen, err := growing.New(0, 0.01) // 0: an unknown number of keys
+//	if err != nil {
+//		return err
+//	}
+//	seen.AddString("ada")        // true: certainly new
+//	seen.ContainsString("grace") // false: certainly not added
+//
 // The price is memory and time. From 50,000 to 1e9 keys, a filter for an unknown number of keys
 // needs about this many times the memory of a classic filter that has the same rate and was made
 // for exactly that many keys:

@@ -1,6 +1,12 @@
 // Package guard puts a Bloom filter in front of a store, such as a database, and answers there for
 // keys that the store does not have:
 //
+//	g, err := guard.New(guard.Config{P: 0.01, Every: time.Hour, Load: load})
+//	if err != nil {
+//		return err
+//	}
+//	go g.Run(ctx)
+//	err = g.InsertString(name, func() error { return store(name) })
 //	found, err := g.LookupString(name, func() (bool, error) { return query(name) })
 //
 // A [Guard] never says "certainly not" for a row that was in the store when the last load began,
@@ -34,27 +40,9 @@
 //
 // # Several processes
 //
-// A Guard knows what its own process inserts. If several processes write, choose one of three
-// designs, each with its price:
-//
-//	                a Guard in each process,    one process writes and    one bloomredis.Filter
-//	                others' rows by Add         publishes (see replica)   that all ask
-//
-//	each row of     "certainly not" from its    "certainly not" from its  found immediately
-//	another         commit until its message    commit until the next
-//	process         has come, or the next       fetch, up to an Interval
-//	                load has ended              later
-//	a process       it loads its filter;        the writer must build     nothing is lost
-//	crashed         nothing is lost             the filter from the
-//	                                            store, then publish
-//	Redis lost      it is not needed            it is not needed          look-ups fail: ask
-//	the filter                                                            the store, and build
-//	                                                                      the filter from it
-//
-// In the first design a writer may announce a row before its commit. Processes that have the
-// message by then miss no moment; [Config.Lag] must cover the time from the message to the commit.
-// If no answer may be wrong even for a moment, use the third design, and add the key there before
-// its row is inserted.
+// A Guard knows what its own process inserts. If several processes write, announce each row to all
+// others, which call Add, or let one process write and publish its filter, or share one filter in
+// Redis. docs/questions.md, "A filter in front of a database", compares the three.
 package guard
 
 import (

@@ -6,6 +6,17 @@
 // 128-bit digest (Aumasson and Bernstein, SipHash: a fast short-input PRF, 2012). Without the
 // secret, an adversary can only try keys at random.
 //
+//	h, err := keyed.New(secret)
+//	if err != nil {
+//		return err
+//	}
+//	seen, err := bloom.New(1_000_000, 0.01)
+//	if err != nil {
+//		return err
+//	}
+//	h.Mark(seen)
+//	seen.AddHash(h.SumString("ada"))
+//
 // The caller supplies 16 secret bytes, and passes the digests to the Hash methods of any filter,
 // such as AddHash and ContainsHash. If a key has several fields, hash each with its length; see the
 // example. Java's Funnels cannot compute these digests.

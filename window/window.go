@@ -26,11 +26,10 @@
 // for a topic of Kafka. [LoadOrNew] loads what [Filter.SaveFile] saved. After a crash, ids that
 // were added since the last save are new again.
 //
-// The memory is fixed. With N >= 100,000 and 7 Generations a window has 23 bits for each of N keys
-// at 1 %, 28 at 0.1 %, 46 at 1e-6 and 64 at 1e-9; with Renew 27, 32.1, 53.3 and 74.6. A
-// [bloom.Filter], which forgets nothing, has 9.6, 14.4, 28.8 and 43.1. Use package flower if
-// memory is short and recent keys matter more than a certain answer; a [picture] compares the two.
-// Use a map if every answer must be right.
+// The memory is fixed: 23 bits for each of N keys at 1 %, where a [bloom.Filter], which forgets
+// nothing, has 9.6; docs/sizes.md has other rates. Any number of goroutines may use a Filter. Use
+// package flower if memory is short and recent keys matter more than a certain answer; a [picture]
+// compares the two. Use a map if every answer must be right.
 //
 // [kafka]: https://github.com/seed79a3ff49/bloom/tree/main/examples/kafka
 // [picture]: https://github.com/seed79a3ff49/bloom/blob/main/docs/memory.svg

@@ -3,6 +3,8 @@
 // needs 64 bits if ids are forgotten after a span, and about 80 bits otherwise. A cache that keeps
 // the ids themselves needs hundreds of bytes for each.
 //
+//	service.RunCLI(ctx, bloombenthos.OpenCaches) // and import the components that a pipeline uses
+//
 // Importing the package registers two caches. The cache bloom is a filter in memory: with a span it
 // is a window.Filter, which forgets ids after the span, and otherwise a growing.Filter. With a
 // path, the filter survives restarts. The cache bloom_redis is a bloomredis.Window, which several

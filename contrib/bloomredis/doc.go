@@ -4,6 +4,14 @@
 // reads the reply to GET of its key. A [Sharded] is a filter in several strings, for more keys than
 // one string has room for. A [Window] forgets each key after a span of time.
 //
+//	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
+//	seen, err := bloomredis.Open(ctx, client, "seen", 1_000_000, 0.01)
+//	if err != nil {
+//		return err
+//	}
+//	isNew, err := seen.AddString(ctx, "ada")
+//	found, err := seen.ContainsString(ctx, "grace")
+//
 // All processes find a key that one of them added, for as long as the server keeps it. Otherwise
 // the answers are those of a [bloom.Filter] with the same keys. With an error Contains returns true,
 // and Add false. A key is never reported as absent because the server cannot be reached, or because
