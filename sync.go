@@ -112,9 +112,9 @@ func (s *SyncFilter) AddHash(h Hash) bool {
 	case s.k > fewBits:
 		return s.addMany(h)
 	}
-	// Read all bits, and write only after that; see setBits. Locked writes are the expensive part, and
-	// a cache line that is not written can stay in all processors' caches. Without a branch for each
-	// bit, and with stores whose addresses do not depend on what is read, cache misses overlap.
+	// Read all bits, and write only after that; see setBits. Locked writes are the expensive part,
+	// and a cache line that is not written can stay in all processors' caches. Without a branch for
+	// each bit, and with stores whose addresses do not depend on what is read, cache misses overlap.
 	var room [fewBits]uint64
 	indexes := room[:s.k]
 	set := uint64(0) // whether each bit is set; the lowest bit belongs to the last one
@@ -145,16 +145,16 @@ func (s *SyncFilter) AddHash(h Hash) bool {
 // fewBits is the largest number of a key's bits for which AddHash keeps the indexes.
 const fewBits = 32
 
-// setBits sets the bits that a call has read as clear. indexes has the bits of a key in the order in
-// which all calls read them, and the lowest bit of clear belongs to the last one. setBits reports
-// whether the call may say that the key is new: of the calls that add one key concurrently, at most
-// one may.
+// setBits sets the bits that a call has read as clear. indexes has the bits of a key in the order
+// in which all calls read them, and the lowest bit of clear belongs to the last one. setBits
+// reports whether the call may say that the key is new: of the calls that add one key concurrently,
+// at most one may.
 //
-// The last of the clear bits is the final one, and is set after all others. Before that, the call has
-// read as set, or has set, every other bit of the key. So after that, the whole key is set, and the
-// final bit of any other call was set before it. Unless other keys interfere, one call may: a call
-// sets its final bit last, and only a call that has read that bit as clear, which then is its final
-// one, sets it. For that, an earlier bit that is equal to the final one must be left alone.
+// The last of the clear bits is the final one, and is set after all others. Before that, the call
+// has read as set, or has set, every other bit of the key. So after that, the whole key is set, and
+// the final bit of any other call was set before it. Unless other keys interfere, one call may: a
+// call sets its final bit last, and only a call that has read that bit as clear, which then is its
+// final one, sets it. For that, an earlier bit that is equal to the final one must be left alone.
 func (b bitset) setBits(indexes []uint64, clear uint64) bool {
 	last := len(indexes) - 1
 	final := indexes[last-bits.TrailingZeros64(clear)]

@@ -30,7 +30,7 @@ func (s *state) ahead(hs []bloom.Hash, i int, lookUp bool) {
 	}
 	k := s.k
 	if lookUp && k > 12 {
-		k /= 2 // ContainsHash stops there for most absent keys; fewer lanes cost less than they save
+		k /= 2 // ContainsHash stops there for most absent keys
 	}
 	for _, h := range hs {
 		s.touch(h, k)

@@ -273,8 +273,8 @@ fetched:
 	VZEROUPPER
 	RET
 
-// The macros that end with 1 are for filters of one line. A separate loop for these takes two thirds
-// of the time, and four keys in each turn of it a tenth less.
+// The macros that end with 1 are for filters of one line. A separate loop for these takes two
+// thirds of the time, and four keys in each turn of it a tenth less.
 
 // LOCATE1 is LOCATE for the digest at offset at from next.
 #define LOCATE1(at)                   \
@@ -296,8 +296,8 @@ fetched:
 	VPTEST mask, held \
 	SETCS (to)(answers)
 
-// FOURS1 does DO, which is ADD1 or TEST1, for four digests at a time if no blocks are to be fetched.
-// Then less than four digests are left.
+// FOURS1 does DO, which is ADD1 or TEST1, for four digests at a time if no blocks are to be
+// fetched. Then less than four digests are left.
 #define FOURS1(DO, four, start, rest) \
 	TESTQ toFetch, toFetch        \
 	JNE rest                      \
@@ -476,10 +476,10 @@ added:
 	VZEROUPPER
 	RET
 
-// With as many lines of a key, a look-up stops at the second line if the block of the first or the
-// second lacks a bit. If some keys are there and others are not, the processor often predicts wrongly
-// whether it stops. So with three lines, only a short batch stops, which then takes no more time than
-// single calls.
+// With this number of lines or more, a look-up stops at the second line if the block of the first
+// or the second lacks a bit. If some keys are there and others are not, the processor often
+// predicts wrongly whether it stops. So with three lines, only a short batch stops, which then
+// takes about as long as single calls.
 #define stopping R13
 
 // func containBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)
