@@ -605,12 +605,41 @@ cpio | 0:303730373037 36:303030 59:303030 65:3030 | it is an archive of cpio: un
 cpio | 0:30373037303? 38:30303030 62:30303030 94:30303030 | it is an archive of cpio: unpack it first: cpio -i --to-stdout
 tar | 257:7573746172 | it is an archive of tar: unpack it first: tar -xOf
 tar | 100:303?3?3?3?3?3?00 108:303?3?3?3?3?3?00 124:3?3?3?3?3?3?3?3?3?3?3? 136:3?3?3?3?3?3?3?3?3?3?3? 148:3?3?3?3?3?3?0020 | it is an archive of tar: unpack it first: tar -xOf
+lz5 | 0:05224d18 | it is compressed by lz5: unpack it first: lz5 -dc
+wim | 0:4d5357494d000000 | it is compressed by wim: unpack it first: 7z x -so
+PGP | 0:2d2d2d2d2d424547494e20504750204d4553534147452d2d2d2d2d | it is encrypted by PGP: decrypt it first: gpg -d
+PGP | 0:8c0d04 | it is encrypted by PGP: decrypt it first: gpg -d
+age | 0:6167652d656e6372797074696f6e2e6f72672f7631 | it is encrypted by age: decrypt it first: age -d
+OpenSSL | 0:53616c7465645f5f | it is encrypted by OpenSSL: decrypt it first: openssl enc -d
+Parquet | 0:5041523115 | it is Parquet: write a column as lines first
+Avro | 0:4f626a01 | it is Avro: write a field as lines first
+Arrow | 0:4152524f57310000 | it is Arrow: write a column as lines first
+SQLite | 0:53514c69746520666f726d6174203300 | it is SQLite: write a column as lines first: sqlite3
+OLE | 0:d0cf11e0a1b11ae1 | it is a file of Excel or Word: save it as text first
+PDF | 0:255044462d312e | it is PDF: make it text first: pdftotext
+PDF | 0:255044462d322e | it is PDF: make it text first: pdftotext
 UTF-32 | 0:fffe0000 | it is UTF-32: make it UTF-8 first: iconv -f UTF-32 -t UTF-8
 UTF-32 | 0:0000feff | it is UTF-32: make it UTF-8 first: iconv -f UTF-32 -t UTF-8
 UTF-16 | 0:fffe | it is UTF-16: make it UTF-8 first: iconv -f UTF-16 -t UTF-8
 UTF-16 | 0:feff | it is UTF-16: make it UTF-8 first: iconv -f UTF-16 -t UTF-8
 UTF-7 | 0:2b2f76382d | it is UTF-7: make it UTF-8 first: iconv -f UTF-7 -t UTF-8
 GB18030 | 0:84319533 | it is GB18030: make it UTF-8 first: iconv -f GB18030 -t UTF-8
+SCSU | 0:0efeff | it is SCSU: make it UTF-8 first: uconv -f SCSU -t UTF-8
+BOCU-1 | 0:fbee28 | it is BOCU-1: make it UTF-8 first: uconv -f BOCU-1 -t UTF-8
+UTF-1 | 0:f7644c | it is UTF-1: make it UTF-8 first
+UTF-EBCDIC | 0:dd736673 | it is UTF-EBCDIC: make it UTF-8 first
+unmarked UTF-16 | 0:2?00??00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:3?00??00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:4?00??00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:5?00??00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:6?00??00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:7?00??00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:002?00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:003?00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:004?00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:005?00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:006?00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:007?00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
 """
 
 def check_text(head):

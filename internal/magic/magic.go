@@ -1,4 +1,4 @@
-// Package magic knows compressions, archives and encodings of text by their first bytes. The
+// Package magic knows compressions, archives, tables and encodings of text by their first bytes. The
 // command and the readers in other languages refuse what they do not unpack: its bytes are no
 // lines, and "not in the list" would be wrong.
 package magic
@@ -118,12 +118,19 @@ func Of(head []byte) *Kind {
 	return nil
 }
 
+// Differs reports whether k differs from lines that end with delim. Records of one byte, and the NUL
+// byte that ends each, look like UTF-16 without a byte order mark.
+func (k *Kind) Differs(delim byte) bool { return delim != 0 || k.Name != "unmarked UTF-16" }
+
 // Undecided reports whether more bytes after head could change what Of returns. If head has delim,
 // which ends a line, only pieces at the very beginning count: then head is text, unless a file in
 // an archive has a name of two lines.
 func Undecided(head []byte, delim byte) bool {
 	hasLine := bytes.IndexByte(head, delim) >= 0
 	for i := range kinds {
+		if !kinds[i].Differs(delim) {
+			continue
+		}
 		fits, whole := kinds[i].begins(head)
 		first := &kinds[i].pieces[0]
 		switch {

@@ -44,6 +44,9 @@ func TestUndecided(t *testing.T) {
 	for _, head := range filtertest.Heads(t) {
 		for _, delim := range []byte("\n\x00") {
 			whole := head.Bytes + "rest"
+			if kind := magic.Of([]byte(whole)); !kind.Differs(delim) {
+				continue
+			}
 			n := 0
 			for n < len(whole) && magic.Undecided([]byte(whole[:n]), delim) {
 				n++
@@ -62,6 +65,10 @@ func TestUndecided(t *testing.T) {
 		assert.Nil(t, magic.Of([]byte(line)), "%q", line)
 	}
 	assert.False(t, magic.Undecided([]byte("a\x00"), 0))
+	records := magic.Of([]byte("a\x00b\x00c\x00"))
+	require.NotNil(t, records)
+	assert.True(t, records.Differs('\n'))
+	assert.False(t, records.Differs(0), "they are three records")
 	assert.True(t, magic.Undecided([]byte("a\x00"), '\n'), "it may be the name of a file in a tar")
 	assert.True(t, magic.Undecided(nil, '\n'))
 }
@@ -72,7 +79,7 @@ func TestTextIsText(t *testing.T) {
 	for _, line := range []string{
 		"070707", strings.Repeat("0707071234567890", 8), "070701" + strings.Repeat("0123456789abcdef", 8),
 		strings.Repeat("01", 200), strings.Repeat(" ", 300), "ustar", "-lh5-", "uk-lhr-1", "x^2", "x\xe9", "!<arch", "Rar!", "7z", "LZIP", "LZIP1",
-		"PK", "BZh9", "BZh91AY", "MSCF", "qǐ", "+/v8", "\ufefftext", "\xc3\x84rger", "\xc4rger", "\xc7a",
+		"PK", "BZh9", "BZh91AY", "MSCF", "PAR1", "Obj", "ARROW1", "%PDF", "SQLite format 3", "a\x00b", "a\x00\x00b", "qǐ", "+/v8", "\ufefftext", "\xc3\x84rger", "\xc4rger", "\xc7a",
 	} {
 		assert.Nil(t, magic.Of([]byte(line+"\n"+strings.Repeat("line\n", 100))), "%q", line)
 	}

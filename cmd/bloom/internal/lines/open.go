@@ -108,7 +108,11 @@ func Begin(r io.Reader, delim byte) (input io.Reader, name string, err error) {
 			return nil, "", err
 		}
 	}
-	switch kind := magic.Of(head); {
+	kind := magic.Of(head)
+	if kind != nil && !kind.Differs(delim) {
+		kind = nil
+	}
+	switch {
 	case kind == nil:
 		head = bytes.TrimPrefix(head, []byte(mark))
 	case unpacks(kind):
