@@ -11,7 +11,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"testing"
 
@@ -460,9 +459,8 @@ func TestPatchBesideAdds(t *testing.T) {
 		"before":   {nil, []bool{false}},
 		"any time": {func(*bloom.SyncFilter) {}, []bool{false, true}},
 		"while it set": {func(s *bloom.SyncFilter) {
-			for !s.ContainsHash(bit(0)) {
-				runtime.Gosched()
-			}
+			filtertest.Becomes(t, "the patch sets its first bit",
+				func() bool { return s.ContainsHash(bit(0)) })
 		}, []bool{true}},
 	} {
 		for round := range 20 {

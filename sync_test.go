@@ -3,7 +3,6 @@ package bloom_test
 import (
 	"encoding/binary"
 	"math"
-	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -76,9 +75,9 @@ func TestOneIsNew(t *testing.T) {
 				for from := 0; from < n; from += group {
 					// The goroutines wait for each other, so that they add the same keys.
 					turn := int64(from/group + 1)
-					for arrived.Add(1); arrived.Load() < 2*turn; {
-						runtime.Gosched()
-					}
+					arrived.Add(1)
+					filtertest.Becomes(t, "the other goroutine arrives",
+						func() bool { return arrived.Load() >= 2*turn })
 					for i, isNew := range ways[(w+from/group)%len(ways)](from) {
 						if isNew {
 							told[from+i].Add(1)

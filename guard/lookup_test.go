@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // table is a store of names that counts its queries.
@@ -345,11 +346,11 @@ func TestLastInsertOfAStripe(t *testing.T) {
 			return nil
 		})
 	}()
-	for began := false; !began; runtime.Gosched() {
+	filtertest.Becomes(t, "the insert ends in its first stripe", func() bool {
 		first.mu.Lock()
-		began = first.ended == 1
-		first.mu.Unlock()
-	}
+		defer first.mu.Unlock()
+		return first.ended == 1
+	})
 	before := time.Now()
 	g.AddHash(hs[2])
 	held.mu.Unlock()
@@ -652,7 +653,7 @@ func (m *model) run(t *testing.T) {
 			m.look(ctx, w)
 		}()
 	}
-	for time.Since(m.began) < long || !m.enough() && time.Since(m.began) < 2*time.Minute {
+	for time.Since(m.began) < long || !m.enough() && time.Since(m.began) < time.Minute {
 		m.rebuild()
 		time.Sleep(4*m.lag + 2*time.Millisecond)
 	}

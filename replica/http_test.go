@@ -572,7 +572,7 @@ func TestHTTPClosesConnections(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		return len(open) <= 2
-	}, 2*time.Minute, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 // zeros yields n zero bytes. n goes down with each read.

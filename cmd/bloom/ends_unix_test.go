@@ -233,7 +233,7 @@ func TestOutIsRemoved(t *testing.T) {
 				in.Close()
 			}
 			require.Error(t, cmd.Wait())
-			require.Equal(t, 1, cmd.ProcessState.ExitCode())
+			require.Equal(t, 1, cmd.ProcessState.ExitCode(), "it does not end by itself")
 			requireError(t, stderr.String(), " was removed while lines were written to it")
 			require.Equal(t, state, read(t, "state"), "the state is as it was last saved")
 			require.Equal(t, test.left != "", exists("dir/out"))

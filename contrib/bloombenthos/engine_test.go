@@ -18,7 +18,7 @@ import (
 
 // limit is how long a test waits for anything. A busy machine needs some seconds, and only what hangs
 // needs as long.
-const limit = 5 * time.Minute
+const limit = time.Minute
 
 // soon waits until is returns true.
 func soon(t testing.TB, is func() bool, msg ...any) {

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 )
 
@@ -28,9 +29,9 @@ func AtOnce(n int, f func(i int)) {
 }
 
 // Waits reports whether f waits while lock is held. If should is true, f is expected to wait, so it
-// has only 25 ms to end, instead of two minutes.
+// has only 25 ms to end, instead of a minute.
 func Waits(lock sync.Locker, should bool, f func()) (waited bool) {
-	patience := 2 * time.Minute
+	patience := time.Minute
 	if should {
 		patience = 25 * time.Millisecond
 	}
@@ -45,4 +46,17 @@ func Waits(lock sync.Locker, should bool, f func()) (waited bool) {
 	lock.Unlock()
 	<-done
 	return waited
+}
+
+// Becomes waits until is returns true, and reports whether it did. After a minute the test fails:
+// what says what did not happen.
+func Becomes(t testing.TB, what string, is func() bool) bool {
+	t.Helper()
+	for began := time.Now(); !is(); runtime.Gosched() {
+		if time.Since(began) > time.Minute {
+			t.Errorf("within a minute: %s", what)
+			return false
+		}
+	}
+	return true
 }

@@ -33,7 +33,7 @@ func startRedis(t *testing.T) (addr string) {
 	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
 	client := redis.NewClient(&redis.Options{Addr: addr})
 	defer client.Close()
-	require.Eventually(t, func() bool { return client.Ping(t.Context()).Err() == nil }, 5*time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return client.Ping(t.Context()).Err() == nil }, time.Minute, 5*time.Millisecond)
 	return addr
 }
 
