@@ -2,24 +2,23 @@
 // formats:
 //
 //   - [BitsAndBlooms] is for bits-and-blooms/bloom and willf/bloom.
-//
 //   - [Holiman] is for holiman/bloomfilter/v2.
-//
 //   - [DCSO] is for DCSO/bloom, such as CIRCL's hashlookup file.
-//
 //   - [Spark] is for Apache Spark.
 //
-//     data, err := os.ReadFile("seen.bloom") // from bits-and-blooms' WriteTo
-//     if err != nil {
-//     return err
-//     }
-//     seen, err := foreign.NewBitsAndBlooms(data)
-//     if err != nil {
-//     return err
-//     }
-//     seen.AddString("ada")
-//     found := seen.ContainsString("ada")
-//     _, err = seen.WriteTo(conn) // bits-and-blooms reads this
+// A program reads the file of the other library, and may write it again:
+//
+//	data, err := os.ReadFile("seen.bloom") // from bits-and-blooms' WriteTo
+//	if err != nil {
+//		return err
+//	}
+//	seen, err := foreign.NewBitsAndBlooms(data)
+//	if err != nil {
+//		return err
+//	}
+//	seen.AddString("ada")
+//	found := seen.ContainsString("ada")
+//	_, err = seen.WriteTo(conn) // bits-and-blooms reads this
 //
 // A filter answers exactly as the library that wrote it does. Keys can be added, and WriteTo writes
 // bytes that the other library reads. A program can therefore change its import and keep its files,
