@@ -54,13 +54,21 @@ func TestPromises(t *testing.T) {
 			plain := func() *bloom.Filter { return bloom.Must(bloom.NewWithStrategy(s, 5000, 0.01)) }
 			var loadOrNew func(string, float64) (filtertest.Filter, error)
 			if s == bloom.Mitz64 {
-				loadOrNew = func(path string, p float64) (filtertest.Filter, error) { return bloom.LoadOrNew(path, 5000, p) }
+				loadOrNew = func(path string, p float64) (filtertest.Filter, error) {
+					return bloom.LoadOrNew(path, 5000, p)
+				}
 			}
 			others := map[string]func(string) (filtertest.Filter, error){
 				"n": func(path string) (filtertest.Filter, error) { return bloom.LoadOrNew(path, 6000, 0.01) },
-				"p": func(path string) (filtertest.Filter, error) { return bloom.LoadOrNew(path, 5000, 0.0099) },
-				"m": func(path string) (filtertest.Filter, error) { return bloom.LoadOrNewSize(path, 48000, 7) },
-				"k": func(path string) (filtertest.Filter, error) { return bloom.LoadOrNewSize(path, 47936, 8) },
+				"p": func(path string) (filtertest.Filter, error) {
+					return bloom.LoadOrNew(path, 5000, 0.0099)
+				},
+				"m": func(path string) (filtertest.Filter, error) {
+					return bloom.LoadOrNewSize(path, 48000, 7)
+				},
+				"k": func(path string) (filtertest.Filter, error) {
+					return bloom.LoadOrNewSize(path, 47936, 8)
+				},
 			}
 			filtertest.Test(t, filtertest.Type{
 				Name:  "bloom.Filter",
@@ -75,7 +83,9 @@ func TestPromises(t *testing.T) {
 				Make: func() filtertest.Filter { return bloom.NewSyncFrom(plain()) },
 				Zero: func() filtertest.Filter { return new(bloom.SyncFilter) },
 				Load: load, LoadOrNew: loadOrNew, Others: others,
-				Snapshot: func(f filtertest.Filter) filtertest.Filter { return f.(*bloom.SyncFilter).Snapshot() },
+				Snapshot: func(f filtertest.Filter) filtertest.Filter {
+					return f.(*bloom.SyncFilter).Snapshot()
+				},
 			})
 		})
 	}
@@ -105,7 +115,8 @@ func TestFilesOfOtherTypes(t *testing.T) {
 				continue
 			}
 			require.ErrorIs(t, err, bloom.ErrFormat)
-			require.Regexp(t, "^"+other.Package()+": .*it (is|seems to be) a "+regexp.QuoteMeta(typ.Name), err.Error())
+			require.Regexp(t, "^"+other.Package()+": .*it (is|seems to be) a "+
+				regexp.QuoteMeta(typ.Name), err.Error())
 		}
 	}
 }
@@ -114,17 +125,25 @@ func TestFilesOfOtherTypes(t *testing.T) {
 func TestCloneEqualMerge(t *testing.T) {
 	larger := func() *bloom.Filter { return bloom.Must(bloom.New(5000, 0.001)) }
 	t.Run("Mitz64", func(t *testing.T) {
-		testCloneEqualMerge(t, "bloom", func() *bloom.Filter { return bloom.Must(bloom.New(5000, 0.01)) }, larger)
+		testCloneEqualMerge(t, "bloom", func() *bloom.Filter {
+			return bloom.Must(bloom.New(5000, 0.01))
+		}, larger)
 	})
 	t.Run("Mitz32", func(t *testing.T) {
-		testCloneEqualMerge(t, "bloom", func() *bloom.Filter { return bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 5000, 0.01)) }, larger)
+		testCloneEqualMerge(t, "bloom", func() *bloom.Filter {
+			return bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 5000, 0.01))
+		}, larger)
 	})
 	t.Run("blocked", func(t *testing.T) {
-		testCloneEqualMerge(t, "blocked", func() *blocked.Filter { return bloom.Must(blocked.New(5000, 0.01)) },
+		testCloneEqualMerge(t, "blocked", func() *blocked.Filter {
+			return bloom.Must(blocked.New(5000, 0.01))
+		},
 			func() *blocked.Filter { return bloom.Must(blocked.New(5000, 0.001)) })
 	})
 	t.Run("counting", func(t *testing.T) {
-		testCloneEqualMerge(t, "counting", func() *counting.Filter { return bloom.Must(counting.New(5000, 0.01)) },
+		testCloneEqualMerge(t, "counting", func() *counting.Filter {
+			return bloom.Must(counting.New(5000, 0.01))
+		},
 			func() *counting.Filter { return bloom.Must(counting.New(5000, 0.001)) })
 	})
 }
@@ -179,7 +198,8 @@ func testCloneEqualMerge[F set[F]](t *testing.T, pkg string, make, other func() 
 	require.EqualError(t, f.Merge(none), pkg+": filters differ: one is nil")
 
 	if f, ok := any(f).(interface{ Fold(int) (F, error) }); ok {
-		require.Equal(t, bloom.Info{Hash: info.Hash, Comment: info.Comment}, bloom.Must(f.Fold(1)).Info(), "N and P are of the larger filter")
+		require.Equal(t, bloom.Info{Hash: info.Hash, Comment: info.Comment},
+			bloom.Must(f.Fold(1)).Info(), "N and P are of the larger filter")
 	}
 	a, b, both := make(), make(), make()
 	a.AddBatch(nil, keys)
@@ -239,7 +259,8 @@ func streamed(f, into filtertest.Set) bloom.Set {
 	return into
 }
 
-// TestRaces runs writers, readers, encoders, estimators and rotations on one set in parallel; go test
+// TestRaces runs writers, readers, encoders, estimators and rotations on one set in parallel; go
+// test
 // -race watches them. A key whose Add has returned is always found.
 func TestRaces(t *testing.T) {
 	const writers, perWriter = 4, 1000
@@ -300,7 +321,8 @@ func TestRaces(t *testing.T) {
 		{"Window", func() (filtertest.Set, func() filtertest.Set, []func() bloom.Set, []func()) {
 			const span = 63 * time.Hour
 			var clock filtertest.Clock
-			config := window.Config{N: writers * perWriter, P: 1e-4, Span: span, Generations: 31, Now: clock.Now}
+			config := window.Config{N: writers * perWriter, P: 1e-4, Span: span, Generations: 31,
+				Now: clock.Now}
 			w := bloom.Must(window.New(config))
 			return w, func() filtertest.Set { return bloom.Must(window.New(config)) }, nil, []func(){
 				func() { // moves the clock as keys come, so slowly that no key is forgotten
@@ -320,7 +342,9 @@ func TestRaces(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			set, empty, copies, calls := test.start()
 			copies = append(copies,
-				func() bloom.Set { return decoded(set, empty()) }, func() bloom.Set { return streamed(set, empty()) })
+				func() bloom.Set {
+					return decoded(set, empty())
+				}, func() bloom.Set { return streamed(set, empty()) })
 			calls = append(calls, func() { set.Stats() },
 				func() { filtertest.Found(set, filtertest.Digests(9, 100)) })
 			keys := filtertest.Digests(7, writers*perWriter)
@@ -398,8 +422,10 @@ func TestRaces(t *testing.T) {
 func TestRacesOfReset(t *testing.T) {
 	keys := filtertest.Digests(7, 2000)
 	for _, s := range []filtertest.Set{
-		bloom.Must(bloom.NewSync(2000, 0.01)), bloom.Must(blocked.NewSync(2000, 0.01)), bloom.Must(counting.New(2000, 0.01)),
-		bloom.Must(growing.New(2000, 0.01)), bloom.Must(window.New(window.Config{N: 2000, P: 0.01, Span: time.Hour})),
+		bloom.Must(bloom.NewSync(2000, 0.01)), bloom.Must(blocked.NewSync(2000, 0.01)),
+		bloom.Must(counting.New(2000, 0.01)),
+		bloom.Must(growing.New(2000, 0.01)),
+		bloom.Must(window.New(window.Config{N: 2000, P: 0.01, Span: time.Hour})),
 	} {
 		filtertest.AtOnce(3, func(int) {
 			for _, h := range keys {
@@ -413,7 +439,8 @@ func TestRacesOfReset(t *testing.T) {
 	}
 }
 
-// TestRacesOfReaders reads from many goroutines in parallel. The types here promise no more than that.
+// TestRacesOfReaders reads from many goroutines in parallel. The types here promise no more than
+// that.
 func TestRacesOfReaders(t *testing.T) {
 	keys := filtertest.Digests(7, 2000)
 	f := bloom.Must(bloom.New(uint64(len(keys)), 0.01))
@@ -427,7 +454,9 @@ func TestRacesOfReaders(t *testing.T) {
 				t.Error("a key is missing")
 			}
 		}
-		for _, set := range []bloom.Set{f.Clone(), b.Clone(), decoded(f, new(bloom.Filter)), decoded(b, new(blocked.Filter))} {
+		for _, set := range []bloom.Set{
+			f.Clone(), b.Clone(), decoded(f, new(bloom.Filter)), decoded(b, new(blocked.Filter)),
+		} {
 			if !set.ContainsHash(keys[0]) {
 				t.Error("a key is missing from a copy")
 			}
@@ -453,9 +482,15 @@ func boundedMemory(t *testing.T, good []byte, at, size int, d decoder) {
 	bounded := func(data []byte, msg string, args ...any) {
 		t.Helper()
 		bound := uint64(6*len(data) + 4*form.ChunkBytes)
-		require.LessOrEqual(t, filtertest.Allocated(func() { _ = d.UnmarshalBinary(data) }), bound, msg, args)
-		require.LessOrEqual(t, filtertest.Allocated(func() { _, _ = d.ReadFrom(bytes.NewReader(data)) }), bound, msg, args)
-		require.LessOrEqual(t, filtertest.Allocated(func() { _, _ = d.ReadFrom(iotest.HalfReader(bytes.NewReader(data))) }), bound, msg, args)
+		require.LessOrEqual(t, filtertest.Allocated(func() {
+			_ = d.UnmarshalBinary(data)
+		}), bound, msg, args)
+		require.LessOrEqual(t, filtertest.Allocated(func() {
+			_, _ = d.ReadFrom(bytes.NewReader(data))
+		}), bound, msg, args)
+		require.LessOrEqual(t, filtertest.Allocated(func() {
+			_, _ = d.ReadFrom(iotest.HalfReader(bytes.NewReader(data)))
+		}), bound, msg, args)
 	}
 	require.NoError(t, d.UnmarshalBinary(good))
 	bounded(good, "whole")
@@ -501,10 +536,14 @@ func TestDecodersBoundMemory(t *testing.T) {
 		{new(blocked.SyncFilter), encoded(bloom.Must(blocked.NewSync(1e5, 1e-4))), frameStart, 8 * 3},
 		{new(growing.Filter), encoded(bloom.Must(growing.New(0, 0.01))), frameStart, 8 * (2 + 16)},
 		{new(counting.Filter), encoded(bloom.Must(counting.New(5e4, 0.01))), frameStart, 8 * 2},
-		{new(window.Filter), encoded(bloom.Must(window.New(window.Config{N: 2e4, P: 0.01, Span: time.Hour, Generations: 7}))), frameStart, 8 * 79},
+		{new(window.Filter), encoded(
+			bloom.Must(window.New(window.Config{N: 2e4, P: 0.01, Span: time.Hour,
+				Generations: 7}))), frameStart, 8 * 79},
 		{new(bank.Bank), bloom.Must(many.MarshalBinary()), frameStart, 8 * 4},
-		{new(cuckoo.SyncFilter), bloom.Must(bloom.Must(cuckoo.NewSync(4e5, 0.01)).MarshalBinary()), frameStart, 8 * 3},
-		{new(flower.Filter), encoded(bloom.Must(flower.New(flower.Config{Slots: 2.5e5, Ways: 4, Bits: 8}))), frameStart, 8 * 3},
+		{new(cuckoo.SyncFilter), bloom.Must(bloom.Must(cuckoo.NewSync(4e5, 0.01)).MarshalBinary()),
+			frameStart, 8 * 3},
+		{new(flower.Filter), encoded(
+			bloom.Must(flower.New(flower.Config{Slots: 2.5e5, Ways: 4, Bits: 8}))), frameStart, 8 * 3},
 	} {
 		t.Run(fmt.Sprintf("%T", test.decoder), func(t *testing.T) {
 			boundedMemory(t, test.data, test.at, test.size, test.decoder)
@@ -520,7 +559,8 @@ func TestFrozen(t *testing.T) {
 	info := bloom.Info{N: 1000, P: 0.01, Hash: "SumString", Comment: "0 to 999, in decimal"}
 	now := time.Unix(1_700_000_000, 0)
 	windowNow := func() *window.Filter {
-		return bloom.Must(window.New(window.Config{N: 1000, P: 0.01, Span: 24 * time.Hour, Now: func() time.Time { return now }}))
+		return bloom.Must(window.New(window.Config{N: 1000, P: 0.01, Span: 24 * time.Hour,
+			Now: func() time.Time { return now }}))
 	}
 	for _, test := range []struct {
 		path  string
@@ -531,7 +571,8 @@ func TestFrozen(t *testing.T) {
 		{"testdata/v1.bloom", bloom.Must(bloom.New(1000, 0.01)), new(bloom.Filter), 0},
 		{"blocked/testdata/v1.frame", bloom.Must(blocked.New(1000, 1e-5)), new(blocked.Filter), 0},
 		{"counting/testdata/v1.frame", bloom.Must(counting.New(1000, 0.01)), new(counting.Filter), 0},
-		{"flower/testdata/v1.frame", bloom.Must(flower.New(flower.Config{Slots: 1000, Ways: 4, Bits: 16})), new(flower.Filter), 999},
+		{"flower/testdata/v1.frame",
+			bloom.Must(flower.New(flower.Config{Slots: 1000, Ways: 4, Bits: 16})), new(flower.Filter), 999},
 		{"growing/testdata/v1.frame", bloom.Must(growing.New(1000, 0.01)), new(growing.Filter), 0},
 		{"window/testdata/v1.frame", windowNow(), windowNow(), 0},
 	} {
@@ -574,7 +615,8 @@ func TestSizesEverywhere(t *testing.T) {
 		for _, p := range []float64{0.9, 0.3, 0.1, 0.01, 1e-3, 3e-5, 1e-7, 1e-9, 1e-12} {
 			add("# n, p =", n, p)
 			m, k, err := bloom.StrictSize(n, p)
-			add("bloom", bloom.OptimalM(n, p), m, k, err, bloom.Must(bloom.NewSize(64*min(n, 100), 7)).Capacity(p))
+			add("bloom", bloom.OptimalM(n, p), m, k, err,
+				bloom.Must(bloom.NewSize(64*min(n, 100), 7)).Capacity(p))
 			m, k, err = blocked.Size(n, p)
 			add("blocked", m, k, err)
 			for _, generations := range []int{1, 7, 31} {
@@ -606,12 +648,14 @@ func TestSizesEverywhere(t *testing.T) {
 	}
 	for _, bits := range []int{8, 16, 32} {
 		for ways := 1; ways <= 64; ways++ {
-			add("flower", bits, ways, bloom.Must(flower.New(flower.Config{Slots: 64, Ways: ways, Bits: bits})).Info().P)
+			add("flower", bits, ways,
+				bloom.Must(flower.New(flower.Config{Slots: 64, Ways: ways, Bits: bits})).Info().P)
 		}
 	}
 	const golden = "testdata/sizes.txt"
 	if *freeze {
 		require.NoError(t, os.WriteFile(golden, out.Bytes(), 0o666))
 	}
-	require.Equal(t, string(bloom.Must(os.ReadFile(golden))), out.String(), "go test -run TestSizesEverywhere -freeze")
+	require.Equal(t, string(bloom.Must(os.ReadFile(golden))), out.String(),
+		"go test -run TestSizesEverywhere -freeze")
 }

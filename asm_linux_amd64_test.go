@@ -146,7 +146,8 @@ func TestAssemblyReads(t *testing.T) {
 			if keys[i] = page[size-n:]; r.IntN(2) == 0 {
 				keys[i] = page[:n]
 			}
-			texts, want = append(texts, unsafe.String(unsafe.SliceData(keys[i]), n)), append(want, bloom.Sum(keys[i]))
+			texts, want = append(texts, unsafe.String(unsafe.SliceData(keys[i]), n)),
+				append(want, bloom.Sum(keys[i]))
 		}
 		require.Equal(t, want, sumBatch(bloom.SumBatch, keys), "up to %d bytes", most)
 		require.Equal(t, want, sumBatch(bloom.SumStringBatch, texts), "up to %d bytes", most)

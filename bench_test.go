@@ -81,7 +81,8 @@ func BenchmarkByBatch(b *testing.B) {
 			f := bloom.Must(bloom.New(uint64(n), 0.01))
 			f.AddBatch(nil, filtertest.Digests(1, n-pool))
 			for _, op := range []string{"add", "present", "absent"} {
-				integers, keys, bytes := make([]uint64, pool), make([][]byte, pool), make([]byte, pool*max(8, kind.size))
+				integers, keys, bytes := make([]uint64, pool), make([][]byte, pool),
+					make([]byte, pool*max(8, kind.size))
 				for i := range integers {
 					integers[i] = uint64(i)
 					if op == "absent" {
@@ -98,12 +99,13 @@ func BenchmarkByBatch(b *testing.B) {
 					}
 				}
 				run := func(by string, do func(i int)) {
-					b.Run(fmt.Sprintf("n=%.0e/op=%s/key=%s/by=%s", float64(n), op, kind.name, by), func(b *testing.B) {
-						for i := 0; b.Loop(); i = (i + batch) % pool {
-							do(i)
-						}
-						b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/batch, "ns/key")
-					})
+					b.Run(fmt.Sprintf("n=%.0e/op=%s/key=%s/by=%s", float64(n), op, kind.name, by),
+						func(b *testing.B) {
+							for i := 0; b.Loop(); i = (i + batch) % pool {
+								do(i)
+							}
+							b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/batch, "ns/key")
+						})
 				}
 				run("one", func(i int) {
 					if kind.size > 0 {
@@ -208,20 +210,21 @@ func BenchmarkBatchLength(b *testing.B) {
 			var f set
 			hs, answers := filtertest.Digests(1, n), make([]bool, pool)
 			run := func(op string, length int, do func(answers []bool, hs []bloom.Hash)) {
-				b.Run(fmt.Sprintf("%s/n=%.0e/op=%s/length=%d", typ.name, float64(n), op, length), func(b *testing.B) {
-					if f == nil {
-						f = typ.start()
-						f.AddBatch(nil, hs)
-					}
-					length := max(1, length)
-					for at := 0; b.Loop(); at = (at + pool) % (n - pool) {
-						for i := 0; i < pool; i += length {
-							end := min(pool, i+length)
-							do(answers[i:end], hs[at+i:at+end])
+				b.Run(fmt.Sprintf("%s/n=%.0e/op=%s/length=%d", typ.name, float64(n), op, length),
+					func(b *testing.B) {
+						if f == nil {
+							f = typ.start()
+							f.AddBatch(nil, hs)
 						}
-					}
-					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/pool, "ns/key")
-				})
+						length := max(1, length)
+						for at := 0; b.Loop(); at = (at + pool) % (n - pool) {
+							for i := 0; i < pool; i += length {
+								end := min(pool, i+length)
+								do(answers[i:end], hs[at+i:at+end])
+							}
+						}
+						b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/pool, "ns/key")
+					})
 			}
 			for _, length := range []int{0, 1, 2, 3, 4, 7, 8, 15, 16, 64, 256, 1000} {
 				contains := func(found []bool, hs []bloom.Hash) { f.ContainsBatch(found, hs) }

@@ -142,7 +142,8 @@ func TestMergeRefusesOtherParameters(t *testing.T) {
 	}{
 		{bloom.Must(bloom.NewSize(128, 7)), "bloom: filters differ in m: 9600 and 128"},
 		{bloom.Must(bloom.NewSize(9600, 6)), "bloom: filters differ in k: 7 and 6"},
-		{bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 1000, 0.01)), "bloom: filters differ in strategy: Mitz64 and Mitz32"},
+		{bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 1000, 0.01)),
+			"bloom: filters differ in strategy: Mitz64 and Mitz32"},
 	} {
 		before := a.Clone()
 		require.EqualError(t, a.Merge(test.g), test.want)
@@ -201,7 +202,8 @@ func TestTextForms(t *testing.T) {
 // TestFold compares folded filters with those built small, byte for byte.
 func TestFold(t *testing.T) {
 	for _, s := range []bloom.Strategy{bloom.Mitz32, bloom.Mitz64} {
-		for _, words := range []uint64{1, 12, 97, 360, 3 * 2100} { // 2100 words are more than a block of fold
+		// 2100 words are more than a block of fold
+		for _, words := range []uint64{1, 12, 97, 360, 3 * 2100} {
 			k := int(words%10) + 1
 			hs := append(filtertest.Digests(words, min(int(words)*64/k, 3000)), extremes...)
 			f := bloom.NewFilter(s, int(words), k)
@@ -215,7 +217,8 @@ func TestFold(t *testing.T) {
 				require.NoError(t, err)
 				small := bloom.NewFilter(s, int(words/d), k)
 				small.AddBatch(nil, hs)
-				require.Equal(t, bloom.Must(small.MarshalBinary()), bloom.Must(g.MarshalBinary()), "%v, %d words, d = %d", s, words, d)
+				require.Equal(t, bloom.Must(small.MarshalBinary()), bloom.Must(g.MarshalBinary()),
+					"%v, %d words, d = %d", s, words, d)
 				require.Equal(t, small.OnesCount(), g.OnesCount())
 				for _, h := range filtertest.Digests(words+1, 20) {
 					require.Equal(t, small.ContainsHash(h), g.ContainsHash(h))
@@ -248,7 +251,9 @@ func TestNewWordsCopies(t *testing.T) {
 
 // TestNewSyncMakesOneFilter: NewSync takes the memory of one filter, without a copy.
 func TestNewSyncMakesOneFilter(t *testing.T) {
-	require.Less(t, filtertest.Allocated(func() { _ = bloom.Must(bloom.NewSync(1e6, 0.01)) }), uint64(1.3e6))
+	require.Less(t, filtertest.Allocated(func() {
+		_ = bloom.Must(bloom.NewSync(1e6, 0.01))
+	}), uint64(1.3e6))
 }
 
 // TestNewWordsErrors: NewWords refuses no words, and a number of hashes out of range.
@@ -263,5 +268,6 @@ func TestNewWordsErrors(t *testing.T) {
 func TestWithoutAssembly(t *testing.T) {
 	filtertest.Without(t, "avx512vbmi2", "^Test(Sum|SumBatch|FilterPlain)$")
 	filtertest.Without(t, "avx512f", "^Test(Sum|SumBatch|FilterPlain)$")
-	filtertest.Without(t, "avx2", "^Test(Promises|WritersKeepEachOthersBits|FilterPlain|Sum|SumBatch|SumUTF16|Views?.*|MergeRefusesOtherParameters)$")
+	filtertest.Without(t, "avx2",
+		"^Test(Promises|WritersKeepEachOthersBits|FilterPlain|Sum|SumBatch|SumUTF16|Views?.*|MergeRefusesOtherParameters)$")
 }

@@ -70,7 +70,8 @@ func ExampleFilter_ReadFrom() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(seen.ContainsString("http://www.google.com"), seen.ContainsString("http://www.yahoo.com"))
+	fmt.Println(seen.ContainsString("http://www.google.com"),
+		seen.ContainsString("http://www.yahoo.com"))
 	// Output: true false
 }
 
@@ -125,7 +126,8 @@ func ExampleFilter_Fold() {
 		}
 		small = half
 	}
-	fmt.Printf("%d bytes at %.1e, then %d bytes at %.1e\n", f.SizeBytes(), f.FPR(), small.SizeBytes(), small.FPR())
+	fmt.Printf("%d bytes at %.1e, then %d bytes at %.1e\n", f.SizeBytes(), f.FPR(),
+		small.SizeBytes(), small.FPR())
 	fmt.Println(small.ContainsHash(bloom.SumUint64(49_999)))
 	// Output:
 	// 1204230 bytes at 9.1e-10, then 75270 bytes at 3.2e-03
@@ -404,7 +406,10 @@ func ExampleOpenFile_passwords() {
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "pwned.bloom")
 	f := bloom.Must(bloom.New(1000, 1e-6)) // a good password in a million is refused, too
-	for _, line := range []string{"5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8:9545824", "B1B3773A05C0ED0176787A4F1574FF0075F7521E:3912816"} {
+	for _, line := range []string{
+		"5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8:9545824",
+		"B1B3773A05C0ED0176787A4F1574FF0075F7521E:3912816",
+	} {
 		digits, _, _ := strings.Cut(line, ":")
 		f.Add(bloom.Must(hex.DecodeString(digits))) // as --hex -f 1 --sep : does
 	}
@@ -440,7 +445,8 @@ func ExampleFilter_domains() {
 		}
 		return false
 	}
-	fmt.Println(blocks("x.y.ADS.example"), blocks("tracker.example.net"), blocks("example.net"), blocks("badads.example"))
+	fmt.Println(blocks("x.y.ADS.example"), blocks("tracker.example.net"), blocks("example.net"),
+		blocks("badads.example"))
 	// Output:
 	// true true false false
 }
@@ -458,7 +464,8 @@ func ExampleSyncFilter() {
 		}()
 	}
 	wait.Wait()
-	fmt.Println(seen.ContainsString("https://example.org/3"), seen.ContainsString("https://example.org/4"))
+	fmt.Println(seen.ContainsString("https://example.org/3"),
+		seen.ContainsString("https://example.org/4"))
 	fmt.Println(seen.Stats().ApproxCount, "keys")
 	// Output:
 	// true false

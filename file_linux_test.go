@@ -23,12 +23,16 @@ func TestOpenFileLarge(t *testing.T) {
 	require.NoError(t, os.Truncate(path, form.HeaderSize+8*words))
 
 	var file *bloom.View
-	require.Less(t, filtertest.Allocated(func() { file = bloom.Must(bloom.OpenFile(path)) }), uint64(1<<20))
+	require.Less(t, filtertest.Allocated(func() {
+		file = bloom.Must(bloom.OpenFile(path))
+	}), uint64(1<<20))
 	defer file.Close()
 	file.ContainsString("key")
 
 	pages := make([]byte, (len(bloom.DataOf(file))+os.Getpagesize()-1)/os.Getpagesize())
-	_, _, errno := syscall.Syscall(syscall.SYS_MINCORE, uintptr(unsafe.Pointer(&bloom.DataOf(file)[0])), uintptr(len(bloom.DataOf(file))), uintptr(unsafe.Pointer(&pages[0])))
+	_, _, errno := syscall.Syscall(syscall.SYS_MINCORE,
+		uintptr(unsafe.Pointer(&bloom.DataOf(file)[0])), uintptr(len(bloom.DataOf(file))),
+		uintptr(unsafe.Pointer(&pages[0])))
 	if errno != 0 {
 		t.Skipf("mincore: %v", errno)
 	}

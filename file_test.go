@@ -36,7 +36,8 @@ func writeFile(t testing.TB, path string, data []byte) {
 // another program computed.
 func TestFileFormat(t *testing.T) {
 	const want = "010300000002" + "2000000000000200" + "0000400800800001" +
-		"0000000000000000" + "0000000000000000" + "00000000" + "9571fae4" + "0024" + "626c6f6f6d01" + "47830229"
+		"0000000000000000" + "0000000000000000" + "00000000" + "9571fae4" + "0024" +
+		"626c6f6f6d01" + "47830229"
 	path := filepath.Join(t.TempDir(), "f")
 	f := smallFilter("a", "b")
 	require.NoError(t, f.SaveFile(path))
@@ -90,7 +91,8 @@ func TestFileDamage(t *testing.T) {
 				append(bytes.Clone(good), good[max(0, len(good)-n):]...),
 				append(bytes.Clone(good[:size]), make([]byte, n)...),
 			} {
-				require.ErrorIs(t, new(bloom.Filter).UnmarshalBinary(bad), bloom.ErrFormat, "%d bytes more: %x", n, bad)
+				require.ErrorIs(t, new(bloom.Filter).UnmarshalBinary(bad), bloom.ErrFormat,
+					"%d bytes more: %x", n, bad)
 			}
 		}
 	}
@@ -155,7 +157,9 @@ func TestLoadFileAllocates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	f := bloom.Must(bloom.NewSize(64<<20, 3))
 	size := f.M() / 8
-	assert.Less(t, filtertest.Allocated(func() { require.NoError(t, f.SaveFile(path)) }), 4*uint64(form.ChunkBytes))
+	assert.Less(t, filtertest.Allocated(func() {
+		require.NoError(t, f.SaveFile(path))
+	}), 4*uint64(form.ChunkBytes))
 	loaded := filtertest.Allocated(func() { _ = bloom.Must(bloom.LoadFile(path)) })
 	assert.Less(t, loaded, size+4*form.ChunkBytes)
 	assert.GreaterOrEqual(t, loaded, size)
@@ -173,12 +177,17 @@ func TestLoadOrNew(t *testing.T) {
 	})
 	require.NoError(t, f.SaveFile(path))
 	require.True(t, bloom.Must(bloom.LoadOrNew(path, 1000, 0.01)).ContainsString("a"))
-	require.True(t, bloom.Must(bloom.LoadOrNewSize(path, 9537, 7)).ContainsString("a"), "of as many words")
+	require.True(t, bloom.Must(bloom.LoadOrNewSize(path, 9537, 7)).ContainsString("a"),
+		"of as many words")
 	_, err := bloom.LoadOrNewSize(path, 9600, 0)
 	require.EqualError(t, err, "bloom: k = 0 is outside [1, 255]")
 	_, err = bloom.LoadOrNew(path, 2000, 0.01)
-	require.ErrorContains(t, err, "bloom.Filter(m=9600, k=7, Mitz64) made for n = 1001, p = 0.01, not what New makes for n = 2000, p = 0.01")
-	for _, other := range []*bloom.Filter{bloom.Must(bloom.NewSize(9600, 8)), bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 1000, 0.01))} {
+	require.ErrorContains(t, err,
+		"bloom.Filter(m=9600, k=7, Mitz64) made for n = 1001, p = 0.01, not what New makes for n "+
+			"= 2000, p = 0.01")
+	for _, other := range []*bloom.Filter{
+		bloom.Must(bloom.NewSize(9600, 8)), bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 1000, 0.01)),
+	} {
 		require.Equal(t, f.M(), other.M())
 		require.NoError(t, other.SaveFile(path))
 		_, err = bloom.LoadOrNew(path, 1000, 0.01)
@@ -228,13 +237,15 @@ func TestReader(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, want[i], found)
 			if i == n-1 {
-				require.InDelta(t, 0.9*500*7, len(s.Asked()), 0.1*500*7, "for 500 present keys, some with near bits")
+				require.InDelta(t, 0.9*500*7, len(s.Asked()), 0.1*500*7,
+					"for 500 present keys, some with near bits")
 			}
 		}
 		require.Less(t, len(s.Asked()), 500*3, "for 500 absent keys")
 		require.NoError(t, r.ContainsBatch(got[n-10_000:], hs[n-10_000:][:20_000]))
 		require.True(t, slices.Equal(want[n-10_000:][:20_000], got[n-10_000:][:20_000]))
-		require.LessOrEqual(t, len(s.Asked()), 3*(len(s.Data)>>18+1), "all ranges are near, in three rounds")
+		require.LessOrEqual(t, len(s.Asked()), 3*(len(s.Data)>>18+1),
+			"all ranges are near, in three rounds")
 
 		for _, form := range [][]byte{bloom.Must(f.MarshalBinary()), s.Data} { // Java's form and a file
 			r := bloom.Must(bloom.NewReader(bytes.NewReader(form), int64(len(form))))
@@ -252,14 +263,17 @@ func TestReaderErrors(t *testing.T) {
 	require.NoError(t, smallFilter("a").SaveFile(path))
 	data := bloom.Must(os.ReadFile(path))
 	for fails := 1; fails <= 2; fails++ {
-		_, err := bloom.NewReader(&filtertest.Store{Data: data, Err: os.ErrDeadlineExceeded, Fails: fails}, int64(len(data)))
+		_, err := bloom.NewReader(&filtertest.Store{Data: data, Err: os.ErrDeadlineExceeded,
+			Fails: fails}, int64(len(data)))
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 		require.NotErrorIs(t, err, bloom.ErrFormat)
 	}
 	f := bloom.Must(bloom.LoadFile(path))
-	r := bloom.Must(bloom.NewReader(&filtertest.Store{Data: data, Err: os.ErrDeadlineExceeded, Fails: 3}, int64(len(data))))
+	r := bloom.Must(bloom.NewReader(&filtertest.Store{Data: data, Err: os.ErrDeadlineExceeded,
+		Fails: 3}, int64(len(data))))
 	found := []bool{false, false}
-	require.ErrorIs(t, r.ContainsBatch(found, []bloom.Hash{bloom.SumString("b"), bloom.SumString("a")}), os.ErrDeadlineExceeded)
+	require.ErrorIs(t, r.ContainsBatch(found,
+		[]bloom.Hash{bloom.SumString("b"), bloom.SumString("a")}), os.ErrDeadlineExceeded)
 	require.Equal(t, []bool{true, true}, found, "a key that could not be looked up may be there")
 	answer, err := r.ContainsString("b")
 	require.Error(t, err)

@@ -101,7 +101,8 @@ func TestSaveFileKilled(t *testing.T) {
 		}
 		whole()
 		require.NoError(t, a.SaveFile(path))
-		require.Equal(t, []string{"a", "b", "f"}, filtertest.Names(t, dir), "what dead processes have left")
+		require.Equal(t, []string{"a", "b", "f"}, filtertest.Names(t, dir),
+			"what dead processes have left")
 	}
 }
 

@@ -58,7 +58,8 @@ func FuzzFilter(f *testing.F) {
 		} else {
 			again, err := text.MarshalText()
 			require.NoError(t, err)
-			require.Equal(t, bytes.ReplaceAll(bytes.ReplaceAll(data, []byte("\n"), nil), []byte("\r"), nil), again)
+			require.Equal(t, bytes.ReplaceAll(bytes.ReplaceAll(data, []byte("\n"), nil),
+				[]byte("\r"), nil), again)
 		}
 
 		read := before.Clone()

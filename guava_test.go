@@ -191,7 +191,8 @@ func keyLen(rnd *rand.Rand) int {
 
 // randomText mixes ASCII, Latin, Chinese and characters beyond 16 bits.
 func randomText(rnd *rand.Rand) string {
-	scripts := [][2]rune{{0, 0x7f}, {0x80, 0x7ff}, {0x800, 0xd7ff}, {0xe000, 0xffff}, {0x10000, 0x10ffff}}
+	scripts := [][2]rune{{0, 0x7f}, {0x80, 0x7ff}, {0x800, 0xd7ff}, {0xe000, 0xffff},
+		{0x10000, 0x10ffff}}
 	if rnd.IntN(2) == 0 {
 		scripts = scripts[:1]
 	}
@@ -276,7 +277,8 @@ func (g *javaGuava) roundTrip(strategy bloom.Strategy, funnel int) {
 	}
 	require.NoError(t, read.Merge(other), where)
 	path := filepath.Join(t.TempDir(), "f")
-	info := bloom.Info{N: n * g.rnd.Uint64N(2), P: p, Hash: funnels[funnel].name, Comment: randomText(g.rnd)}
+	info := bloom.Info{N: n * g.rnd.Uint64N(2), P: p, Hash: funnels[funnel].name,
+		Comment: randomText(g.rnd)}
 	if g.rnd.IntN(2) == 0 {
 		info = bloom.Info{}
 	}
@@ -289,7 +291,8 @@ func (g *javaGuava) roundTrip(strategy bloom.Strategy, funnel int) {
 	g.send(byte('r'), byte(funnel), file)
 	g.sendKeys(probes)
 	answer = g.reply()
-	require.EqualValues(t, len(file)-int(read.SizeBytes()), receive[uint32](t, answer), "%s: bytes that Java left", where)
+	require.EqualValues(t, len(file)-int(read.SizeBytes()), receive[uint32](t, answer),
+		"%s: bytes that Java left", where)
 	g.agree(answer, &read, probes)
 
 	otherForm, err := other.MarshalBinary()

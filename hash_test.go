@@ -74,9 +74,15 @@ func TestSumBatch(t *testing.T) {
 		require.Equal(t, want, sumBatch(bloom.SumUint64Batch, keys))
 	}
 	short := "bloom: batch of 2 with room for 1 results"
-	require.PanicsWithValue(t, short, func() { bloom.SumBatch(make([]bloom.Hash, 1, 2), make([][]byte, 2)) })
-	require.PanicsWithValue(t, short, func() { bloom.SumStringBatch(make([]bloom.Hash, 1, 2), make([]string, 2)) })
-	require.PanicsWithValue(t, short, func() { bloom.SumUint64Batch(make([]bloom.Hash, 1, 2), make([]uint64, 2)) })
+	require.PanicsWithValue(t, short, func() {
+		bloom.SumBatch(make([]bloom.Hash, 1, 2), make([][]byte, 2))
+	})
+	require.PanicsWithValue(t, short, func() {
+		bloom.SumStringBatch(make([]bloom.Hash, 1, 2), make([]string, 2))
+	})
+	require.PanicsWithValue(t, short, func() {
+		bloom.SumUint64Batch(make([]bloom.Hash, 1, 2), make([]uint64, 2))
+	})
 }
 
 // sumBatch returns the digests that sum sets. It panics if sum writes behind them.
@@ -91,7 +97,9 @@ func sumBatch[K any](sum func([]bloom.Hash, []K), keys []K) []bloom.Hash {
 
 // FuzzSum compares all functions that hash a key with the murmur3 package.
 func FuzzSum(f *testing.F) {
-	for _, size := range []int{0, 1, 3, 4, 7, 8, 9, 12, 15, 16, 17, 24, 28, 31, 32, 36, bloom.DirectLen, bloom.DirectLen + 1} {
+	for _, size := range []int{
+		0, 1, 3, 4, 7, 8, 9, 12, 15, 16, 17, 24, 28, 31, 32, 36, bloom.DirectLen, bloom.DirectLen + 1,
+	} {
 		f.Add(bytes.Repeat([]byte{0xa5}, size), uint8(size))
 	}
 	filter := bloom.Must(bloom.NewSize(1<<16, 7))
@@ -102,7 +110,8 @@ func FuzzSum(f *testing.F) {
 		require.Equal(t, want, bloom.Sum(key))
 		require.Equal(t, want, bloom.SumString(string(key)))
 		require.Equal(t, []bloom.Hash{want, want}, sumBatch(bloom.SumBatch, [][]byte{key, key}))
-		require.Equal(t, []bloom.Hash{want, want}, sumBatch(bloom.SumStringBatch, []string{string(key), string(key)}))
+		require.Equal(t, []bloom.Hash{want, want},
+			sumBatch(bloom.SumStringBatch, []string{string(key), string(key)}))
 		got, err := bloom.SumReader(bytes.NewReader(key))
 		require.NoError(t, err)
 		require.Equal(t, want, got)
@@ -176,7 +185,8 @@ func TestSaltedFalsePositives(t *testing.T) {
 		for i := -1; i < len(seeds); i++ {
 			name, salted := "unsalted", func(h bloom.Hash) bloom.Hash { return h }
 			if i >= 0 {
-				name, salted = fmt.Sprintf("seed %#x", seeds[i]), func(h bloom.Hash) bloom.Hash { return h.Salt(seeds[i]) }
+				name, salted = fmt.Sprintf("seed %#x", seeds[i]),
+					func(h bloom.Hash) bloom.Hash { return h.Salt(seeds[i]) }
 			}
 			f := bloom.Must(bloom.NewWithStrategy(strategy, n, p))
 			for _, h := range hs[:n] {
@@ -240,7 +250,10 @@ func TestSumReader(t *testing.T) {
 		for i := range data {
 			data[i] = byte(i * 7)
 		}
-		for _, r := range []io.Reader{bytes.NewReader(data), iotest.OneByteReader(bytes.NewReader(data)), iotest.DataErrReader(bytes.NewReader(data)), iotest.HalfReader(bytes.NewReader(data))} {
+		for _, r := range []io.Reader{
+			bytes.NewReader(data), iotest.OneByteReader(bytes.NewReader(data)),
+			iotest.DataErrReader(bytes.NewReader(data)), iotest.HalfReader(bytes.NewReader(data)),
+		} {
 			got, err := bloom.SumReader(r)
 			require.NoError(t, err)
 			require.Equal(t, bloom.Sum(data), got)
@@ -272,7 +285,8 @@ func TestSum(t *testing.T) {
 	}
 	for range 100 {
 		n := r.Uint64()
-		require.Equal(t, bloom.Sum([]byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)}), bloom.SumUint32(uint32(n)))
+		require.Equal(t, bloom.Sum([]byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)}),
+			bloom.SumUint32(uint32(n)))
 		require.Equal(t, bloom.Sum([]byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24),
 			byte(n >> 32), byte(n >> 40), byte(n >> 48), byte(n >> 56)}), bloom.SumUint64(n))
 	}
@@ -296,7 +310,8 @@ func murmur(key []byte) bloom.Hash {
 
 func TestSumUTF16(t *testing.T) {
 	for _, key := range []string{
-		"", "a", "seven!!", "eight!!!", "nine!!!!!", "naïve café", "日本語", "😀", "1234567😀", "👩‍💻 12345", "\xff\xc0 bad",
+		"", "a", "seven!!", "eight!!!", "nine!!!!!", "naïve café", "日本語", "😀", "1234567😀",
+		"👩‍💻 12345", "\xff\xc0 bad",
 		strings.Repeat("x😀é", 100),
 	} {
 		var b []byte

@@ -38,7 +38,9 @@ func informedTypes() map[string]func() informed {
 }
 
 // zeroOf returns a zero value of f's type.
-func zeroOf(f informed) informed { return reflect.New(reflect.TypeOf(f).Elem()).Interface().(informed) }
+func zeroOf(f informed) informed {
+	return reflect.New(reflect.TypeOf(f).Elem()).Interface().(informed)
+}
 
 // TestZeroInfo: the zero value of every type prints alike, and takes an Info as others do. Decoding
 // replaces that.

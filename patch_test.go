@@ -437,8 +437,9 @@ func TestPatchesTakeTurns(t *testing.T) {
 	}
 }
 
-// TestPatchBesideAdds: a key that is added before Patch makes it fail, and change nothing. A key that
-// is added once Patch changes bits stays. Of keys that are added at any time, one or the other holds.
+// TestPatchBesideAdds: a key that is added before Patch makes it fail, and change nothing. A key
+// that is added once Patch changes bits stays. Of keys that are added at any time, one or the
+// other holds.
 func TestPatchBesideAdds(t *testing.T) {
 	const m = 1 << 22 // a filter of one hash, so that a digest is a bit
 	bit := func(i uint64) bloom.Hash { return bloom.NewHash(i, 0) }

@@ -39,7 +39,9 @@ func TestParameters(t *testing.T) {
 			require.ErrorContains(t, err, test.want)
 			require.Nil(t, f)
 		}
-		require.Less(t, filtertest.Allocated(func() { _, _ = bloom.New(test.n, test.p) }), uint64(100_000))
+		require.Less(t, filtertest.Allocated(func() {
+			_, _ = bloom.New(test.n, test.p)
+		}), uint64(100_000))
 		_, err := bloom.NewSync(test.n, test.p)
 		require.ErrorContains(t, err, test.want)
 	}
@@ -53,7 +55,8 @@ func TestParameters(t *testing.T) {
 		{64, 256, "bloom: k = 256 is outside [1, 255]"},
 		{64, math.MaxInt, fmt.Sprintf("bloom: k = %d is outside [1, 255]", math.MaxInt)},
 		{0, 1, "bloom: m = 0 is outside [1, "},
-		{form.MaxWords*64 + 1, 1, fmt.Sprintf("bloom: m = %d is outside [1, ", uint64(form.MaxWords*64+1))},
+		{form.MaxWords*64 + 1, 1,
+			fmt.Sprintf("bloom: m = %d is outside [1, ", uint64(form.MaxWords*64+1))},
 		{math.MaxUint64, 1, "bloom: m = 18446744073709551615 is outside [1, "},
 	} {
 		_, err := bloom.NewSize(test.m, test.k)
@@ -193,7 +196,8 @@ func TestStrictSize(t *testing.T) {
 		p    float64
 		m    uint64
 		most bool
-	}{{3, 0.01, 64, false}, {50, 0.3, 128, false}, {50, 0.001, 832, true}, {10, 0.01, 128, false}, {100, 0.01, 1024, false}} {
+	}{{3, 0.01, 64, false}, {50, 0.3, 128, false}, {50, 0.001, 832, true}, {10, 0.01, 128, false},
+		{100, 0.01, 1024, false}} {
 		m, _, err := bloom.StrictSize(test.n, test.p)
 		require.NoError(t, err)
 		if test.most {
@@ -231,7 +235,8 @@ func TestStrictSize(t *testing.T) {
 			k, _ = bloom.StrictK(m-64, n, most)
 			for k := max(1, k-1); k <= min(k+1, most); k++ {
 				rate, _, deviation = measure(r, m-64, k, n, probes)
-				require.Greater(t, rate, 0.8*p-4.5*deviation, "n = %d, p = %v: m = %d is too large, k = %d", n, p, m, k)
+				require.Greater(t, rate, 0.8*p-4.5*deviation,
+					"n = %d, p = %v: m = %d is too large, k = %d", n, p, m, k)
 			}
 		}
 	}
@@ -263,7 +268,8 @@ func TestCapacity(t *testing.T) {
 			got := bloom.Capacity((m+63)/64*64, bloom.OptimalK(m, n), p)
 			filtertest.Equal(t, true, got >= n, "n = %d, p = %v: %d", n, p, got)
 			// With a few keys, K is not the best number of hashes for the rounded M.
-			filtertest.Equal(t, true, n < 100 || float64(got) <= float64(n)+65*perBit, "n = %d, p = %v: %d", n, p, got)
+			filtertest.Equal(t, true, n < 100 || float64(got) <= float64(n)+65*perBit,
+				"n = %d, p = %v: %d", n, p, got)
 		}
 	}
 	// For other K, the rate passes p at the capacity.

@@ -35,7 +35,8 @@ func statKinds() map[string][]bloom.Hash {
 			"integers": binary.LittleEndian.AppendUint64(nil, i),
 			"random":   random,
 			// These keys have long common prefixes, and numbers that differ in a digit.
-			"URLs": fmt.Appendf(nil, "https://en.example.org/%d/%02d/search?q=bloom+filter&page=%d", i%25, i%12, i),
+			"URLs": fmt.Appendf(nil, "https://en.example.org/%d/%02d/search?q=bloom+filter&page=%d",
+				i%25, i%12, i),
 		} {
 			kinds[kind] = append(kinds[kind], bloom.Sum(key))
 		}
@@ -57,7 +58,9 @@ func TestStatistics(t *testing.T) {
 					for _, load := range []float64{0.5, 1, 1.5} {
 						for what, z := range measured(t, strategy, hs, n, p, load) {
 							if math.Abs(z) > statZ {
-								t.Errorf("%s, %s, n = %d, p = %v, filled to %v: %.1f standard deviations off: %s", strategy, kind, n, p, load, z, what)
+								t.Errorf(
+									"%s, %s, n = %d, p = %v, filled to %v: %.1f standard "+
+										"deviations off: %s", strategy, kind, n, p, load, z, what)
 							}
 						}
 					}
@@ -70,11 +73,15 @@ func TestStatistics(t *testing.T) {
 // measured returns by how many standard deviations each figure is wrong. If the bits are given, an
 // absent key is a false positive with probability FPR. So the number of false positives is
 // binomial, and its square root has a standard deviation of at most 1/2.
-func measured(t *testing.T, strategy bloom.Strategy, hs []bloom.Hash, n int, p, load float64) map[string]float64 {
+func measured(
+	t *testing.T, strategy bloom.Strategy, hs []bloom.Hash, n int, p, load float64,
+) map[string]float64 {
 	f, keys := bloom.Must(bloom.NewWithStrategy(strategy, uint64(n), p)), hs[:int(load*float64(n))]
 	f.AddBatch(nil, keys)
 	m, k := float64(f.M()), float64(f.K())
-	count := func(hs []bloom.Hash) float64 { return float64(filtertest.Count(filtertest.Found(f, hs))) }
+	count := func(hs []bloom.Hash) float64 {
+		return float64(filtertest.Count(filtertest.Found(f, hs)))
+	}
 	require.EqualValues(t, len(keys), count(keys), "a key is missing")
 	probes := hs[max(len(keys), len(hs)-statProbes):]
 	num, found := float64(len(probes)), count(probes)
@@ -208,7 +215,8 @@ func TestFPROfOne(t *testing.T) {
 		n     uint64
 		p     float64
 		times float64 // the rate is at most times FPR, and at least FPR/times
-	}{{20, 0.01, 2}, {50, 0.01, 2}, {900, 0.01, 1.25}, {600, 1e-3, 1.25}, {10, 1e-4, 4}, {10, 1e-6, 8}} {
+	}{{20, 0.01, 2}, {50, 0.01, 2}, {900, 0.01, 1.25}, {600, 1e-3, 1.25}, {10, 1e-4, 4},
+		{10, 1e-6, 8}} {
 		for range 20 {
 			f := bloom.Must(bloom.New(c.n, c.p))
 			falsePositives(f, rnd, int(c.n), 0)
@@ -223,8 +231,8 @@ func TestFPROfOne(t *testing.T) {
 	}
 }
 
-// TestFPR: FPR is the rate that is measured, in filters of 64 to 1.9 million bits that hold from half
-// to four times the keys they were made for. The test compares the mean rates of many filters,
+// TestFPR: FPR is the rate that is measured, in filters of 64 to 1.9 million bits that hold from
+// half to four times the keys they were made for. The test compares the mean rates of many filters,
 // because small ones differ in how full they are.
 func TestFPR(t *testing.T) {
 	if testing.Short() {
@@ -235,7 +243,8 @@ func TestFPR(t *testing.T) {
 		n, m uint64
 		k    int
 	}{
-		{2, 64, 2}, {2, 192, 2}, {3, 64, 3}, {10, 128, 7}, {10, 192, 10}, {30, 448, 10}, {100, 960, 7}, {100, 1024, 7},
+		{2, 64, 2}, {2, 192, 2}, {3, 64, 3}, {10, 128, 7}, {10, 192, 10}, {30, 448, 10},
+		{100, 960, 7}, {100, 1024, 7},
 		{100, 1920, 13}, {100, 2880, 20}, {100, 3072, 20}, {100, 4096, 20}, {1000, 14400, 10},
 		{1000, 24000, 17}, {100_000, 958_528, 7}, {100_000, 1_917_056, 13},
 	} {
@@ -336,12 +345,14 @@ func TestEstimates(t *testing.T) {
 func TestStatsString(t *testing.T) {
 	f := bloom.Must(bloom.New(1000, 0.01))
 	f.AddString("a")
-	require.Equal(t, "m=9600 k=7 ones=7 fill=0.00073 keys=1 rate=1.5e-08 size=1206", f.Stats().String())
+	require.Equal(t, "m=9600 k=7 ones=7 fill=0.00073 keys=1 rate=1.5e-08 size=1206",
+		f.Stats().String())
 	require.Equal(t, f.Stats().String(), fmt.Sprint(f.Stats()))
 	require.Equal(t, f.Stats(), f.Stats(), "comparable")
 }
 
-// TestRateIsARate: FPR is in [0, 1] for every size, number of hashes and fill, and 1 in a full filter.
+// TestRateIsARate: FPR is in [0, 1] for every size, number of hashes and fill, and 1 in a full
+// filter.
 func TestRateIsARate(t *testing.T) {
 	for _, m := range []uint64{64, 128, 192, 320, 448, 576, 1024, 1088, 4096} {
 		for k := 1; k <= 255; k++ {

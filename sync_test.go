@@ -19,8 +19,8 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-// TestOneIsNew: of calls that add one new key concurrently, at most one gets true, whichever ways of
-// adding meet. One gets true unless the key is a false positive. Each call finds its key
+// TestOneIsNew: of calls that add one new key concurrently, at most one gets true, whichever ways
+// of adding meet. One gets true unless the key is a false positive. Each call finds its key
 // immediately.
 func TestOneIsNew(t *testing.T) {
 	const n, group = 20_000, 16 // keys, and how many are added at a time
@@ -106,21 +106,27 @@ func TestOneIsNew(t *testing.T) {
 	}
 }
 
-// TestWritersKeepEachOthersBits: if two goroutines write to the same words in parallel, neither clears
-// a bit that the other has set. The race detector would not notice that, because an atomic load and
-// an atomic store are no race.
+// TestWritersKeepEachOthersBits: if two goroutines write to the same words in parallel, neither
+// clears a bit that the other has set. The race detector would not notice that, because an atomic
+// load and an atomic store are no race.
 func TestWritersKeepEachOthersBits(t *testing.T) {
 	if filtertest.Race {
 		t.Skip("go test -tags purego has the same code, and is faster")
 	}
 	t.Run("Mitz64", func(t *testing.T) {
-		keepEachOthersBits(t, func() *bloom.Filter { return bloom.Must(bloom.NewSize(1<<15, 1)) }, bloom.NewSyncFrom)
+		keepEachOthersBits(t, func() *bloom.Filter {
+			return bloom.Must(bloom.NewSize(1<<15, 1))
+		}, bloom.NewSyncFrom)
 	})
 	t.Run("Mitz32", func(t *testing.T) {
-		keepEachOthersBits(t, func() *bloom.Filter { return bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 10_000, 0.1)) }, bloom.NewSyncFrom)
+		keepEachOthersBits(t, func() *bloom.Filter {
+			return bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 10_000, 0.1))
+		}, bloom.NewSyncFrom)
 	})
 	t.Run("blocked", func(t *testing.T) {
-		keepEachOthersBits(t, func() *blocked.Filter { return bloom.Must(blocked.NewSize(1<<17, 2)) }, blocked.NewSyncFrom)
+		keepEachOthersBits(t, func() *blocked.Filter {
+			return bloom.Must(blocked.NewSize(1<<17, 2))
+		}, blocked.NewSyncFrom)
 	})
 }
 
@@ -160,7 +166,9 @@ func keepEachOthersBits[F batches, S interface {
 	}
 	batch := func(s S, hs []bloom.Hash) { s.AddBatch(nil, hs) }
 	merge := func(s S, hs []bloom.Hash) { require.NoError(t, s.Merge(parts[&hs[0]])) }
-	for name, writers := range map[string][2]func(S, []bloom.Hash){"Add": {one, key}, "AddBatch": {batch, batch}, "Merge": {merge, one}} {
+	for name, writers := range map[string][2]func(S, []bloom.Hash){
+		"Add": {one, key}, "AddBatch": {batch, batch}, "Merge": {merge, one},
+	} {
 		t.Run(name, func(t *testing.T) {
 			// A round counts if each writer saw the other move during a quarter of its chunks.
 			atOnce, begun := 0, time.Now()

@@ -23,7 +23,9 @@ func TestViewAnswersAsFilter(t *testing.T) {
 				data, err := f.MarshalBinary()
 				require.NoError(t, err)
 				var v *bloom.View
-				require.LessOrEqual(t, testing.AllocsPerRun(1, func() { v = bloom.Must(bloom.NewView(data)) }), 1.0)
+				require.LessOrEqual(t, testing.AllocsPerRun(1, func() {
+					v = bloom.Must(bloom.NewView(data))
+				}), 1.0)
 				for range 1000 {
 					h := bloom.NewHash(rnd.Uint64(), rnd.Uint64())
 					require.Equal(t, f.ContainsHash(h), v.ContainsHash(h), "%v m=%d k=%d %v", strategy, m, k, h)

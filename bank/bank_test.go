@@ -224,7 +224,8 @@ func TestFilterThatDoesNotFit(t *testing.T) {
 	other := bloom.Must(bloom.NewSize(192, 3))
 	other.UpdateInfo(func(i *bloom.Info) { i.Hash = "SumUTF16" })
 	for want, f := range map[string]*bloom.Filter{
-		"bank: filters differ in strategy: Mitz64 and Mitz32":        bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 10, 0.1)),
+		"bank: filters differ in strategy: Mitz64 and Mitz32": bloom.Must(
+			bloom.NewWithStrategy(bloom.Mitz32, 10, 0.1)),
 		"bank: filters differ in k: 3 and 4":                         bloom.Must(bloom.NewSize(192, 4)),
 		"bank: filters differ in m: 192 and 64":                      bloom.Must(bloom.NewSize(64, 3)),
 		"bank: filters differ in m: 192 and 320":                     bloom.Must(bloom.NewSize(320, 3)),
@@ -385,7 +386,8 @@ func TestConcurrent(t *testing.T) {
 	look(func(n int) {
 		c := new(Bank)
 		data, err := b.MarshalBinary()
-		if err != nil || c.UnmarshalBinary(data) != nil || c.Len() < n || n > 0 && !c.ContainsHash(spare+n-1, hs[n-1]) {
+		if err != nil || c.UnmarshalBinary(data) != nil || c.Len() < n ||
+			n > 0 && !c.ContainsHash(spare+n-1, hs[n-1]) {
 			t.Errorf("a copy lacks some of %d members: %v", n, err)
 		}
 	})
@@ -415,7 +417,8 @@ func TestConcurrent(t *testing.T) {
 // to a 32nd and a word to each row of the last segment.
 func TestMemory(t *testing.T) {
 	const m = 512
-	ratios := map[int]float64{33: 2.03, 100: 1.33, 1000: 1.04, 10000: 1.02, 17000: 1.02, segmentMembers: 1.01}
+	ratios := map[int]float64{33: 2.03, 100: 1.33, 1000: 1.04, 10000: 1.02, 17000: 1.02,
+		segmentMembers: 1.01}
 	b := bloom.Must(NewSize(m, 7))
 	for members := 1; members <= segmentMembers+100; members++ {
 		b.Append()
@@ -423,14 +426,18 @@ func TestMemory(t *testing.T) {
 		for _, s := range *b.segmentsOf() {
 			memory += len(s.words)
 		}
-		rows := members/segmentMembers*pageWords + (members%segmentMembers+63)/64 // words of a row of each
+		// words of a row of each
+		rows := members/segmentMembers*pageWords + (members%segmentMembers+63)/64
 		file := (int(b.SizeBytes())-form.MinTrailer)/8 - members/segmentMembers*pageWords
 		if memory > m*(rows+rows/32+1) || file > m*rows+max(m*rows/256, m/64)+5 {
-			require.Fail(t, "too much", "%d words of memory, and %d in a file, for %d members", memory, file, members)
+			require.Fail(t, "too much", "%d words of memory, and %d in a file, for %d members",
+				memory, file, members)
 		}
 		if most, ok := ratios[members]; ok {
-			require.LessOrEqual(t, float64(b.SizeBytes()), most*m/8*float64(members), "a file of %d members", members)
-			require.LessOrEqual(t, float64(8*memory), max(most, 1.04)*m/8*float64(members), "%d members", members)
+			require.LessOrEqual(t, float64(b.SizeBytes()), most*m/8*float64(members),
+				"a file of %d members", members)
+			require.LessOrEqual(t, float64(8*memory), max(most, 1.04)*m/8*float64(members),
+				"%d members", members)
 			delete(ratios, members)
 		}
 	}
@@ -464,7 +471,9 @@ func TestNames(t *testing.T) {
 
 // TestTableOfPackageComment: the table in the package comment is true.
 func TestTableOfPackageComment(t *testing.T) {
-	for n, want := range map[uint64][3]uint64{3: {64, 320, 2240}, 50: {512, 1472, 9536}, 1000: {9664, 19712, 53184}} {
+	for n, want := range map[uint64][3]uint64{
+		3: {64, 320, 2240}, 50: {512, 1472, 9536}, 1000: {9664, 19712, 53184},
+	} {
 		for i, p := range []float64{1e-2, 1e-4, 1e-6} {
 			m, _, err := bloom.StrictSize(n, p)
 			require.NoError(t, err)
@@ -566,8 +575,8 @@ func TestLookUpsBesideFirstAppends(t *testing.T) {
 	}
 }
 
-// TestFilterMakesOneCopy: Filter allocates the words of the member that it returns, and AppendFilter
-// none for those of the filter that it gets.
+// TestFilterMakesOneCopy: Filter allocates the words of the member that it returns, and
+// AppendFilter none for those of the filter that it gets.
 func TestFilterMakesOneCopy(t *testing.T) {
 	b := bloom.Must(NewSize(1<<20, 4))
 	b.Append()

@@ -52,7 +52,9 @@ func Example() {
 // Find the documents that may contain every word of a query.
 func ExampleBank_WhichAll() {
 	documents := bloom.Must(bank.New(100, 0.001))
-	for _, words := range [][]string{{"the", "old", "mill"}, {"the", "new", "mill"}, {"an", "old", "song"}} {
+	for _, words := range [][]string{
+		{"the", "old", "mill"}, {"the", "new", "mill"}, {"an", "old", "song"},
+	} {
 		i := documents.Append()
 		for _, word := range words {
 			documents.AddString(i, word)

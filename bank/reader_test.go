@@ -102,8 +102,8 @@ func TestReaderReads(t *testing.T) {
 	require.Equal(t, 24+len(name), s.bytes)
 }
 
-// TestReaderOfManySegments: a Reader numbers the members of all segments, also of those that it asks
-// after the first storage.MaxRequests.
+// TestReaderOfManySegments: a Reader numbers the members of all segments, also of those that it
+// asks after the first storage.MaxRequests.
 func TestReaderOfManySegments(t *testing.T) {
 	const full = storage.MaxRequests
 	b := bloom.Must(NewSize(64, 1))
@@ -205,7 +205,9 @@ func TestReaderEnds(t *testing.T) {
 	words, err := l.parse(params)
 	require.NoError(t, err)
 	store := new(large)
-	_, err = form.Bank.WriteFunc(store, params, int(words), form.Info{}, func(out []byte, _ int) { clear(out) })
+	_, err = form.Bank.WriteFunc(store, params, int(words), form.Info{}, func(out []byte, _ int) {
+		clear(out)
+	})
 	require.NoError(t, err)
 	r, err := NewReader(store, store.size)
 	require.NoError(t, err)

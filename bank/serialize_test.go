@@ -226,9 +226,12 @@ func TestWrongContentIsRefused(t *testing.T) {
 	const page = 65
 	table := 3 * page
 	for want, change := range map[string]func(a []uint64){
-		"checksum of page 0":        func(a []uint64) { a[1] ^= 1 },
-		"members beyond 40":         func(a []uint64) { a[0] |= 1 << 40; reseal(a[:page], 0) },
-		"page 1 of segment 0":       func(a []uint64) { a[page+63] |= 1 << 63; reseal(a[page:2*page], 1) },
+		"checksum of page 0": func(a []uint64) { a[1] ^= 1 },
+		"members beyond 40":  func(a []uint64) { a[0] |= 1 << 40; reseal(a[:page], 0) },
+		"page 1 of segment 0": func(a []uint64) {
+			a[page+63] |= 1 << 63
+			reseal(a[page:2*page], 1)
+		},
 		"beyond 40":                 func(a []uint64) { a[page-1] |= 1 << 31; reseal(a[:page], 0) },
 		"a name is said to lie":     func(a []uint64) { a[table] = 1 << 63 },
 		"checksum of name 0":        func(a []uint64) { a[table]-- },
@@ -246,7 +249,8 @@ func TestWrongContentIsRefused(t *testing.T) {
 	}
 	longer := slices.Clone(good)
 	longer[3] += 8
-	require.ErrorContains(t, new(Bank).UnmarshalBinary(form(longer, append(slices.Clone(array), 0))), "names end at ")
+	require.ErrorContains(t, new(Bank).UnmarshalBinary(form(longer,
+		append(slices.Clone(array), 0))), "names end at ")
 	for want, params := range map[string][]uint64{
 		"word count 0 of a member":                {0, 1, 0, 0},
 		"word count 4294967296 of a member":       {1 << 32, 1, 0, 0},
@@ -254,7 +258,8 @@ func TestWrongContentIsRefused(t *testing.T) {
 		"k = 256 is outside [1, 255]":             {1, 256, 0, 0},
 		"18446744073709551615 members of 1 words": {1, 1, 1<<64 - 1, 0},
 		"1099511627776 members of 2147483647":     {1<<31 - 1, 1, 1 << 40, 0},
-		"17163091958 members of 1073741824 words": {1 << 30, 7, 1<<19*segmentMembers - 10, 0}, // 2^64 words
+		// 2^64 words
+		"17163091958 members of 1073741824 words": {1 << 30, 7, 1<<19*segmentMembers - 10, 0},
 		"68652367862 members of 268435456 words":  {1 << 28, 7, 1<<21*segmentMembers - 10, 0},
 		"1 bytes of names for 0 members":          {1, 1, 0, 1},
 		"11 bytes of names for 1 members":         {1, 1, 1, 11},

@@ -49,6 +49,7 @@ func TestEmptyKey(t *testing.T) {
 			}
 			want += f.Stats().FPR / filters
 		}
-		require.InDelta(t, filters*want, found, filtertest.RateBound(filters, want)-filters*want, "p = %g", p)
+		require.InDelta(t, filters*want, found, filtertest.RateBound(filters, want)-filters*want,
+			"p = %g", p)
 	}
 }

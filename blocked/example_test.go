@@ -117,7 +117,8 @@ func ExampleNewView() {
 // xxHash64 is the hash of up to 8 bytes, a multiple of 8; see module cespare/xxhash for all
 // keys.
 func xxHash64(key []byte) uint64 {
-	const p1, p2, p3, p4, p5 = 0x9e3779b185ebca87, 0xc2b2ae3d27d4eb4f, 0x165667b19e3779f9, 0x85ebca77c2b2ae63, 0x27d4eb2f165667c5
+	const p1, p2, p3, p4, p5 = 0x9e3779b185ebca87, 0xc2b2ae3d27d4eb4f, 0x165667b19e3779f9,
+		0x85ebca77c2b2ae63, 0x27d4eb2f165667c5
 	h := p5 + uint64(len(key))
 	for ; len(key) >= 8; key = key[8:] {
 		h ^= bits.RotateLeft64(binary.LittleEndian.Uint64(key)*p2, 31) * p1

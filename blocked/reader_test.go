@@ -45,7 +45,8 @@ func TestReader(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, want[i], found)
 			if i == n-1 {
-				require.InDelta(t, 0.95*500*float64(lines), len(s.Asked()), 0.05*500*float64(lines), "for 500 present keys, some with near lines")
+				require.InDelta(t, 0.95*500*float64(lines), len(s.Asked()), 0.05*500*float64(lines),
+					"for 500 present keys, some with near lines")
 			}
 		}
 		asked := s.Asked()
@@ -53,7 +54,8 @@ func TestReader(t *testing.T) {
 		require.Less(t, len(asked), 550, "for 500 absent keys")
 		require.NoError(t, r.ContainsBatch(got[n-10_000:], hs[n-10_000:][:20_000]))
 		require.True(t, slices.Equal(want[n-10_000:][:20_000], got[n-10_000:][:20_000]))
-		require.LessOrEqual(t, len(s.Asked()), min(lines, 3)*(len(s.Data)>>18+1), "all ranges are near, in at most three rounds")
+		require.LessOrEqual(t, len(s.Asked()), min(lines, 3)*(len(s.Data)>>18+1),
+			"all ranges are near, in at most three rounds")
 
 		found, err := r.ContainsString("a")
 		require.NoError(t, err)
@@ -71,13 +73,16 @@ func TestReaderErrors(t *testing.T) {
 	down := errors.New("down")
 	data := bloom.Must(f.MarshalBinary())
 	for fails := 1; fails <= 2; fails++ {
-		_, err := blocked.NewReader(&filtertest.Store{Data: data, Err: down, Fails: fails}, int64(len(data)))
+		_, err := blocked.NewReader(&filtertest.Store{Data: data, Err: down, Fails: fails},
+			int64(len(data)))
 		require.ErrorIs(t, err, down)
 		require.NotErrorIs(t, err, bloom.ErrFormat)
 	}
-	r := bloom.Must(blocked.NewReader(&filtertest.Store{Data: data, Err: down, Fails: 3}, int64(len(data))))
+	r := bloom.Must(blocked.NewReader(&filtertest.Store{Data: data, Err: down, Fails: 3},
+		int64(len(data))))
 	found := []bool{false, false}
-	require.ErrorIs(t, r.ContainsBatch(found, []bloom.Hash{bloom.SumString("b"), bloom.SumString("a")}), down)
+	require.ErrorIs(t, r.ContainsBatch(found,
+		[]bloom.Hash{bloom.SumString("b"), bloom.SumString("a")}), down)
 	require.Equal(t, []bool{true, true}, found, "a key that could not be looked up may be there")
 	answer, err := r.ContainsString("b")
 	require.Error(t, err)

@@ -22,7 +22,8 @@ func TestReservedValuesAreRefused(t *testing.T) {
 		"blocked: invalid format: lines = 5 is outside [1, 4]":                         {1, 5, 0},
 		"blocked: invalid format: reserved parameter 1 is not zero":                    {1, 1, 1},
 	} {
-		err := new(Filter).UnmarshalBinary(bloom.Must(form.Blocked.Append(nil, params, make([]uint64, 4), form.Info{})))
+		err := new(Filter).UnmarshalBinary(bloom.Must(form.Blocked.Append(nil, params,
+			make([]uint64, 4), form.Info{})))
 		require.ErrorIs(t, err, bloom.ErrFormat)
 		if bits.UintSize == 64 {
 			require.EqualError(t, err, want)
@@ -37,7 +38,9 @@ func FuzzFilter(f *testing.F) {
 	one, three := bloom.Must(NewSize(512, 1)), bloom.Must(NewSize(512, 3))
 	one.AddString("key")
 	three.AddString("key")
-	filtertest.Fuzz(f, filtertest.Type{Zero: func() filtertest.Filter { return new(Filter) }}, func(*testing.T, *Filter) {},
+	filtertest.Fuzz(f, filtertest.Type{Zero: func() filtertest.Filter {
+		return new(Filter)
+	}}, func(*testing.T, *Filter) {},
 		bloom.Must(one.MarshalBinary()), bloom.Must(three.MarshalBinary()),
 		bloom.Must(form.Blocked.Append(nil, []uint64{splitblock.Max}, filtertest.Words(4), form.Info{})))
 }

@@ -28,7 +28,8 @@ func TestOperations(t *testing.T) {
 		}
 		for _, d := range []int{-1, 0, 7, 480} {
 			_, err := both.Fold(d)
-			require.EqualError(t, err, fmt.Sprintf("blocked: d = %d does not divide the filter's 240 blocks", d))
+			require.EqualError(t, err,
+				fmt.Sprintf("blocked: d = %d does not divide the filter's 240 blocks", d))
 		}
 
 		ones := 0
@@ -73,8 +74,8 @@ func TestEstimatesOfFullFilter(t *testing.T) {
 	require.EqualValues(t, 393, f.Stats().ApproxCount) // 2 ln(1/512)/ln(31/32)
 }
 
-// TestFoldOfHugeFilters: a filter of more than Narrow blocks picks a key's block from the whole of a
-// hash, and smaller ones from half of it. Fold refuses to go from the former to the latter, where
+// TestFoldOfHugeFilters: a filter of more than Narrow blocks picks a key's block from the whole of
+// a hash, and smaller ones from half of it. Fold refuses to go from the former to the latter, where
 // it would lose keys. It refuses before it reads the words, most of which are not there.
 func TestFoldOfHugeFilters(t *testing.T) {
 	const each = splitblock.Bits / 64

@@ -27,7 +27,8 @@ func TestMemory(t *testing.T) {
 		most  float64
 		more  float64 // percent, as the comment says
 	}{
-		{1e-2, 1, 1.11, 10}, {1e-3, 1, 1.18, 18}, {1e-4, 2, 1.11, 10}, {1e-5, 2, 1.13, 12}, {1e-6, 2, 1.18, 18},
+		{1e-2, 1, 1.11, 10}, {1e-3, 1, 1.18, 18}, {1e-4, 2, 1.11, 10}, {1e-5, 2, 1.13, 12},
+		{1e-6, 2, 1.18, 18},
 		{1e-7, 3, 1.12, 11}, {1e-8, 3, 1.14, 14}, {1e-9, 3, 1.18, 18}, {1e-12, 4, 1.18, 18},
 	} {
 		f := bloom.Must(New(n, test.p))
@@ -54,7 +55,8 @@ func TestSmallest(t *testing.T) {
 			require.LessOrEqual(t, rate(n, blocks, lines), p)
 			require.True(t, blocks == 1 || rate(n, blocks-1, lines) > p)
 			for l := range lines {
-				require.True(t, l == 0 || float64(fewest(n, p, l)) > 1.1*float64(fewest(n, p, lines)), "n = %d, p = %v", n, p)
+				require.True(t,
+					l == 0 || float64(fewest(n, p, l)) > 1.1*float64(fewest(n, p, lines)), "n = %d, p = %v", n, p)
 			}
 		}
 	}
@@ -87,20 +89,25 @@ func TestBlockRates(t *testing.T) {
 		}
 		for lines := 1; lines <= splitblock.MaxLines; lines++ {
 			got := blockRates(mean, lines)
-			require.InEpsilonSlice(t, want[1:lines+1], got[1:lines+1], 1e-6, "mean %v, %d lines", mean, lines)
+			require.InEpsilonSlice(t, want[1:lines+1], got[1:lines+1], 1e-6, "mean %v, %d lines",
+				mean, lines)
 		}
 	}
 }
 
 // TestMostKeys finds the most keys for which there is a filter, without its memory.
 func TestMostKeys(t *testing.T) {
-	most := sort.Search(min(1<<40, math.MaxInt), func(n int) bool { return fewest(uint64(n), 0.01, 1) > splitblock.Max }) - 1
+	most := sort.Search(min(1<<40, math.MaxInt), func(n int) bool {
+		return fewest(uint64(n), 0.01, 1) > splitblock.Max
+	}) - 1
 	m, lines, err := Size(uint64(most), 0.01)
 	require.NoError(t, err)
 	require.Equal(t, 1, lines)
 	require.EqualValues(t, uint64(splitblock.Max*splitblock.Bits), m)
 	_, _, err = Size(uint64(most+1), 0.01)
-	require.ErrorContains(t, err, fmt.Sprintf("need %d blocks of 32 bytes, more than %d", uint64(splitblock.Max+1), uint64(splitblock.Max)))
+	require.ErrorContains(t, err,
+		fmt.Sprintf("need %d blocks of 32 bytes, more than %d", uint64(splitblock.Max+1),
+			uint64(splitblock.Max)))
 }
 
 func TestParameters(t *testing.T) {
@@ -139,7 +146,9 @@ func TestParameters(t *testing.T) {
 // rates a test finds no false positive, so the test looks at each line, too.
 func TestRate(t *testing.T) {
 	for _, p := range []float64{0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9, 1e-12} {
-		for _, test := range []struct{ capacity, n uint64 }{{5000, 5000}, {300_000, 150_000}, {300_000, 300_000}, {300_000, 450_000}} {
+		for _, test := range []struct{ capacity, n uint64 }{
+			{5000, 5000}, {300_000, 150_000}, {300_000, 300_000}, {300_000, 450_000},
+		} {
 			n := test.n
 			if testing.Short() && n > 5000 {
 				continue
@@ -201,7 +210,8 @@ func TestFormula(t *testing.T) {
 			choose *= -(8 - i) / (i + 1)
 		}
 		const blocks = 1e6
-		require.InEpsilon(t, sum+mean/(1<<32), rate(uint64(mean*blocks), blocks, 1), 1e-8, "mean = %v", mean)
+		require.InEpsilon(t, sum+mean/(1<<32), rate(uint64(mean*blocks), blocks, 1), 1e-8,
+			"mean = %v", mean)
 	}
 }
 
@@ -225,7 +235,8 @@ func TestModel(t *testing.T) {
 				rates = append(rates, f.Stats().FPR)
 			}
 			mean, deviation := meanOf(rates)
-			assert.InDelta(t, mean, rate(n, uint64(size), lines), 4.5*deviation, "%d lines, %d blocks", lines, size)
+			assert.InDelta(t, mean, rate(n, uint64(size), lines), 4.5*deviation,
+				"%d lines, %d blocks", lines, size)
 		}
 	}
 }
@@ -299,7 +310,8 @@ func TestFalsePositiveRate(t *testing.T) {
 			require.Equal(t, FalsePositiveRate(m, lines, n), FalsePositiveRate(m-255, lines, n))
 		}
 	}
-	values := []uint64{0, 1, 2, 255, 256, 257, 1e4, 1 << 20, 1 << 43, 1<<43 + 1, 1 << 60, math.MaxUint64}
+	values := []uint64{0, 1, 2, 255, 256, 257, 1e4, 1 << 20, 1 << 43, 1<<43 + 1, 1 << 60,
+		math.MaxUint64}
 	for _, m := range values {
 		for _, lines := range []int{math.MinInt, -1, 0, 1, 2, 3, 4, 5, math.MaxInt} {
 			last := 0.0

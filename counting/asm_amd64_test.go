@@ -20,7 +20,9 @@ func TestManyToBits(t *testing.T) {
 		h1, h2 := h.Words()
 		c.words[i] = h1 & h2
 	}
-	for _, n := range []int{0, 1, 3, 4, 5, 7, 8, bitsAtOnce - 1, bitsAtOnce, bitsAtOnce + 4, 2*bitsAtOnce + 9} {
+	for _, n := range []int{
+		0, 1, 3, 4, 5, 7, 8, bitsAtOnce - 1, bitsAtOnce, bitsAtOnce + 4, 2*bitsAtOnce + 9,
+	} {
 		dst := make([]uint64, n)
 		require.Equal(t, n&^3, manyToBits(dst, c.words))
 		for i, got := range dst[:n&^3] {

@@ -18,15 +18,16 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// TestBloomIsFilterOfRemainingKeys adds and removes keys at random. After each step the result of Bloom
-// is, byte for byte, a new filter of the keys that remain.
+// TestBloomIsFilterOfRemainingKeys adds and removes keys at random. After each step the result of
+// Bloom is, byte for byte, a new filter of the keys that remain.
 func TestBloomIsFilterOfRemainingKeys(t *testing.T) {
 	for _, test := range []struct {
 		n     uint64
 		p     float64
 		steps int
 	}{
-		{1, 0.5, 500}, {3, 0.01, 500}, {5, 1e-5, 1000}, {100, 0.01, 2000}, {300, 1e-9, 2000}, {1000, 0.1, 1000},
+		{1, 0.5, 500}, {3, 0.01, 500}, {5, 1e-5, 1000}, {100, 0.01, 2000}, {300, 1e-9, 2000},
+		{1000, 0.1, 1000},
 	} {
 		f := bloom.Must(New(test.n, test.p))
 		fresh := bloom.Must(bloom.New(test.n, test.p))
@@ -68,7 +69,8 @@ func TestBloomIsFilterOfRemainingKeys(t *testing.T) {
 				require.False(t, f.RemoveHash(keys[rnd.IntN(len(keys))]))
 				require.True(t, f.Equal(before))
 			}
-			require.Equal(t, bloom.Must(fresh.MarshalBinary()), bloom.Must(f.Bloom().MarshalBinary()), "n = %d, step %d", test.n, step)
+			require.Equal(t, bloom.Must(fresh.MarshalBinary()),
+				bloom.Must(f.Bloom().MarshalBinary()), "n = %d, step %d", test.n, step)
 			require.Equal(t, fresh.Stats().ApproxCount, f.Stats().ApproxCount)
 			require.Equal(t, fresh.Stats().FillRatio, f.Stats().FillRatio)
 			require.Equal(t, fresh.Stats().FPR, f.Stats().FPR)
@@ -142,7 +144,8 @@ func TestCounters(t *testing.T) {
 		for bit := range uint64(words) * 64 {
 			require.Equal(t, min(a.get(bit), 1), bits[bit/64]>>(bit%64)&1, "bit %d of %x", bit, a.words)
 			count -= min(a.get(bit), 1)
-			require.Equal(t, min(a.get(bit)+b.get(bit), full), sum.get(bit), "counter %d of %x and %x", bit, a.words, b.words)
+			require.Equal(t, min(a.get(bit)+b.get(bit), full), sum.get(bit),
+				"counter %d of %x and %x", bit, a.words, b.words)
 			addedCount += min(sum.get(bit), 1)
 		}
 		require.Zero(t, count)
@@ -248,8 +251,10 @@ func TestMerge(t *testing.T) {
 
 	before := a.Clone()
 	for other, want := range map[*Filter]string{
-		bloom.Must(New(301, 0.01)):                                "counting: filters differ in m: 2880 and 2944",
-		{filter: filter{state: stateOf(make([]uint64, 45*4), 6)}}: "counting: filters differ in k: 7 and 6",
+		bloom.Must(New(301, 0.01)): "counting: filters differ in " +
+			"m: 2880 and 2944",
+		{filter: filter{state: stateOf(make([]uint64, 45*4),
+			6)}}: "counting: filters differ in k: 7 and 6",
 		{}: "counting: filters differ in m: 2880 and 0",
 	} {
 		err := a.Merge(other)
@@ -426,9 +431,12 @@ func TestParameters(t *testing.T) {
 		{1, 0, "counting: p = 0 is outside (0, 1)"},
 		{1, 1, "counting: p = 1 is outside (0, 1)"},
 		{1, math.NaN(), "counting: p = NaN is outside (0, 1)"},
-		{1, 1 - 1e-16, "counting: p = 0.9999999999999999 is too close to 1: a filter of n = 1 has no bits"},
+		{1, 1 - 1e-16, "counting: p = 0.9999999999999999 is too close to 1: a filter of n = 1 " +
+			"has no bits"},
 		{0, 0.01, "counting: n = 0: name the number of keys, or take package growing"},
-		{math.MaxUint64, 0.01, fmt.Sprintf("counting: n = 18446744073709551615, p = 0.01 take m = 9223372036854775807 bits, and %d is the most; package blocked has larger filters", uint64(form.MaxWords)*64)},
+		{math.MaxUint64, 0.01, fmt.Sprintf(
+			"counting: n = 18446744073709551615, p = 0.01 take m = 9223372036854775807 bits, and "+
+				"%d is the most; package blocked has larger filters", uint64(form.MaxWords)*64)},
 		{1, 1e-80, "counting: p = 1e-80 is too low: it takes k = 265 hashes, and 255 is the most"},
 	} {
 		f, err := New(test.n, test.p)
@@ -442,7 +450,9 @@ func TestParameters(t *testing.T) {
 func FuzzUnmarshalBinary(f *testing.F) {
 	small := bloom.Must(New(3, 0.1))
 	small.AddString("key")
-	filtertest.Fuzz(f, filtertest.Type{Zero: func() filtertest.Filter { return new(Filter) }}, func(t *testing.T, f *Filter) {
+	filtertest.Fuzz(f, filtertest.Type{Zero: func() filtertest.Filter {
+		return new(Filter)
+	}}, func(t *testing.T, f *Filter) {
 		before := f.Clone()
 		f.AddString("key")
 		require.True(t, f.RemoveString("key"))
@@ -451,7 +461,8 @@ func FuzzUnmarshalBinary(f *testing.F) {
 		}
 		require.Equal(t, f.Stats().FillRatio, f.Bloom().FillRatio())
 	}, bloom.Must(small.MarshalBinary()),
-		bloom.Must(form.Counting.Append(nil, []uint64{1, 255}, []uint64{0, math.MaxUint64, 1, 2}, form.Info{})))
+		bloom.Must(form.Counting.Append(nil, []uint64{1, 255}, []uint64{0, math.MaxUint64, 1, 2},
+			form.Info{})))
 }
 
 // TestPortable runs some tests without assembly.

@@ -15,10 +15,16 @@ func TestPromises(t *testing.T) {
 		Make:          func() filtertest.Filter { return bloom.Must(counting.New(14_000, 0.01)) },
 		Zero:          func() filtertest.Filter { return new(counting.Filter) },
 		Load:          func(path string) (filtertest.Filter, error) { return counting.LoadFile(path) },
-		LoadOrNew:     func(path string, p float64) (filtertest.Filter, error) { return counting.LoadOrNew(path, 14_000, p) },
+		LoadOrNew: func(path string, p float64) (filtertest.Filter, error) {
+			return counting.LoadOrNew(path, 14_000, p)
+		},
 		Others: map[string]func(string) (filtertest.Filter, error){
-			"n": func(path string) (filtertest.Filter, error) { return counting.LoadOrNew(path, 15_000, 0.01) },
-			"p": func(path string) (filtertest.Filter, error) { return counting.LoadOrNew(path, 14_000, 0.0099) },
+			"n": func(path string) (filtertest.Filter, error) {
+				return counting.LoadOrNew(path, 15_000, 0.01)
+			},
+			"p": func(path string) (filtertest.Filter, error) {
+				return counting.LoadOrNew(path, 14_000, 0.0099)
+			},
 		},
 		Snapshot: func(f filtertest.Filter) filtertest.Filter { return f.(*counting.Filter).Bloom() },
 	})

@@ -40,7 +40,9 @@ func TestPromises(t *testing.T) {
 	plain.Make = func() filtertest.Filter { return bloom.Must(New(5000, 0.01)) }
 	plain.Load = load
 	plain.Open = func(path string) (filtertest.View, error) { return OpenFile(path) }
-	plain.LoadOrNew = func(path string, p float64) (filtertest.Filter, error) { return LoadOrNew(path, 5000, p) }
+	plain.LoadOrNew = func(path string, p float64) (filtertest.Filter, error) {
+		return LoadOrNew(path, 5000, p)
+	}
 	plain.Others = map[string]func(string) (filtertest.Filter, error){
 		"n": loadOrNew(5004, 0.01),
 		"p": loadOrNew(5000, 0.0078),
@@ -110,5 +112,6 @@ func FuzzFilter(f *testing.F) {
 		view := bloom.Must(NewView(bloom.Must(s.MarshalBinary())))
 		require.NoError(t, view.Verify())
 		require.Equal(t, s.Stats(), view.Stats())
-	}, append(seeds, bloom.Must(form.Cuckoo.Append(nil, []uint64{1, 7, 0}, []uint64{1, 1}, form.Info{})))...)
+	}, append(seeds, bloom.Must(form.Cuckoo.Append(nil, []uint64{1, 7, 0}, []uint64{1, 1},
+		form.Info{})))...)
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
-// TestLock: a program that loads a filter, adds to it and saves it loses no key of others who do the
-// same under the lock.
+// TestLock: a program that loads a filter, adds to it and saves it loses no key of others who do
+// the same under the lock.
 func TestLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	require.NoError(t, bloom.Must(bloom.New(1000, 1e-9)).SaveFile(path))

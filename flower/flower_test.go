@@ -75,13 +75,16 @@ func TestFPR(t *testing.T) {
 		p := 1 - math.Pow(1-1/(math.Ldexp(1, c.Bits)-1), float64(c.Ways))
 		assert.InEpsilon(t, p, f.Stats().FPR, 1e-3)
 		assert.InEpsilon(t, p, f.Info().P, 1e-9)
-		assert.InDelta(t, trials*p, hits, 4.75*math.Sqrt(trials*p), "bits = %d, ways = %d", c.Bits, c.Ways)
+		assert.InDelta(t, trials*p, hits, 4.75*math.Sqrt(trials*p), "bits = %d, ways = %d", c.Bits,
+			c.Ways)
 	}
 }
 
 // TestFPRFilling: while a filter fills, Stats has the slots that were written, and their rate.
 func TestFPRFilling(t *testing.T) {
-	for _, c := range []Config{{Slots: 37, Ways: 1, Bits: 8}, {Slots: 37, Ways: 4, Bits: 16}, {Slots: 37, Ways: 2, Bits: 32}} {
+	for _, c := range []Config{
+		{Slots: 37, Ways: 1, Bits: 8}, {Slots: 37, Ways: 4, Bits: 16}, {Slots: 37, Ways: 2, Bits: 32},
+	} {
 		f := bloom.Must(New(c))
 		m := c.Slots - c.Slots%uint64(c.Ways)
 		for written := range m + 1 {

@@ -30,7 +30,8 @@ func TestOptimal(t *testing.T) {
 			// No smaller filter suffices: for any ways and bits, the next smaller size has too few
 			// slots.
 			for _, bits := range []int{8, 16, 32} {
-				for ways := 1; ways <= maxWays && 1-math.Pow(1-1/(math.Ldexp(1, bits)-1), float64(ways)) <= test.fpr; ways++ {
+				for ways := 1; ways <= maxWays &&
+					1-math.Pow(1-1/(math.Ldexp(1, bits)-1), float64(ways)) <= test.fpr; ways++ {
 					high := c.Slots * uint64(c.Bits) / uint64(bits)
 					if high*uint64(bits) == c.Slots*uint64(c.Bits) {
 						high--
@@ -87,7 +88,8 @@ func TestRecallOfFew(t *testing.T) {
 				}
 				p := 1 - f.Recall(age)
 				want := p * float64(trials)
-				assert.InDelta(t, want, missed, 4.75*math.Sqrt(want*(1-p))+1, "age %d, recall %v, %+v", age, recall, c)
+				assert.InDelta(t, want, missed, 4.75*math.Sqrt(want*(1-p))+1,
+					"age %d, recall %v, %+v", age, recall, c)
 			}
 		}
 	}
@@ -115,8 +117,11 @@ func TestErrors(t *testing.T) {
 		{Config{Slots: 0, Ways: 2, Bits: 8}, "flower: Slots = 0 "},
 		{Config{Slots: math.MaxUint64, Ways: 2, Bits: 8}, "flower: Slots = 18446744073709551615 "},
 		{Config{Slots: 1 << 60, Ways: 2, Bits: 8}, "flower: Slots = 1152921504606846976 "},
-		{Config{Slots: 2*form.MaxFrameWords + 1, Ways: 2, Bits: 32}, fmt.Sprintf("flower: Slots = %d is outside ", uint64(2*form.MaxFrameWords+1))},
-		{Config{Slots: 4, Ways: 5, Bits: 8}, fmt.Sprintf("flower: Slots = 4 is outside [5, %d] for 5 ways of 8 bits", uint64(8*form.MaxFrameWords))},
+		{Config{Slots: 2*form.MaxFrameWords + 1, Ways: 2, Bits: 32},
+			fmt.Sprintf("flower: Slots = %d is outside ", uint64(2*form.MaxFrameWords+1))},
+		{Config{Slots: 4, Ways: 5, Bits: 8},
+			fmt.Sprintf("flower: Slots = 4 is outside [5, %d] for 5 ways of 8 bits",
+				uint64(8*form.MaxFrameWords))},
 		{Config{Slots: 100, Ways: 0, Bits: 8}, "flower: Ways = 0 "},
 		{Config{Slots: 100, Ways: -1, Bits: 8}, "flower: Ways = -1 "},
 		{Config{Slots: 100, Ways: 65, Bits: 8}, "flower: Ways = 65 "},
@@ -142,7 +147,8 @@ func TestErrors(t *testing.T) {
 		{10, 0.9, math.NaN(), "flower: fpr = NaN "},
 		{10, 0.9, 1e-10, "flower: fpr = 1e-10 "},
 		{math.MaxUint64, 0.9, 0.1, "flower: t = 18446744073709551615, recall = 0.9, fpr = 0.1 "},
-		{1 << 50, 1 - 1e-16, 1e-9, "flower: t = 1125899906842624, recall = 0.9999999999999999, fpr = 1e-09 "},
+		{1 << 50, 1 - 1e-16, 1e-9,
+			"flower: t = 1125899906842624, recall = 0.9999999999999999, fpr = 1e-09 "},
 	} {
 		c, err := Optimal(test.t, test.recall, test.fpr)
 		assert.ErrorContains(t, err, test.want)

@@ -40,15 +40,19 @@ func TestImpossibleSizesAreRefused(t *testing.T) {
 	f := small()
 	for _, params := range [][]uint64{
 		{0, 2, 16}, {math.MaxUint64, 2, 16}, {1 << 40, 2, 16}, {13, 2, 16}, {9, 0, 16}, {9, 65, 16},
-		{9, 1<<32 + 1, 16}, {9, math.MaxUint64, 16}, {1, 2, 16}, {9, 2, 0}, {9, 2, 7}, {9, 2, 1<<32 + 16}, {9, 2, math.MaxUint64},
+		{9, 1<<32 + 1, 16}, {9, math.MaxUint64, 16}, {1, 2, 16}, {9, 2, 0}, {9, 2, 7},
+		{9, 2, 1<<32 + 16}, {9, 2, math.MaxUint64},
 	} {
-		require.ErrorIs(t, f.UnmarshalBinary(bloom.Must(form.Flower.Append(nil, params, filtertest.Words(3), form.Info{}))), bloom.ErrFormat, "%d", params)
+		require.ErrorIs(t, f.UnmarshalBinary(bloom.Must(form.Flower.Append(nil, params,
+			filtertest.Words(3), form.Info{}))), bloom.ErrFormat, "%d", params)
 	}
 	require.Equal(t, small(), f, "errors changed the receiver")
 }
 
 func FuzzFilter(f *testing.F) {
-	filtertest.Fuzz(f, filtertest.Type{Zero: func() filtertest.Filter { return new(Filter) }}, func(*testing.T, *Filter) {},
+	filtertest.Fuzz(f, filtertest.Type{Zero: func() filtertest.Filter {
+		return new(Filter)
+	}}, func(*testing.T, *Filter) {},
 		bloom.Must(small().MarshalBinary()),
 		bloom.Must(form.Flower.Append(nil, []uint64{2, 64, 32}, filtertest.Words(1), form.Info{})))
 }

@@ -85,7 +85,8 @@ func ExampleBitsAndBlooms_MarshalJSON() {
 	var state struct {
 		Seen *foreign.BitsAndBlooms
 	}
-	if err := json.Unmarshal([]byte(`{"Seen":{"m":64,"k":2,"b":"AAAAAAAAAEAAAAAAAAAAAA=="}}`), &state); err != nil {
+	if err := json.Unmarshal([]byte(`{"Seen":{"m":64,"k":2,"b":"AAAAAAAAAEAAAAAAAAAAAA=="}}`),
+		&state); err != nil {
 		fmt.Println(err)
 		return
 	}

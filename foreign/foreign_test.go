@@ -54,11 +54,14 @@ func sum64(key []byte) uint64 {
 
 // readers has the constructor for each beginning of a sample's name.
 var readers = map[string]func(data []byte) (filter, error){
-	"bits":    func(data []byte) (filter, error) { return NewBitsAndBlooms(data) },
-	"willf":   func(data []byte) (filter, error) { return NewBitsAndBlooms(data) },
-	"holiman": func(data []byte) (filter, error) { f, err := NewHoliman(data); return fnvHoliman{f}, err },
-	"dcso":    func(data []byte) (filter, error) { return NewDCSO(data) },
-	"spark":   func(data []byte) (filter, error) { return NewSpark(data) },
+	"bits":  func(data []byte) (filter, error) { return NewBitsAndBlooms(data) },
+	"willf": func(data []byte) (filter, error) { return NewBitsAndBlooms(data) },
+	"holiman": func(data []byte) (filter, error) {
+		f, err := NewHoliman(data)
+		return fnvHoliman{f}, err
+	},
+	"dcso":  func(data []byte) (filter, error) { return NewDCSO(data) },
+	"spark": func(data []byte) (filter, error) { return NewSpark(data) },
 }
 
 func reader(sample string) func([]byte) (filter, error) {
@@ -120,7 +123,8 @@ func TestSamples(t *testing.T) {
 			require.Equal(t, f.M(), s.M)
 			require.Equal(t, f.K(), s.K)
 			require.InDelta(t, half, s.ApproxCount, 15)
-			require.InDelta(t, float64(strings.Count(answers[half:], "1"))/float64(half), s.FPR, filtertest.RateBound(half, s.FPR))
+			require.InDelta(t, float64(strings.Count(answers[half:], "1"))/float64(half), s.FPR,
+				filtertest.RateBound(half, s.FPR))
 			if strings.HasSuffix(name, ".bin") {
 				require.EqualValues(t, len(data), s.SizeBytes)
 			}
@@ -155,7 +159,8 @@ func TestAlphabets(t *testing.T) {
 
 // TestStrings: a string is the same key as its bytes. The hash of a DCSO is FNV-1.
 func TestStrings(t *testing.T) {
-	b, d := bloom.Must(NewBitsAndBlooms(sample(t, "bits.bin"))), bloom.Must(NewDCSO(sample(t, "dcso.bin")))
+	b, d := bloom.Must(NewBitsAndBlooms(sample(t, "bits.bin"))),
+		bloom.Must(NewDCSO(sample(t, "dcso.bin")))
 	for i := range 1000 {
 		key := sampleKey(i)
 		require.Equal(t, b.Contains(key), b.ContainsString(string(key)))
@@ -179,7 +184,8 @@ func TestLocate(t *testing.T) {
 	for _, m := range []uint64{1, 2, 3, 63, 64, 65, 1000, 12345, 1<<20 - 1, 1 << 20, 1<<20 + 1} {
 		f, err := newTable(make([]uint64, wordsFor(m)), m, m, 1, 0)
 		require.NoError(t, err)
-		for _, x := range append(filtertest.Words(1000), 0, 1, m-1, m, m+1, 2*m-1, math.MaxUint64, math.MaxUint64/m*m, math.MaxUint64/m*m-1) {
+		for _, x := range append(filtertest.Words(1000), 0, 1, m-1, m, m+1, 2*m-1, math.MaxUint64,
+			math.MaxUint64/m*m, math.MaxUint64/m*m-1) {
 			word, bit := f.locate(x)
 			require.Same(t, &f.words[x%m/64], word)
 			require.Equal(t, uint64(1)<<(x%m%64), bit)
@@ -206,7 +212,8 @@ func TestZero(t *testing.T) {
 		} else {
 			requireNoForm(t, f)
 		}
-		require.PanicsWithValue(t, "foreign: Add to a zero filter: make it with a constructor", func() { f.Add(nil) }, name)
+		require.PanicsWithValue(t, "foreign: Add to a zero filter: make it with a constructor",
+			func() { f.Add(nil) }, name)
 	}
 	require.False(t, new(Spark).ContainsInt64(0))
 	require.Panics(t, func() { new(Spark).AddInt64(0) })
@@ -238,9 +245,10 @@ type encoder interface {
 // holds it by value.
 func TestEncodings(t *testing.T) {
 	for name, made := range map[string]struct{ f, g encoder }{
-		"bits.bin":        {bloom.Must(NewBitsAndBlooms(sample(t, "bits.bin"))), new(BitsAndBlooms)},
-		"bits-little.bin": {bloom.Must(NewBitsAndBlooms(sample(t, "bits-little.bin"))), new(BitsAndBlooms)},
-		"holiman.bin":     {bloom.Must(NewHoliman(sample(t, "holiman.bin"))), new(Holiman)},
+		"bits.bin": {bloom.Must(NewBitsAndBlooms(sample(t, "bits.bin"))), new(BitsAndBlooms)},
+		"bits-little.bin": {bloom.Must(NewBitsAndBlooms(sample(t, "bits-little.bin"))),
+			new(BitsAndBlooms)},
+		"holiman.bin": {bloom.Must(NewHoliman(sample(t, "holiman.bin"))), new(Holiman)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			binary, err := made.f.MarshalBinary()
@@ -270,7 +278,9 @@ func TestEncodings(t *testing.T) {
 			requireForm()
 			require.Equal(t, text, bloom.Must(json.Marshal(made.g)))
 
-			for _, decode := range []func([]byte) error{made.g.UnmarshalBinary, made.g.UnmarshalJSON, made.g.GobDecode} {
+			for _, decode := range []func([]byte) error{
+				made.g.UnmarshalBinary, made.g.UnmarshalJSON, made.g.GobDecode,
+			} {
 				require.ErrorIs(t, decode(binary[:len(binary)-1]), bloom.ErrFormat)
 				require.Equal(t, text, bloom.Must(json.Marshal(made.g)), "an error leaves the filter as it was")
 			}
@@ -279,7 +289,8 @@ func TestEncodings(t *testing.T) {
 	held := struct {
 		B bitsAndBlooms // has the methods of a BitsAndBlooms
 		H holiman
-	}{bloom.Must(NewBitsAndBlooms(sample(t, "bits.json"))).bitsAndBlooms, bloom.Must(NewHoliman(sample(t, "holiman.gz"))).holiman}
+	}{bloom.Must(NewBitsAndBlooms(sample(t, "bits.json"))).bitsAndBlooms,
+		bloom.Must(NewHoliman(sample(t, "holiman.gz"))).holiman}
 	text, err := json.Marshal(held)
 	require.NoError(t, err)
 	require.Contains(t, string(text), `{"B":{"m":`)
@@ -324,7 +335,8 @@ func TestNoText(t *testing.T) {
 		"Spark by value": struct{ S spark }{s.spark},
 	} {
 		_, err := json.Marshal(v)
-		require.ErrorContains(t, err, "foreign: the original has no JSON and no text: store the bytes of WriteTo", name)
+		require.ErrorContains(t, err,
+			"foreign: the original has no JSON and no text: store the bytes of WriteTo", name)
 	}
 	for _, v := range []any{d, s} {
 		_, err := xml.Marshal(v)
@@ -382,7 +394,8 @@ func TestTooMuchOrZipped(t *testing.T) {
 		require.Equal(t, zip(holiman), written(t, f), "a filter without the padding")
 	}
 	for behind, says := range map[string]string{
-		"x": "1 byte follows", "some text": "9 bytes follow", "\x00\x00x": "3 bytes follow", "\x1f\x8b": "truncated",
+		"x": "1 byte follows", "some text": "9 bytes follow", "\x00\x00x": "3 bytes follow",
+		"\x1f\x8b": "truncated",
 	} {
 		_, err := NewHoliman(append(zip(holiman), behind...))
 		require.ErrorContains(t, err, "foreign: invalid format: "+says, behind)
@@ -393,14 +406,17 @@ func TestTooMuchOrZipped(t *testing.T) {
 	require.EqualError(t, err, "foreign: invalid format: truncated: unexpected EOF")
 	for _, name := range []string{"bits.bin", "dcso.bin", "spark-v1.bin", "spark-v2.bin"} {
 		_, err := reader(name)(zip(sample(t, name)))
-		require.EqualError(t, err, "foreign: invalid format: it is compressed by gzip: undo that first", name)
+		require.EqualError(t, err,
+			"foreign: invalid format: it is compressed by gzip: undo that first", name)
 	}
 }
 
 func TestNoAllocations(t *testing.T) {
-	b, d := bloom.Must(NewBitsAndBlooms(sample(t, "bits.bin"))), bloom.Must(NewDCSO(sample(t, "dcso.bin")))
+	b, d := bloom.Must(NewBitsAndBlooms(sample(t, "bits.bin"))),
+		bloom.Must(NewDCSO(sample(t, "dcso.bin")))
 	h := bloom.Must(NewHoliman(sample(t, "holiman.bin")))
-	s1, s2 := bloom.Must(NewSpark(sample(t, "spark-v1.bin"))), bloom.Must(NewSpark(sample(t, "spark-v2.bin")))
+	s1, s2 := bloom.Must(NewSpark(sample(t, "spark-v1.bin"))),
+		bloom.Must(NewSpark(sample(t, "spark-v2.bin")))
 	text := "a string of more than thirty-two bytes, which is not copied"
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		var key [40]byte
@@ -478,11 +494,14 @@ func TestRefused(t *testing.T) {
 		refused(t, "dcso.bin", with("dcso.bin", little, 16, math.Float64bits(float64(x)))) // p
 	}
 	require.EqualValues(t, 1024, bloom.Must(NewBitsAndBlooms(with("bits.bin", big, 8, 1024))).K())
-	require.Equal(t, 1.0, bloom.Must(NewBitsAndBlooms(with("bits.bin", big, 0, 1))).Stats().FillRatio) // has bits beyond m
+	// has bits beyond m
+	require.Equal(t, 1.0, bloom.Must(NewBitsAndBlooms(with("bits.bin", big, 0, 1))).Stats().FillRatio)
 	refused(t, "bits.bin", with("bits.bin", big, 0, 64*words+1))
-	refused(t, "bits.bin", with("bits.bin", big, 8*2+8*int(words), math.MaxUint64)) // bits beyond the length
+	// bits beyond the length
+	refused(t, "bits.bin", with("bits.bin", big, 8*2+8*int(words), math.MaxUint64))
 	for _, head := range [][]byte{
-		big.AppendUint64(big.AppendUint64(big.AppendUint64(nil, 1), 1), 1), big.AppendUint64(big.AppendUint64(big.AppendUint64(nil, 63), 1), 63),
+		big.AppendUint64(big.AppendUint64(big.AppendUint64(nil, 1), 1), 1),
+		big.AppendUint64(big.AppendUint64(big.AppendUint64(nil, 63), 1), 63),
 	} {
 		one := big.AppendUint64(bytes.Clone(head), 1)
 		_, err := NewBitsAndBlooms(one)
@@ -492,7 +511,10 @@ func TestRefused(t *testing.T) {
 	}
 	refused(t, "dcso.bin", with("dcso.bin", little, 0, 2))
 	refused(t, "dcso.bin", with("dcso.bin", little, 16, math.Float64bits(math.NaN())))
-	for _, text := range []string{`{}`, `{"m":1,"k":1}`, `{"m":1,"k":1,"b":"!"}`, `{"m":-1}`, `[]`, `{"m":8,"k":1,"b":"AAAAAAAAAAg="}`, `{"version":"v02\n"}`} {
+	for _, text := range []string{
+		`{}`, `{"m":1,"k":1}`, `{"m":1,"k":1,"b":"!"}`, `{"m":-1}`, `[]`,
+		`{"m":8,"k":1,"b":"AAAAAAAAAAg="}`, `{"version":"v02\n"}`,
+	} {
 		refused(t, "bits.json", []byte(text))
 	}
 }
@@ -514,7 +536,8 @@ func TestGzipBomb(t *testing.T) {
 	require.Greater(t, 130*len(data), 16<<20)
 	refused(t, "holiman.gz", data)
 	require.Less(t, filtertest.Allocated(func() { _, err = NewHoliman(data) }), uint64(1<<20))
-	require.EqualError(t, err, "foreign: invalid format: it is more than a hundred times as long as its gzip: undo the gzip first")
+	require.EqualError(t, err, "foreign: invalid format: it is more than a hundred times as long "+
+		"as its gzip: undo the gzip first")
 	_, err = NewHoliman(plain(t, data))
 	require.NoError(t, err)
 }

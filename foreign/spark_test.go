@@ -113,7 +113,8 @@ type javaSpark struct {
 }
 
 func runSpark(t *testing.T, jar, classes string, args ...any) *javaSpark {
-	line := []string{"-XX:+UseSerialGC", "-cp", jar + string(filepath.ListSeparator) + classes, "Living"}
+	line := []string{"-XX:+UseSerialGC", "-cp", jar + string(filepath.ListSeparator) + classes,
+		"Living"}
 	for _, arg := range args {
 		line = append(line, fmt.Sprint(arg))
 	}
@@ -258,7 +259,8 @@ func TestLivingSpark(t *testing.T) {
 	for _, jar := range jars {
 		for _, kind := range sparkKinds {
 			for _, of := range sparkFilters(jar, answers/10) {
-				name := fmt.Sprintf("%s/%s/version=%s,keys=%d", filepath.Base(jar), kind.name, of.version, of.keys)
+				name := fmt.Sprintf("%s/%s/version=%s,keys=%d", filepath.Base(jar), kind.name,
+					of.version, of.keys)
 				t.Run(name, func(t *testing.T) {
 					java := runSpark(t, jar, classes, kind.name, of.keys, answers, of.version, of.seed, of.bits)
 					f, err := NewSpark(java.filter())
@@ -285,7 +287,8 @@ func TestLivingSpark(t *testing.T) {
 	}
 }
 
-// TestSparkMadeInGo: a filter that docs/java.md makes has the bytes of Spark's own, and Spark reads it.
+// TestSparkMadeInGo: a filter that docs/java.md makes has the bytes of Spark's own, and Spark
+// reads it.
 func TestSparkMadeInGo(t *testing.T) {
 	const n, p, program = 1000, 0.01, `
 import java.io.*;
@@ -317,12 +320,14 @@ class Asks {
 	require.NoError(t, onlyError(f.WriteTo(&ours)))
 
 	dir := t.TempDir()
-	source, from, to := filepath.Join(dir, "Asks.java"), filepath.Join(dir, "from"), filepath.Join(dir, "to")
+	source, from, to := filepath.Join(dir, "Asks.java"), filepath.Join(dir, "from"),
+		filepath.Join(dir, "to")
 	require.NoError(t, os.WriteFile(source, []byte(program), 0o600))
 	require.NoError(t, os.WriteFile(from, ours.Bytes(), 0o600))
 	for _, jar := range jars {
 		path := jar + string(filepath.ListSeparator) + dir
-		out, err := exec.Command("javac", "-proc:none", "-nowarn", "-cp", path, "-d", dir, source).CombinedOutput()
+		out, err := exec.Command("javac", "-proc:none", "-nowarn", "-cp", path, "-d", dir,
+			source).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		out, err = exec.Command("java", "-cp", path, "Asks", from, to).CombinedOutput()
 		require.NoError(t, err, "%s", out)

@@ -19,7 +19,8 @@ func TestBatches(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	all := filtertest.Digests(1, 20_000)
 	for from := 0; from < len(all); {
-		n := []int{0, 1, 15, 16, 17, 100, batchSize - 1, batchSize, batchSize + 1, 3 * batchSize}[rnd.IntN(10)]
+		n := []int{0, 1, 15, 16, 17, 100, batchSize - 1, batchSize, batchSize + 1,
+			3 * batchSize}[rnd.IntN(10)]
 		hs := append([]bloom.Hash(nil), all[from:min(from+n, len(all))]...)
 		from += n
 		for i := range hs {

@@ -60,7 +60,9 @@ func TestWhileGrowing(t *testing.T) {
 				require.NoError(t, decoded.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
 				require.InEpsilon(t, n, decoded.Stats().ApproxCount, 0.01, "%d keys", n)
 				ratio := float64(f.allocated()) / float64(bloom.OptimalM(uint64(n), p))
-				t.Logf("%8d keys, %3d layers, rate %.4f p, FPR %.4f p, count %.4f, memory %.3f", n, f.layers(), float64(found)/float64(probes)/p, f.Stats().FPR/p, float64(f.Stats().ApproxCount)/float64(n), ratio)
+				t.Logf("%8d keys, %3d layers, rate %.4f p, FPR %.4f p, count %.4f, memory %.3f", n,
+					f.layers(), float64(found)/float64(probes)/p, f.Stats().FPR/p,
+					float64(f.Stats().ApproxCount)/float64(n), ratio)
 				if n >= 25_000 && p <= 0.01 {
 					require.LessOrEqual(t, ratio, 3.2, "%d keys", n)
 				}
@@ -100,7 +102,9 @@ func TestMemory(t *testing.T) {
 	if testing.Short() {
 		most = 100_000
 	}
-	for _, test := range []struct{ p, about float64 }{{1e-1, 3.7}, {1e-2, 2.9}, {1e-3, 2.4}, {1e-6, 2.0}, {1e-9, 1.9}} {
+	for _, test := range []struct{ p, about float64 }{
+		{1e-1, 3.7}, {1e-2, 2.9}, {1e-3, 2.4}, {1e-6, 2.0}, {1e-9, 1.9},
+	} {
 		t.Run(fmt.Sprint("p=", test.p), func(t *testing.T) {
 			check := func(n, bits float64) {
 				classic := n * -math.Log(test.p) / (math.Ln2 * math.Ln2)
@@ -128,7 +132,8 @@ func TestMemory(t *testing.T) {
 							s.next = r.first(i)
 						}
 						keys := s.next / r.sizing(layers[i]).bits
-						s.bits, s.capacity, s.soon = s.bits+s.next, s.capacity+keys, s.capacity+keys*(1-1.0/limits.LayerLead)
+						s.bits, s.capacity, s.soon = s.bits+s.next, s.capacity+keys,
+							s.capacity+keys*(1-1.0/limits.LayerLead)
 						layers[i]++
 					}
 					bits += s.bits
@@ -184,7 +189,9 @@ func TestCountOfKnownN(t *testing.T) {
 // TestRates: the sum of the rates of all layers is p, for as many keys as New promises.
 func TestRates(t *testing.T) {
 	for _, n := range []uint64{0, 1, 1e6} {
-		for _, test := range []struct{ p, keys float64 }{{0.9, 1 << 40}, {1e-3, 1 << 40}, {1e-8, 1 << 40}, {minP, 1e10}} {
+		for _, test := range []struct{ p, keys float64 }{
+			{0.9, 1 << 40}, {1e-3, 1 << 40}, {1e-8, 1 << 40}, {minP, 1e10},
+		} {
 			r := rates{n: n, p: test.p}
 			sum, keys, m := 0.0, 0.0, r.first(0)
 			layers := 0

@@ -89,10 +89,12 @@ func TestManyLayers(t *testing.T) {
 	for i := range counts {
 		counts[i] = many
 		for j := range many {
-			rest = append(rest, bloom.Must(bloom.Must(blocked.NewSize(256, r.sizing(j).lines)).MarshalBinary())...)
+			rest = append(rest,
+				bloom.Must(bloom.Must(blocked.NewSize(256, r.sizing(j).lines)).MarshalBinary())...)
 		}
 	}
-	head := bloom.Must(form.Growing.Append(nil, []uint64{0, math.Float64bits(0.01), shards}, counts, form.Info{}))
+	head := bloom.Must(form.Growing.Append(nil, []uint64{0, math.Float64bits(0.01), shards}, counts,
+		form.Info{}))
 	var f Filter
 	require.NoError(t, f.UnmarshalBinary(append(head, rest...)))
 	for _, h := range filtertest.Digests(1, 3000) {
@@ -122,7 +124,8 @@ func TestMostLayers(t *testing.T) {
 		}
 	}
 	var f, g, batch Filter
-	data := append(bloom.Must(form.Growing.Append(nil, []uint64{0, math.Float64bits(0.01), shards}, counts, form.Info{})), rest...)
+	data := append(bloom.Must(form.Growing.Append(nil, []uint64{0, math.Float64bits(0.01), shards},
+		counts, form.Info{})), rest...)
 	require.NoError(t, f.UnmarshalBinary(data))
 	require.NoError(t, batch.UnmarshalBinary(data))
 	hs := filtertest.Digests(1, 3000)
@@ -143,7 +146,8 @@ func TestRefused(t *testing.T) {
 		for i := range counts {
 			counts[i] = layers
 		}
-		return bloom.Must(form.Growing.Append(nil, []uint64{0, math.Float64bits(p), shards}, counts, form.Info{}))
+		return bloom.Must(form.Growing.Append(nil, []uint64{0, math.Float64bits(p), shards}, counts,
+			form.Info{}))
 	}
 	for _, test := range []struct {
 		want string
@@ -155,7 +159,8 @@ func TestRefused(t *testing.T) {
 		{"layer count 0 of shard 0 is outside [1, 64]", head(0.01, 16, 0)},
 		{"layer count 65 of shard 0 is outside [1, 64]", head(0.01, 16, 65)},
 		{"truncated: unexpected EOF", head(0.01, 16, 1)},
-		{"in shard 0: blocked: invalid format: it starts with 00 00 00", append(head(0.01, 16, 1), make([]byte, 100)...)},
+		{"in shard 0: blocked: invalid format: it starts with 00 00 00",
+			append(head(0.01, 16, 1), make([]byte, 100)...)},
 		{"1 bytes too many", append(bloom.Must(tiny().MarshalBinary()), 0)},
 	} {
 		err := new(Filter).UnmarshalBinary(test.data)
@@ -169,14 +174,16 @@ func TestRefused(t *testing.T) {
 func FuzzFilter(f *testing.F) {
 	const head = 8 + 3*8 + shards*8 + form.MinTrailer
 	f.Add(0.01, bytes.Repeat([]byte{1}, shards), bloom.Must(tiny().MarshalBinary())[head:])
-	f.Add(1e-9, bytes.Repeat([]byte{2, 1}, shards), bytes.Repeat(bloom.Must(tiny().MarshalBinary())[head:], 2))
+	f.Add(1e-9, bytes.Repeat([]byte{2, 1}, shards),
+		bytes.Repeat(bloom.Must(tiny().MarshalBinary())[head:], 2))
 	f.Add(0.5, []byte{}, []byte("BLM"))
 	f.Fuzz(func(t *testing.T, p float64, layers, rest []byte) {
 		counts := make([]uint64, shards)
 		for i := range min(shards, len(layers)) {
 			counts[i] = uint64(layers[i])
 		}
-		data := append(bloom.Must(form.Growing.Append(nil, []uint64{0, math.Float64bits(p), shards}, counts, form.Info{})), rest...)
+		data := append(bloom.Must(form.Growing.Append(nil, []uint64{0, math.Float64bits(p), shards},
+			counts, form.Info{})), rest...)
 		var g, h Filter
 		err := g.UnmarshalBinary(data)
 		n, errFrom := h.ReadFrom(iotest.HalfReader(bytes.NewReader(data)))

@@ -59,12 +59,13 @@ func BenchmarkPresent(b *testing.B) {
 // loaded returns a Guard of 100,000 rows at 1 %.
 func loaded(b *testing.B, learn int) *Guard {
 	const rows = 100_000
-	g := newGuard(b, Config{P: 0.01, N: rows, Learn: learn, Load: func(_ context.Context, keys *Loader) error {
-		for i := range rows {
-			keys.AddString(fmt.Sprint("row ", i))
-		}
-		return nil
-	}})
+	g := newGuard(b, Config{P: 0.01, N: rows, Learn: learn,
+		Load: func(_ context.Context, keys *Loader) error {
+			for i := range rows {
+				keys.AddString(fmt.Sprint("row ", i))
+			}
+			return nil
+		}})
 	require.NoError(b, g.Rebuild(context.Background()))
 	return g
 }

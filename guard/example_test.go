@@ -78,8 +78,8 @@ func ExampleGuard_LookupString() {
 	// false <nil>
 }
 
-// InsertString gets a function that inserts a row and returns after the commit. From then on the key is
-// found.
+// InsertString gets a function that inserts a row and returns after the commit. From then on the
+// key is found.
 func ExampleGuard_InsertString() {
 	table := users{"ada": true}
 	g, err := guard.New(guard.Config{Load: table.load, P: 0.01})

@@ -65,7 +65,9 @@ func TestRowBesideLoad(t *testing.T) {
 			require.Equal(t, failed, g.InsertHash(h, func() error { inside(); return failed }))
 		},
 		"panic": func(g *Guard, inside func()) {
-			require.PanicsWithValue(t, 7, func() { _ = g.InsertHash(h, func() error { inside(); panic(7) }) })
+			require.PanicsWithValue(t, 7, func() {
+				_ = g.InsertHash(h, func() error { inside(); panic(7) })
+			})
 		},
 		"exit": func(g *Guard, inside func()) {
 			done := make(chan struct{})
@@ -408,7 +410,9 @@ func TestWaysIn(t *testing.T) {
 	}
 	failed := errors.New("time-out")
 	for name, insert := range map[string]func(g *Guard, insert func() error) error{
-		"Insert":       func(g *Guard, insert func() error) error { return g.Insert([]byte(key), insert) },
+		"Insert": func(g *Guard, insert func() error) error {
+			return g.Insert([]byte(key), insert)
+		},
 		"InsertString": func(g *Guard, insert func() error) error { return g.InsertString(key, insert) },
 		"InsertHash":   func(g *Guard, insert func() error) error { return g.InsertHash(h, insert) },
 		"InsertBatch": func(g *Guard, insert func() error) error {
@@ -488,10 +492,13 @@ func TestLoadThatFails(t *testing.T) {
 		load func(ctx context.Context, cancel func()) error
 		want error
 	}{
-		"error":   {func(context.Context, func()) error { return failed }, failed},
-		"panic":   {func(context.Context, func()) error { panic("no such table") }, nil},
-		"context": {func(_ context.Context, cancel func()) error { cancel(); return nil }, context.Canceled},
-		"exit":    {func(context.Context, func()) error { runtime.Goexit(); return nil }, nil},
+		"error": {func(context.Context, func()) error { return failed }, failed},
+		"panic": {func(context.Context, func()) error { panic("no such table") }, nil},
+		"context": {func(_ context.Context, cancel func()) error {
+			cancel()
+			return nil
+		}, context.Canceled},
+		"exit": {func(context.Context, func()) error { runtime.Goexit(); return nil }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bad := false
@@ -652,7 +659,9 @@ func TestRate(t *testing.T) {
 	}
 	const p, probes = 0.01, 200_000
 	n := uint64(100)
-	g := newGuard(t, Config{P: p, N: 1000, Load: func(ctx context.Context, keys *Loader) error { return loadOf(n)(ctx, keys) }})
+	g := newGuard(t, Config{P: p, N: 1000, Load: func(ctx context.Context, keys *Loader) error {
+		return loadOf(n)(ctx, keys)
+	}})
 	for _, n = range []uint64{100, 300_000, 1_000_000, 200_000, 0, 50} {
 		require.NoError(t, g.Rebuild(background))
 		found := 0.0
@@ -684,14 +693,16 @@ func TestMemory(t *testing.T) {
 		for _, part := range []float64{1, 1.01, 0.99} {
 			g.cfg.Load = loadOf(uint64(float64(n) * part))
 			require.NoError(t, g.Rebuild(background))
-			require.LessOrEqual(t, float64(8*g.Stats().SizeBytes), 13.5*part*float64(n), "n = %d, times %v", n, part)
+			require.LessOrEqual(t, float64(8*g.Stats().SizeBytes), 13.5*part*float64(n),
+				"n = %d, times %v", n, part)
 			g.cfg.Load = loadOf(n)
 			require.NoError(t, g.Rebuild(background))
 		}
 		for i := range n / 100 {
 			g.AddHash(bloom.SumUint64(n + i))
 		}
-		require.LessOrEqual(t, float64(8*g.Stats().SizeBytes), 13.5*float64(n), "n = %d, and 1 %% more", n)
+		require.LessOrEqual(t, float64(8*g.Stats().SizeBytes), 13.5*float64(n),
+			"n = %d, and 1 %% more", n)
 		require.Empty(t, g.ended, "beyond the Lag")
 	}
 }
@@ -718,9 +729,10 @@ func TestConfig(t *testing.T) {
 		"guard: P = 1e-10 is outside [1e-09, 1)":              {Load: nothing, P: 1e-10},
 		"guard: N = 1099511627777 is more than 1099511627776": {Load: nothing, P: 0.01, N: 1<<40 + 1},
 		"guard: Every = -1ns is negative":                     {Load: nothing, P: 0.01, Every: -1},
-		"guard: Lag = -1s is negative":                        {Load: nothing, P: 0.01, Lag: -time.Second},
-		"guard: Learn = -1 is outside [0, 67108864]":          {Load: nothing, P: 0.01, Learn: -1},
-		"guard: Learn = 67108865 is outside [0, 67108864]":    {Load: nothing, P: 0.01, Learn: 1<<26 + 1},
+		"guard: Lag = -1s is negative": {Load: nothing, P: 0.01,
+			Lag: -time.Second},
+		"guard: Learn = -1 is outside [0, 67108864]":       {Load: nothing, P: 0.01, Learn: -1},
+		"guard: Learn = 67108865 is outside [0, 67108864]": {Load: nothing, P: 0.01, Learn: 1<<26 + 1},
 	} {
 		g, err := New(cfg)
 		require.EqualError(t, err, want)

@@ -415,7 +415,8 @@ func TestMemoryPublishedBesideInsert(t *testing.T) {
 	time.Sleep(20 * time.Millisecond) // the insert reaches the stripe's lock
 	require.NoError(t, g.Rebuild(background))
 	memory := g.now.Load().memory
-	memory.note(h, memory.denial(h, []byte("ada"))) // by a look-up that had the stripe before the insert
+	// by a look-up that had the stripe before the insert
+	memory.note(h, memory.denial(h, []byte("ada")))
 	stripe.mu.Unlock()
 	require.NoError(t, <-inserted)
 	requireThere(t, &s, g, "inserted")
@@ -552,8 +553,8 @@ func TestMemoryOfASet(t *testing.T) {
 	require.Equal(t, [ways]denial{}, *m.set(h(0)))
 }
 
-// TestLookupNeverHides looks keys up beside inserts, removals and loads of which some fail, panic or
-// exit, rows that others announce before or after their commit, and a store that is late. No
+// TestLookupNeverHides looks keys up beside inserts, removals and loads of which some fail, panic
+// or exit, rows that others announce before or after their commit, and a store that is late. No
 // look-up says "certainly not" for a row that was there all the time, without asking the store.
 func TestLookupNeverHides(t *testing.T) {
 	for name, lag := range map[string]time.Duration{"store": 0, "late": 4 * time.Millisecond} {
@@ -716,7 +717,8 @@ func (m *model) insert(rnd *rand.Rand, i int) bool {
 	}
 	switch rnd.IntN(8) {
 	case 0:
-		hs := []bloom.Hash{bloom.SumString(modelName((i + modelWriters) % modelKeys)), bloom.SumString(name)}
+		hs := []bloom.Hash{bloom.SumString(modelName((i + modelWriters) % modelKeys)),
+			bloom.SumString(name)}
 		return m.g.InsertBatch(hs, commit) == nil
 	case 1: // another process commits, then announces
 		_ = commit()

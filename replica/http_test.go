@@ -52,7 +52,9 @@ func TestHTTPFollowsPublisher(t *testing.T) {
 	ctx := context.Background()
 	set, p := published(bloom.Must(bloom.New(10_000, 0.01)))
 	handler := &counter{p, make(map[int]int)}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler.ServeHTTP(w, r)
+	}))
 	defer server.Close()
 
 	r := New(&HTTPSource{URL: server.URL}, Config{})
@@ -108,7 +110,8 @@ func TestHTTPAnswers(t *testing.T) {
 	other := bloom.Must(filterOf(t, 2048, 5, "new").MarshalBinary())
 	sealed := fileOf(t, filterOf(t, 1024, 5, "new"))
 	require.Greater(t, len(sealed), len(good))
-	info := bloom.Info{N: 100, P: 0.01, Comment: strings.Repeat("c", 4096), Hash: strings.Repeat("h", 255)}
+	info := bloom.Info{N: 100, P: 0.01, Comment: strings.Repeat("c", 4096),
+		Hash: strings.Repeat("h", 255)}
 	withInfo := filterOf(t, 1024, 5, "new")
 	withInfo.UpdateInfo(func(i *bloom.Info) { *i = info })
 	told := fileOf(t, withInfo)
@@ -118,7 +121,8 @@ func TestHTTPAnswers(t *testing.T) {
 	broken[100] ^= 1
 	badSum := zip(t, good)
 	badSum[len(badSum)-5] ^= 1
-	huge := append([]byte{1, 5, 0x0f, 0xff, 0xff, 0xff}, make([]byte, 1<<16)...) // the most words on 386
+	// the most words on 386
+	huge := append([]byte{1, 5, 0x0f, 0xff, 0xff, 0xff}, make([]byte, 1<<16)...)
 
 	old := filterOf(t, 1024, 5, "old")
 	both := filterOf(t, 1024, 5, "old", "new")
@@ -129,7 +133,8 @@ func TestHTTPAnswers(t *testing.T) {
 	type headers = map[string]string
 	zipped := headers{"Content-Encoding": "gzip", "ETag": `"2"`}
 	patch := headers{"ETag": `"2"`, "IM": publish.DeltaIM, "Delta-Base": `"1"`}
-	packed := headers{"Content-Encoding": "gzip", "ETag": `"2"`, "IM": publish.DeltaIM, "Delta-Base": `"1"`}
+	packed := headers{"Content-Encoding": "gzip", "ETag": `"2"`, "IM": publish.DeltaIM,
+		"Delta-Base": `"1"`}
 	otherBase := headers{"ETag": `"2"`, "IM": publish.DeltaIM, "Delta-Base": `"0"`}
 	for _, test := range []struct {
 		name   string
@@ -144,11 +149,14 @@ func TestHTTPAnswers(t *testing.T) {
 		{"file with a trailer", 200, headers{"ETag": `"2"`}, sealed, ""},
 		{"file with an Info", 200, headers{"ETag": `"2"`}, told, ""},
 		{"file with an Info, gzipped", 200, zipped, zip(t, told), ""},
-		{"file with an Info, damaged", 200, headers{"ETag": `"2"`}, brokenInfo, "checksum of header and info"},
-		{"file with an Info, longer", 200, headers{"ETag": `"2"`}, append(told[:len(told):len(told)], told...), "followed by"},
+		{"file with an Info, damaged", 200, headers{"ETag": `"2"`}, brokenInfo,
+			"checksum of header and info"},
+		{"file with an Info, longer", 200, headers{"ETag": `"2"`},
+			append(told[:len(told):len(told)], told...), "followed by"},
 		{"file with a trailer, damaged", 200, headers{"ETag": `"2"`}, broken, "checksum is"},
 		{"file with a trailer, cut", 200, headers{"ETag": `"2"`}, sealed[:len(sealed)-1], "followed by"},
-		{"more than a filter", 200, headers{"ETag": `"2"`}, append(good[:len(good):len(good)], good...), "followed by"},
+		{"more than a filter", 200, headers{"ETag": `"2"`},
+			append(good[:len(good):len(good)], good...), "followed by"},
 		{"cut", 200, nil, good[:len(good)-1], "truncated"},
 		{"empty", 200, nil, nil, "it is empty"},
 		{"a page", 200, nil, []byte("<html>sign in</html>"), "invalid format"},
@@ -156,11 +164,14 @@ func TestHTTPAnswers(t *testing.T) {
 		{"gzip with a bad checksum", 200, zipped, badSum, "checksum"},
 		{"gzip with padding", 200, zipped, append(zip(t, good), make([]byte, 512)...), ""},
 		{"file with an Info, gzipped, with padding", 200, zipped, append(zip(t, told), 0), ""},
-		{"gzip with text behind", 200, zipped, append(zip(t, good), "text"...), "4 bytes follow the end of its gzip"},
+		{"gzip with text behind", 200, zipped, append(zip(t, good), "text"...),
+			"4 bytes follow the end of its gzip"},
 		{"not gzip", 200, zipped, good, "gzip"},
 		{"unknown encoding", 200, headers{"Content-Encoding": "br"}, good, `Content-Encoding "br"`},
-		{"a gzip bomb", 200, zipped, zip(t, huge), "filter of 2147483646 bytes is above the limit of 1073741824"},
-		{"a header that promises too much", 200, nil, huge, "filter of 2147483646 bytes is above the limit of 1073741824"},
+		{"a gzip bomb", 200, zipped, zip(t, huge),
+			"filter of 2147483646 bytes is above the limit of 1073741824"},
+		{"a header that promises too much", 200, nil, huge,
+			"filter of 2147483646 bytes is above the limit of 1073741824"},
 		{"missing", 404, nil, []byte("not found"), "status 404"},
 		{"broken", 500, nil, nil, "status 500"},
 		{"delta", 226, patch, delta, ""},
@@ -169,10 +180,12 @@ func TestHTTPAnswers(t *testing.T) {
 		{"delta of another filter", 226, patch, wrongBase, "was made from another filter"},
 		{"delta cut", 226, patch, delta[:len(delta)-8], "invalid format"},
 		{"delta that is a filter", 226, patch, good, "it seems to be a bloom.Filter, not a patch"},
-		{"delta that is damaged", 226, patch, append([]byte("BLMP\x01\x00\x24\x00"), delta[9:]...), "invalid format"},
+		{"delta that is damaged", 226, patch, append([]byte("BLMP\x01\x00\x24\x00"), delta[9:]...),
+			"invalid format"},
 		{"delta bomb", 226, packed, zip(t, huge), `status 226, Content-Encoding "gzip"`},
 		{"delta to another version", 226, otherBase, delta, `patch of version "0", not "1"`},
-		{"delta of another kind", 226, headers{"ETag": `"2"`, "IM": "vcdiff", "Delta-Base": `"1"`}, good, "status 226"},
+		{"delta of another kind", 226, headers{"ETag": `"2"`, "IM": "vcdiff", "Delta-Base": `"1"`},
+			good, "status 226"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			first := true
@@ -195,7 +208,9 @@ func TestHTTPAnswers(t *testing.T) {
 			}))
 			defer server.Close()
 			var errs []error
-			r := New(&HTTPSource{URL: server.URL}, Config{OnError: func(err error) { errs = append(errs, err) }})
+			r := New(&HTTPSource{URL: server.URL}, Config{OnError: func(err error) {
+				errs = append(errs, err)
+			}})
 			require.NoError(t, r.Refresh(context.Background()))
 			err := r.Refresh(context.Background())
 			if test.err == "" {
@@ -238,12 +253,21 @@ func TestHTTPRecoversFromBadDelta(t *testing.T) {
 		fails  int // the number of refreshes that fail
 		answer func(http.ResponseWriter, *httptest.ResponseRecorder)
 	}{
-		{"flipped", 0, spoil(func(_ http.Header, body []byte) []byte { body[len(body)-5] ^= 1; return body })},
+		{"flipped", 0, spoil(func(_ http.Header, body []byte) []byte {
+			body[len(body)-5] ^= 1
+			return body
+		})},
 		{"cut", 0, spoil(func(_ http.Header, body []byte) []byte { return body[:len(body)/2] })},
 		{"no body", 0, spoil(func(http.Header, []byte) []byte { return nil })},
-		{"another base", 0, spoil(func(h http.Header, body []byte) []byte { h.Set("Delta-Base", `"x"`); return body })},
+		{"another base", 0, spoil(func(h http.Header, body []byte) []byte {
+			h.Set("Delta-Base", `"x"`)
+			return body
+		})},
 		{"another size", 0, spoil(func(http.Header, []byte) []byte { return other })},
-		{"another kind", 1, spoil(func(h http.Header, body []byte) []byte { h.Set("IM", "vcdiff"); return body })},
+		{"another kind", 1, spoil(func(h http.Header, body []byte) []byte {
+			h.Set("IM", "vcdiff")
+			return body
+		})},
 		{"broken off", 1, func(w http.ResponseWriter, rec *httptest.ResponseRecorder) {
 			for name := range rec.Header() {
 				w.Header().Set(name, rec.Header().Get(name))
@@ -254,8 +278,12 @@ func TestHTTPRecoversFromBadDelta(t *testing.T) {
 			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
 		}},
-		{"not answered", plainAfter, func(http.ResponseWriter, *httptest.ResponseRecorder) { panic(http.ErrAbortHandler) }},
-		{"refused", plainAfter, func(w http.ResponseWriter, _ *httptest.ResponseRecorder) { w.WriteHeader(http.StatusBadGateway) }},
+		{"not answered", plainAfter, func(http.ResponseWriter, *httptest.ResponseRecorder) {
+			panic(http.ErrAbortHandler)
+		}},
+		{"refused", plainAfter, func(w http.ResponseWriter, _ *httptest.ResponseRecorder) {
+			w.WriteHeader(http.StatusBadGateway)
+		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			ctx := context.Background()
@@ -328,7 +356,8 @@ func TestHTTPLimit(t *testing.T) {
 		err   string
 	}{
 		{6 + 128, ""},
-		{6 + 127, "replica: GET " + server.URL + ": transfer failed: filter of 134 bytes is above the limit of 133"},
+		{6 + 127, "replica: GET " + server.URL +
+			": transfer failed: filter of 134 bytes is above the limit of 133"},
 	} {
 		u, err := (&HTTPSource{URL: server.URL, Limit: test.limit}).Fetch(context.Background(), "")
 		if test.err == "" {
@@ -349,7 +378,9 @@ func TestHTTPKeepsNoLargeTag(t *testing.T) {
 	}))
 	defer server.Close()
 	r := New(&HTTPSource{URL: server.URL}, Config{})
-	for _, test := range []struct{ length, want int }{{maxTag, maxTag - 2}, {maxTag + 1, 0}, {9 << 20, 0}, {10, 8}} {
+	for _, test := range []struct{ length, want int }{
+		{maxTag, maxTag - 2}, {maxTag + 1, 0}, {9 << 20, 0}, {10, 8},
+	} {
 		tag = `"` + strings.Repeat("x", test.length-2) + `"`
 		require.NoError(t, r.Refresh(context.Background()))
 		assert.Len(t, r.Version(), test.want)
@@ -381,7 +412,10 @@ func TestHTTPErrorsAreShort(t *testing.T) {
 func TestHTTPHeedsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	hang := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { cancel(); <-hang }))
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		cancel()
+		<-hang
+	}))
 	defer server.Close()
 	defer close(hang)
 	r := New(&HTTPSource{URL: server.URL}, Config{OnError: func(error) { t.Error("reported") }})
@@ -542,7 +576,8 @@ func TestHTTPUnchangedWithoutTag(t *testing.T) {
 	u, err := r.src.Fetch(context.Background(), "another's")
 	require.Equal(t, Update{Version: "another's"}, u)
 	require.NoError(t, err)
-	require.Equal(t, [][2]string{{"", ""}, {`W/"a"`, publish.DeltaIM}, {`W/"a"`, publish.DeltaIM}, {`"another's"`, publish.DeltaIM}}, asked)
+	require.Equal(t, [][2]string{{"", ""}, {`W/"a"`, publish.DeltaIM}, {`W/"a"`, publish.DeltaIM},
+		{`"another's"`, publish.DeltaIM}}, asked)
 	_, err = r.src.Fetch(context.Background(), "")
 	require.ErrorContains(t, err, "status 304", "there is nothing that could be unchanged")
 }
@@ -551,10 +586,11 @@ func TestHTTPUnchangedWithoutTag(t *testing.T) {
 func TestHTTPClosesConnections(t *testing.T) {
 	var mu sync.Mutex
 	open := map[net.Conn]bool{}
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = w.Write(make([]byte, 1<<20))
-	}))
+	server := httptest.NewUnstartedServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = w.Write(make([]byte, 1<<20))
+		}))
 	server.Config.ConnState = func(c net.Conn, state http.ConnState) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -598,7 +634,8 @@ func TestHTTPEndlessTrailer(t *testing.T) {
 		if encoding == "gzip" {
 			body = bytes.NewReader(zip(t, bloom.Must(io.ReadAll(body))))
 		}
-		resp := &http.Response{Header: http.Header{"Content-Encoding": {encoding}}, Body: io.NopCloser(body)}
+		resp := &http.Response{Header: http.Header{"Content-Encoding": {encoding}},
+			Body: io.NopCloser(body)}
 		var err error
 		memory := filtertest.Allocated(func() { _, err = readFilter(resp, 1<<20) })
 		require.ErrorContains(t, err, "followed by", encoding)
@@ -841,8 +878,8 @@ func TestHTTPBehindProxies(t *testing.T) {
 	}
 }
 
-// TestUnkindServers: a Replica follows any server that sends a whole filter. From one that does not,
-// it takes nothing, and follows it again once it does.
+// TestUnkindServers: a Replica follows any server that sends a whole filter. From one that does
+// not, it takes nothing, and follows it again once it does.
 func TestUnkindServers(t *testing.T) {
 	for i, unkindly := range unkind.Servers("") {
 		t.Run(unkindly.Name, func(t *testing.T) {

@@ -206,7 +206,8 @@ func TestPublishersDoNotShareVersions(t *testing.T) {
 // TestMistakes: a programmer's mistake panics immediately, and not later because of a nil pointer.
 func TestMistakes(t *testing.T) {
 	const zero = "replica: use of a zero Publisher: make it with NewPublisher"
-	const nothing = "replica: Publish of nil or the zero Filter: a Replica has a snapshot once it has loaded"
+	const nothing = "replica: Publish of nil or the zero Filter: a Replica has a snapshot once " +
+		"it has loaded"
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // so that a Refresh that does not panic does not wait for ever
 	for _, test := range []struct {
@@ -219,9 +220,13 @@ func TestMistakes(t *testing.T) {
 		{nothing, func() { NewPublisher(New(new(FileSource), Config{}).Snapshot) }},
 		{zero, func() { new(Publisher).Publish() }},
 		{zero, func() { _, _ = new(Publisher).Fetch(ctx, "") }},
-		{zero, func() { new(Publisher).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)) }},
+		{zero, func() {
+			new(Publisher).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
+		}},
 		{"replica: New without a Source", func() { New(nil, Config{}) }},
-		{"replica: Refresh of a zero Replica: make it with New", func() { _ = new(Replica).Refresh(ctx) }},
+		{"replica: Refresh of a zero Replica: make it with New", func() {
+			_ = new(Replica).Refresh(ctx)
+		}},
 	} {
 		assert.PanicsWithValue(t, test.want, test.do)
 	}
@@ -266,17 +271,27 @@ func TestServeHTTP(t *testing.T) {
 		want   headers
 		body   []byte
 	}{
-		{"plain", "GET", nil, 200, headers{"ETag": weak, "Content-Encoding": "", "Content-Length": strconv.Itoa(len(full))}, full},
+		{"plain", "GET", nil, 200,
+			headers{"ETag": weak, "Content-Encoding": "", "Content-Length": strconv.Itoa(len(full))}, full},
 		{"head", "HEAD", nil, 200, headers{"ETag": weak, "Content-Length": strconv.Itoa(len(full))}, nil},
-		{"gzip", "GET", headers{"Accept-Encoding": "br, gzip;q=0.5"}, 200, headers{"ETag": weak, "Content-Encoding": "gzip"}, full},
-		{"gzip refused", "GET", headers{"Accept-Encoding": "gzip;q=0"}, 200, headers{"ETag": weak, "Content-Encoding": ""}, full},
+		{"gzip", "GET", headers{"Accept-Encoding": "br, gzip;q=0.5"}, 200,
+			headers{"ETag": weak, "Content-Encoding": "gzip"}, full},
+		{"gzip refused", "GET", headers{"Accept-Encoding": "gzip;q=0"}, 200,
+			headers{"ETag": weak, "Content-Encoding": ""}, full},
 		{"unchanged", "GET", headers{"If-None-Match": strong}, 304, headers{"ETag": weak}, nil},
-		{"unchanged, of several", "GET", headers{"If-None-Match": `"another", ` + strong + `, W/"third"`}, 304, headers{"ETag": weak}, nil},
+		{"unchanged, of several", "GET",
+			headers{"If-None-Match": `"another", ` + strong + `, W/"third"`}, 304,
+			headers{"ETag": weak}, nil},
 		{"unchanged, weak", "GET", headers{"If-None-Match": `"other", ` + weak}, 304, nil, nil},
 		{"unchanged, any", "GET", headers{"If-None-Match": "*"}, 304, nil, nil},
-		{"old, without A-IM", "GET", headers{"If-None-Match": `"` + old + `"`, "Accept-Encoding": "gzip"}, 200, headers{"IM": ""}, full},
-		{"delta, without gzip", "GET", headers{"If-None-Match": `"` + old + `"`, "A-IM": publish.DeltaIM}, 226, headers{"IM": publish.DeltaIM}, part},
-		{"delta", "GET", headers{"If-None-Match": `W/"` + old + `"`, "A-IM": "vcdiff, " + publish.DeltaIM, "Accept-Encoding": "gzip"}, 226,
+		{"old, without A-IM", "GET",
+			headers{"If-None-Match": `"` + old + `"`, "Accept-Encoding": "gzip"}, 200,
+			headers{"IM": ""}, full},
+		{"delta, without gzip", "GET",
+			headers{"If-None-Match": `"` + old + `"`, "A-IM": publish.DeltaIM}, 226,
+			headers{"IM": publish.DeltaIM}, part},
+		{"delta", "GET", headers{"If-None-Match": `W/"` + old + `"`,
+			"A-IM": "vcdiff, " + publish.DeltaIM, "Accept-Encoding": "gzip"}, 226,
 			headers{
 				"IM":               publish.DeltaIM,
 				"Delta-Base":       `"` + old + `"`,
@@ -285,9 +300,12 @@ func TestServeHTTP(t *testing.T) {
 				"Content-Encoding": "",
 				"Content-Length":   strconv.Itoa(len(part)),
 			}, part},
-		{"head of a delta", "HEAD", headers{"If-None-Match": `"` + old + `"`, "A-IM": publish.DeltaIM}, 226,
+		{"head of a delta", "HEAD",
+			headers{"If-None-Match": `"` + old + `"`, "A-IM": publish.DeltaIM}, 226,
 			headers{"Content-Length": strconv.Itoa(len(part))}, nil},
-		{"delta to an unknown version", "GET", headers{"If-None-Match": `"x"`, "A-IM": publish.DeltaIM, "Accept-Encoding": "gzip"}, 200, headers{"IM": ""}, full},
+		{"delta to an unknown version", "GET",
+			headers{"If-None-Match": `"x"`, "A-IM": publish.DeltaIM, "Accept-Encoding": "gzip"},
+			200, headers{"IM": ""}, full},
 		{"post", "POST", nil, 405, headers{"Allow": "GET, HEAD"}, []byte("method not allowed\n")},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -301,7 +319,8 @@ func TestServeHTTP(t *testing.T) {
 			if test.status < 400 {
 				assert.Equal(t, "Accept-Encoding", rec.Header().Get("Vary"))
 				assert.Equal(t, test.status != 226, rec.Header().Get("Cache-Control") == "no-cache")
-				assert.Equal(t, test.status != 304, rec.Header().Get("Content-Type") == "application/octet-stream")
+				assert.Equal(t, test.status != 304,
+					rec.Header().Get("Content-Type") == "application/octet-stream")
 			}
 			for name, value := range test.want {
 				assert.Equal(t, value, rec.Header().Get(name), name)
@@ -317,7 +336,8 @@ func TestServeHTTP(t *testing.T) {
 	}
 }
 
-// TestPublishersAtOnce: all methods run in parallel. A copy that is refreshed at the end has every key.
+// TestPublishersAtOnce: all methods run in parallel. A copy that is refreshed at the end has every
+// key.
 func TestPublishersAtOnce(t *testing.T) {
 	const goroutines, each = 4, 50
 	set := bloom.Must(counting.New(1000, 1e-6))
@@ -425,7 +445,8 @@ func heap() int {
 // Many clients stop reading, each in the answer for another version. They must not keep so many
 // versions in memory. At the end each of them must have a whole filter.
 func TestSlowClientsPinNothing(t *testing.T) {
-	const clients, size = 24, 1 << 20 // the first clients are more than publish.History versions behind
+	// the first clients are more than publish.History versions behind
+	const clients, size = 24, 1 << 20
 	set, p := published(filterOfFill8th(t, size))
 	release := make(chan struct{})
 	type client struct {
@@ -443,7 +464,8 @@ func TestSlowClientsPinNothing(t *testing.T) {
 		}
 		set.AddString(strconv.Itoa(i))
 		set.AddString("and " + strconv.Itoa(i))
-		c := &client{slowWriter{httptest.NewRecorder(), 0, make(chan struct{}), release}, p.Publish(), sumOf(set.Snapshot())}
+		c := &client{slowWriter{httptest.NewRecorder(), 0, make(chan struct{}), release},
+			p.Publish(), sumOf(set.Snapshot())}
 		all[i] = c
 		done.Add(1)
 		go func() {
@@ -585,8 +607,10 @@ func TestPublisherRun(t *testing.T) {
 func TestNobodyPublishes(t *testing.T) {
 	const never = "neither Publish nor Run was called"
 	for name, ask := range map[string]func(p *Publisher){
-		"Fetch":     func(p *Publisher) { require.NoError(t, New(p, Config{}).Refresh(t.Context())) },
-		"ServeHTTP": func(p *Publisher) { p.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)) },
+		"Fetch": func(p *Publisher) { require.NoError(t, New(p, Config{}).Refresh(t.Context())) },
+		"ServeHTTP": func(p *Publisher) {
+			p.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer

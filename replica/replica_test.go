@@ -99,11 +99,13 @@ func TestRefresh(t *testing.T) {
 		{"patch", map[string]Update{"1": {Version: "2", Patch: patchOf(t, 1024, 5, "old", "new")}},
 			"", "2", 0, []string{"old", "new"}, nil},
 		{"patch that takes a key away", map[string]Update{
-			"1": {Version: "2", Patch: bloom.Must(bloom.Diff(filterOf(t, 1024, 5, "old"), filterOf(t, 1024, 5, "new")))}},
+			"1": {Version: "2",
+				Patch: bloom.Must(bloom.Diff(filterOf(t, 1024, 5, "old"), filterOf(t, 1024, 5, "new")))}},
 			"", "2", 0, []string{"new"}, []string{"old"}},
 		{"full", map[string]Update{"1": {Version: "2", Full: filterOf(t, 1024, 5, "new")}},
 			"", "2", 0, []string{"new"}, []string{"old"}},
-		{"full of other parameters", map[string]Update{"1": {Version: "2", Full: filterOf(t, 4096, 3, "new")}},
+		{"full of other parameters",
+			map[string]Update{"1": {Version: "2", Full: filterOf(t, 4096, 3, "new")}},
 			"", "2", 0, []string{"new"}, []string{"old"}},
 		{"full without version", map[string]Update{"1": {Full: filterOf(t, 1024, 5, "new")}},
 			"", "", 0, []string{"new"}, []string{"old"}},
@@ -165,7 +167,9 @@ func TestOnErrorMayRefresh(t *testing.T) {
 	down := errors.New("down")
 	var r *Replica
 	var inner []error
-	r = New(script(func(string) (Update, error) { return Update{}, down }), Config{OnError: func(error) {
+	r = New(script(func(string) (Update, error) {
+		return Update{}, down
+	}), Config{OnError: func(error) {
 		inner = append(inner, r.Refresh(ctx))
 	}})
 	refreshed := make(chan error, 1)
@@ -223,7 +227,10 @@ func TestContainsBatch(t *testing.T) {
 }
 
 func TestFirstAnswerMustBeFull(t *testing.T) {
-	for _, u := range []Update{{Version: "1"}, {Version: "1", Added: []bloom.Hash{{}}}, {Version: "1", Patch: patchOf(t, 64, 1, "a", "b")}} {
+	for _, u := range []Update{
+		{Version: "1"}, {Version: "1", Added: []bloom.Hash{{}}},
+		{Version: "1", Patch: patchOf(t, 64, 1, "a", "b")},
+	} {
 		r := New(script(func(string) (Update, error) { return u, nil }), Config{})
 		require.ErrorContains(t, r.Refresh(context.Background()), "replica: source has no full filter")
 		assert.True(t, r.ContainsString("a"))
@@ -296,7 +303,10 @@ func TestRun(t *testing.T) {
 
 func TestRefreshesTakeTurns(t *testing.T) {
 	release := make(chan struct{})
-	r := New(script(func(string) (Update, error) { <-release; return Update{}, errors.New("down") }), Config{})
+	r := New(script(func(string) (Update, error) {
+		<-release
+		return Update{}, errors.New("down")
+	}), Config{})
 	done := make(chan error)
 	go func() { done <- r.Refresh(context.Background()) }()
 	filtertest.Becomes(t, "a refresh begins", func() bool { return len(r.busy) > 0 })
@@ -405,7 +415,9 @@ func TestVersionAfterItsKeys(t *testing.T) {
 func TestRefreshHoldsTwoFilters(t *testing.T) {
 	const size = 4 << 20
 	var full *bloom.Filter
-	r := New(script(func(string) (Update, error) { return Update{Version: "1", Full: full}, nil }), Config{})
+	r := New(script(func(string) (Update, error) {
+		return Update{Version: "1", Full: full}, nil
+	}), Config{})
 	full = filterOf(t, 8*size, 5, "a")
 	full.UpdateInfo(func(i *bloom.Info) { i.Hash = "SumString" })
 	taken := filtertest.Allocated(func() { require.NoError(t, r.Refresh(context.Background())) })
@@ -485,7 +497,9 @@ func TestTellsOfTheWayBack(t *testing.T) {
 
 	// A Publisher's versions have new names, also after a restart.
 	set, p := published(old)
-	r = New(script(func(have string) (Update, error) { return p.Fetch(ctx, have) }), Config{OnError: func(err error) { t.Error(err) }})
+	r = New(script(func(have string) (Update, error) {
+		return p.Fetch(ctx, have)
+	}), Config{OnError: func(err error) { t.Error(err) }})
 	for i := range 2 * hadVersions {
 		require.NoError(t, r.Refresh(ctx))
 		set.AddString(strconv.Itoa(i))

@@ -35,7 +35,8 @@ func check(t *testing.T, q *Queue[uint64]) {
 	}
 	for i := q.n; i < size; i++ {
 		if q.buf[(q.head+i)%size] != 0 {
-			t.Fatalf("place %d of %d is not zero, with head = %d, n = %d", (q.head+i)%size, size, q.head, q.n)
+			t.Fatalf("place %d of %d is not zero, with head = %d, n = %d", (q.head+i)%size, size,
+				q.head, q.n)
 		}
 	}
 }
@@ -205,7 +206,8 @@ func TestDistinct(t *testing.T) {
 	}
 	assert.Equal(t, []string{"b", "a", ""}, got)
 	assert.False(t, set.ContainsHash(bloom.SumString("c")), "read past the break")
-	assert.Equal(t, []string{"c", "d"}, slices.Collect(distinct), "a second range goes on with the set")
+	assert.Equal(t, []string{"c", "d"}, slices.Collect(distinct),
+		"a second range goes on with the set")
 	assert.Empty(t, slices.Collect(distinct))
 	assert.Empty(t, slices.Collect(Distinct(slices.Values([]string(nil)), set, bloom.SumString)))
 }
@@ -243,9 +245,15 @@ func TestNeedsSetAndHash(t *testing.T) {
 		{"sieve: New needs a set and a hash", func() { New(nil, bloom.SumUint64) }},
 		{"sieve: New needs a set and a hash", func() { New[uint64](exactSet{}, nil) }},
 		{"sieve: Push to a zero Queue: make it with New", func() { new(Queue[uint64]).Push(1) }},
-		{"sieve: Distinct needs a sequence, a set and a hash", func() { Distinct(none, nil, bloom.SumUint64) }},
-		{"sieve: Distinct needs a sequence, a set and a hash", func() { Distinct[uint64](none, exactSet{}, nil) }},
-		{"sieve: Distinct needs a sequence, a set and a hash", func() { Distinct(nil, exactSet{}, bloom.SumUint64) }},
+		{"sieve: Distinct needs a sequence, a set and a hash", func() {
+			Distinct(none, nil, bloom.SumUint64)
+		}},
+		{"sieve: Distinct needs a sequence, a set and a hash", func() {
+			Distinct[uint64](none, exactSet{}, nil)
+		}},
+		{"sieve: Distinct needs a sequence, a set and a hash", func() {
+			Distinct(nil, exactSet{}, bloom.SumUint64)
+		}},
 	} {
 		assert.PanicsWithValue(t, test.want, test.do)
 	}
@@ -255,16 +263,19 @@ func TestNeedsSetAndHash(t *testing.T) {
 func TestAllOfChanged(t *testing.T) {
 	q := New(bloom.Must(bloom.New(100, 1e-6)), bloom.SumString)
 	for name, change := range map[string]func(){
-		"Push": func() { q.Push("new") }, "Requeue": func() { q.Requeue("again") }, "Pop": func() { q.Pop() },
+		"Push": func() {
+			q.Push("new")
+		}, "Requeue": func() { q.Requeue("again") }, "Pop": func() { q.Pop() },
 	} {
 		for i := range 3 {
 			q.Requeue(strconv.Itoa(i))
 		}
-		require.PanicsWithValue(t, "sieve: the Queue changed while All was ranged over: loop over Pop", func() {
-			for range q.All() {
-				change()
-			}
-		}, name)
+		require.PanicsWithValue(t,
+			"sieve: the Queue changed while All was ranged over: loop over Pop", func() {
+				for range q.All() {
+					change()
+				}
+			}, name)
 		for range q.All() { // a change is allowed if the loop then ends
 			change()
 			break

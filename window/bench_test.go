@@ -12,7 +12,9 @@ import (
 
 // BenchmarkFilter adds new keys, adds them again, and looks up absent keys, with N keys in a Span.
 func BenchmarkFilter(b *testing.B) {
-	for _, c := range []Config{{N: 1e4, P: 0.01}, {N: 1e5, P: 1e-6}, {N: 7e7, P: 0.01}, {N: 2.5e7, P: 1e-9}} {
+	for _, c := range []Config{
+		{N: 1e4, P: 0.01}, {N: 1e5, P: 1e-6}, {N: 7e7, P: 0.01}, {N: 2.5e7, P: 1e-9},
+	} {
 		if testing.Short() && c.N > 1e6 {
 			continue
 		}

@@ -33,7 +33,9 @@ var beforeTheTime = map[string]func(*Filter){
 		f.AddBatch(nil, []bloom.Hash{bloom.SumString("early")})
 	},
 	"Do": func(f *Filter) {
-		_, _ = f.Do(context.Background(), bloom.SumString("early"), func(context.Context) error { return nil })
+		_, _ = f.Do(context.Background(), bloom.SumString("early"), func(context.Context) error {
+			return nil
+		})
 	},
 	"Add of a plane's keys": func(f *Filter) {
 		f.AddBatch(nil, filtertest.Digests(7, 3*int(f.ring.share)))
@@ -66,8 +68,8 @@ func lost(f *Filter, hs []bloom.Hash) (n int) {
 	return n
 }
 
-// TestLoadedBeforeTheTime: a filter is loaded, and asked before its clock knows the time. Nothing is
-// forgotten when the clock knows it, and what was added before is found for a Span from then.
+// TestLoadedBeforeTheTime: a filter is loaded, and asked before its clock knows the time. Nothing
+// is forgotten when the clock knows it, and what was added before is found for a Span from then.
 func TestLoadedBeforeTheTime(t *testing.T) {
 	saved := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 	for unknown, noTime := range noTimes {
@@ -132,7 +134,9 @@ func TestNewBeforeTheTime(t *testing.T) {
 // TestDecodersReadNoClock: whatever the form has, decoding does not ask for the time, and neither
 // does encoding what was decoded.
 func TestDecodersReadNoClock(t *testing.T) {
-	for _, c := range []Config{{N: 100, Span: day}, {N: 100_000, Span: day}, {N: 100_000, Span: day, Renew: true}, {N: 100}} {
+	for _, c := range []Config{
+		{N: 100, Span: day}, {N: 100_000, Span: day}, {N: 100_000, Span: day, Renew: true}, {N: 100},
+	} {
 		var hand filtertest.Clock
 		c.P, c.Now = 1e-9, hand.Now
 		f := bloom.Must(New(c))
@@ -195,11 +199,13 @@ func coarsely(f *Filter, now func() time.Time) (fire func()) {
 	}
 }
 
-// TestSavedBeforeTheTimer: a machine sleeps for hours. After it wakes, a key is added and the filter
-// is saved before the timer of the coarse clock goes off. In the saved filter, too, the key is
-// found for a Span.
+// TestSavedBeforeTheTimer: a machine sleeps for hours. After it wakes, a key is added and the
+// filter is saved before the timer of the coarse clock goes off. In the saved filter, too, the key
+// is found for a Span.
 func TestSavedBeforeTheTimer(t *testing.T) {
-	for _, asleep := range []time.Duration{0, time.Hour, 4 * time.Hour, 20 * time.Hour, 100 * time.Hour} {
+	for _, asleep := range []time.Duration{
+		0, time.Hour, 4 * time.Hour, 20 * time.Hour, 100 * time.Hour,
+	} {
 		var hand filtertest.Clock
 		f := bloom.Must(New(Config{N: 100_000, P: 1e-9, Span: day}))
 		fire := coarsely(f, hand.Now)
@@ -224,8 +230,8 @@ func TestSavedBeforeTheTimer(t *testing.T) {
 	}
 }
 
-// TestClockInSteps: the machine's clock advances in steps. A plane whose timer is late ends later by
-// one step, and not by one at each tick.
+// TestClockInSteps: the machine's clock advances in steps. A plane whose timer is late ends later
+// by one step, and not by one at each tick.
 func TestClockInSteps(t *testing.T) {
 	for _, step := range []time.Duration{time.Millisecond, 15 * time.Millisecond, 3 * time.Second} {
 		var hand filtertest.Clock

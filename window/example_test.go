@@ -180,7 +180,8 @@ func ExampleFilter_Reach() {
 		recent.AddHash(bloom.SumUint64(i))
 	}
 	fmt.Println(recent.Reach().Round(10*time.Minute), recent.Config().Span)
-	fmt.Println(recent.ContainsHash(bloom.SumUint64(90_000)), recent.ContainsHash(bloom.SumUint64(80_000)))
+	fmt.Println(recent.ContainsHash(bloom.SumUint64(90_000)),
+		recent.ContainsHash(bloom.SumUint64(80_000)))
 	// Output:
 	// 2h40m0s 24h0m0s
 	// true false

@@ -108,7 +108,8 @@ func TestKilled(t *testing.T) {
 			others := filtertest.Digests(99, 100_000)
 			mean := float64(len(others)) * config.P
 			most := mean + 7*math.Sqrt(mean) + 3
-			require.LessOrEqual(t, float64(filtertest.Count(filtertest.Found(f, others))), most, pattern.name)
+			require.LessOrEqual(t, float64(filtertest.Count(filtertest.Found(f, others))), most,
+				pattern.name)
 		}
 	}
 	require.True(t, checked > 1000 || os.Getenv(child) != "")

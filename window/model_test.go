@@ -54,8 +54,8 @@ func (m *model) stepBack(now int64) {
 	}
 }
 
-// TestModel: under a random schedule of adds, look-ups, saves, leaps, steps back and moments without
-// a time, each field of Config means what its comment says.
+// TestModel: under a random schedule of adds, look-ups, saves, leaps, steps back and moments
+// without a time, each field of Config means what its comment says.
 func TestModel(t *testing.T) {
 	rounds := uint64(400)
 	if testing.Short() {
@@ -65,7 +65,8 @@ func TestModel(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		var hand filtertest.Clock
 		unset := false
-		c := Config{N: 4000, P: 1e-12, Span: time.Duration(1+r.IntN(48)) * time.Hour, Renew: r.IntN(2) == 0}
+		c := Config{N: 4000, P: 1e-12, Span: time.Duration(1+r.IntN(48)) * time.Hour,
+			Renew: r.IntN(2) == 0}
 		c.Generations = []int{1, 2, 3, 7, 15, 31}[r.IntN(6)]
 		c.Now = func() time.Time {
 			if unset {

@@ -82,10 +82,11 @@ func TestReadings(t *testing.T) {
 	for _, renew := range []bool{false, true} {
 		var hand filtertest.Clock
 		reads := 0
-		f := bloom.Must(New(Config{N: 100_000, P: 1e-9, Span: time.Hour, Renew: renew, Now: func() time.Time {
-			reads++
-			return hand.Now()
-		}}))
+		f := bloom.Must(New(Config{N: 100_000, P: 1e-9, Span: time.Hour, Renew: renew,
+			Now: func() time.Time {
+				reads++
+				return hand.Now()
+			}}))
 		handle := func(context.Context) error { return nil }
 		for _, c := range []struct {
 			name string
@@ -94,7 +95,9 @@ func TestReadings(t *testing.T) {
 		}{
 			{"AddBatch, new keys", 1, func() { f.AddBatch(nil, hs) }},
 			{"AddBatch, repeats", 1, func() { f.AddBatch(make([]bool, len(hs)), hs) }},
-			{"AddBatch, more keys than bitwords.Discard takes", 1, func() { f.AddBatch(nil, slices.Repeat(hs, 10)) }},
+			{"AddBatch, more keys than bitwords.Discard takes", 1, func() {
+				f.AddBatch(nil, slices.Repeat(hs, 10))
+			}},
 			{"empty AddBatch", 0, func() { f.AddBatch(nil, nil) }},
 			{"ContainsBatch", 1, func() { f.ContainsBatch(make([]bool, len(hs)), hs) }},
 			{"empty ContainsBatch", 0, func() { f.ContainsBatch(nil, nil) }},
@@ -132,8 +135,8 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-// TestBeginOnce: of two goroutines that see the end of a plane, one begins a plane. Otherwise planes
-// of few keys would push out others.
+// TestBeginOnce: of two goroutines that see the end of a plane, one begins a plane. Otherwise
+// planes of few keys would push out others.
 func TestBeginOnce(t *testing.T) {
 	var hand filtertest.Clock
 	f := bloom.Must(New(Config{N: 100, P: 0.01, Span: time.Hour, Now: hand.Now}))
@@ -155,7 +158,8 @@ func TestRenewsBeforeTheNextPlane(t *testing.T) {
 	}
 	newest := f.ring.planes().newest()
 	require.False(t, f.AddHash(bloom.SumUint64(1)))
-	require.Equal(t, newest, f.ring.planes().newest(), "fewer than lean planes follow: no need to write")
+	require.Equal(t, newest, f.ring.planes().newest(),
+		"fewer than lean planes follow: no need to write")
 	require.False(t, f.AddHash(bloom.SumUint64(0)))
 	require.Equal(t, newest+1, f.ring.planes().newest(), "the repeat is written")
 }

@@ -41,7 +41,9 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 func TestRestored(t *testing.T) {
 	start := time.Now().Add(-3 * time.Hour)
 	now := start
-	f := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: 90 * time.Minute, Now: func() time.Time { return now }}))
+	f := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: 90 * time.Minute, Now: func() time.Time {
+		return now
+	}}))
 	now = start.Add(time.Hour)
 	f.AddString("two hours ago")
 	now = start.Add(2 * time.Hour)
@@ -110,7 +112,8 @@ func TestPlanesMoveOn(t *testing.T) {
 					t.Fatalf("plane %d has a bit of a later one", plane)
 				}
 			}
-			require.LessOrEqual(t, bloom.StatsOf(uint64(len(g.array)), g.k, ones).ApproxCount, g.ring.share*103/100, "plane %d", plane)
+			require.LessOrEqual(t, bloom.StatsOf(uint64(len(g.array)), g.k, ones).ApproxCount,
+				g.ring.share*103/100, "plane %d", plane)
 		}
 	}
 }
@@ -133,11 +136,13 @@ func TestParams(t *testing.T) {
 			a, b := &swapped[paramEnds+live.oldest()%planes], &swapped[paramEnds+(live.oldest()+1)%planes]
 			require.Less(t, *a, *b)
 			*a, *b = *b, *a
-			require.ErrorIs(t, new(Filter).UnmarshalBinary(bloom.Must(form.Window.Append(nil, swapped, f.array, form.Info{}))), bloom.ErrFormat)
+			require.ErrorIs(t, new(Filter).UnmarshalBinary(bloom.Must(form.Window.Append(nil,
+				swapped, f.array, form.Info{}))), bloom.ErrFormat)
 		}
 		accepted := 0
 		for i := range good {
-			for _, value := range []uint64{0, 1, 2, 3, 63, 64, 65, 255, 4096, 1 << 31, 1 << 32, 1 << 61, 1 << 62, 1<<62 + 1, 1 << 63, math.MaxUint64,
+			for _, value := range []uint64{0, 1, 2, 3, 63, 64, 65, 255, 4096, 1 << 31, 1 << 32,
+				1 << 61, 1 << 62, 1<<62 + 1, 1 << 63, math.MaxUint64,
 				good[i] + 1, good[i] - 1, math.Float64bits(0.5), math.Float64bits(math.NaN())} {
 				bad := append([]uint64(nil), good...)
 				bad[i] = value
@@ -157,7 +162,8 @@ func TestParams(t *testing.T) {
 						}
 					}
 					g.Reach()
-					require.NoError(t, g.UnmarshalBinary(bloom.Must(g.MarshalBinary())), "parameter %d = %d", i, value)
+					require.NoError(t, g.UnmarshalBinary(bloom.Must(g.MarshalBinary())),
+						"parameter %d = %d", i, value)
 				}
 			}
 		}

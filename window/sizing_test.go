@@ -33,11 +33,15 @@ func TestConfig(t *testing.T) {
 		{func(c *Config) { c.P = -0.5 }, "window: P = -0.5 "},
 		{func(c *Config) { c.P = math.NaN() }, "window: P = NaN "},
 		{func(c *Config) { c.Span = -time.Hour }, "window: Span = -1h0m0s "},
-		{func(c *Config) { c.Span = 7*time.Millisecond - 1 }, "window: Span = 6.999999ms is neither 0 nor from a millisecond for each of 7 generations"},
+		{func(c *Config) {
+			c.Span = 7*time.Millisecond - 1
+		}, "window: Span = 6.999999ms is neither 0 nor from a millisecond for each of 7 generations"},
 		{func(c *Config) { c.Span = math.MaxInt64 }, "window: Span = 2562047h47m16.854775807s "},
 		{func(c *Config) { c.Generations = -1 }, "window: Generations = -1 is outside [0, 31]"},
 		{func(c *Config) { c.Generations = 32 }, "window: Generations = 32 is outside [0, 31]"},
-		{func(c *Config) { c.Generations = math.MinInt }, fmt.Sprintf("window: Generations = %d ", math.MinInt)},
+		{func(c *Config) {
+			c.Generations = math.MinInt
+		}, fmt.Sprintf("window: Generations = %d ", math.MinInt)},
 	} {
 		c := good
 		test.change(&c)
@@ -60,7 +64,9 @@ func TestPrice(t *testing.T) {
 		c.Span = time.Hour
 		return 8 * float64(bloom.Must(c.SizeBytes())) / float64(c.N)
 	}
-	for p, most := range map[float64][2]float64{1e-2: {23, 27}, 1e-3: {28, 32.1}, 1e-6: {46, 53.3}, 1e-9: {64, 74.6}} {
+	for p, most := range map[float64][2]float64{
+		1e-2: {23, 27}, 1e-3: {28, 32.1}, 1e-6: {46, 53.3}, 1e-9: {64, 74.6},
+	} {
 		for _, n := range []uint64{1e5, 123_456, 3e5, 1e6, 77e5} {
 			for i, renew := range []bool{false, true} {
 				got := bits(Config{N: n, P: p, Renew: renew})
@@ -68,9 +74,13 @@ func TestPrice(t *testing.T) {
 				assert.GreaterOrEqual(t, got, most[i]-1, "N = %d, P = %v", n, p)
 			}
 		}
-		for generations, ratios := range map[int][2]float64{3: {0.93, 1.02}, 15: {1.17, 1.09}, 31: {1.75, 1.6}} {
+		for generations, ratios := range map[int][2]float64{
+			3: {0.93, 1.02}, 15: {1.17, 1.09}, 31: {1.75, 1.6},
+		} {
 			for i, renew := range []bool{false, true} {
-				assert.InDelta(t, ratios[i], bits(Config{N: 1e6, P: p, Renew: renew, Generations: generations})/bits(Config{N: 1e6, P: p, Renew: renew}), 0.01)
+				assert.InDelta(t, ratios[i],
+					bits(Config{N: 1e6, P: p, Renew: renew,
+						Generations: generations})/bits(Config{N: 1e6, P: p, Renew: renew}), 0.01)
 			}
 		}
 	}

@@ -75,7 +75,8 @@ func TestKeysGoInTime(t *testing.T) {
 				l := newLifetimes(c, time.Duration(c.part())/time.Duration(perPart))
 				l.run(5 * perPart * generations)
 				l.look()
-				about := fmt.Sprintf("Generations %d, Renew %v, %d keys in Span/Generations", generations, renew, perPart)
+				about := fmt.Sprintf("Generations %d, Renew %v, %d keys in Span/Generations",
+					generations, renew, perPart)
 				require.GreaterOrEqual(t, l.shortest, day, "%s: a key was forgotten early", about)
 				require.LessOrEqual(t, l.longest, c.evenly()+l.pace, "%s: a key was kept too long", about)
 			}
@@ -93,10 +94,13 @@ func TestKeysGoAfterAStepBack(t *testing.T) {
 	}
 	for _, renew := range []bool{false, true} {
 		for _, generations := range []int{1, 3, 7, 15, 31} {
-			for _, n := range []uint64{2000, uint64(perPart * generations)} { // the second is N keys in a Span
+			// the second is N keys in a Span
+			for _, n := range []uint64{2000, uint64(perPart * generations)} {
 				c := Config{N: n, P: 1e-9, Span: day, Generations: generations, Renew: renew}
 				part := time.Duration(c.part())
-				for _, step := range []time.Duration{1, time.Second, time.Hour, 6 * time.Hour, 12 * time.Hour, day - 1, day, 10 * day} {
+				for _, step := range []time.Duration{
+					1, time.Second, time.Hour, 6 * time.Hour, 12 * time.Hour, day - 1, day, 10 * day,
+				} {
 					for phase := range phases {
 						l := newLifetimes(c, part/perPart)
 						l.run(2*generations*perPart + phase*perPart/phases)
@@ -105,7 +109,8 @@ func TestKeysGoAfterAStepBack(t *testing.T) {
 							require.NoError(t, l.UnmarshalBinary(bloom.Must(l.MarshalBinary())))
 						}
 						l.run(4 * generations * perPart)
-						about := fmt.Sprintf("N %d, Generations %d, Renew %v, step %v, phase %d", n, generations, renew, step, phase)
+						about := fmt.Sprintf("N %d, Generations %d, Renew %v, step %v, phase %d", n,
+							generations, renew, step, phase)
 						assert.GreaterOrEqual(t, l.shortest, day, "%s: a key was forgotten early", about)
 						assert.LessOrEqual(t, l.longest, c.evenly()+part+l.pace, "%s: a key was kept too long", about)
 					}
@@ -136,10 +141,12 @@ func TestKeysGoAfterStepsBack(t *testing.T) {
 					}
 					l.stepBack(step)
 					l.run(5 * generations * perPart)
-					about := fmt.Sprintf("Generations %d, Renew %v, %d steps of %v", generations, renew, steps, step)
+					about := fmt.Sprintf("Generations %d, Renew %v, %d steps of %v", generations,
+						renew, steps, step)
 					assert.GreaterOrEqual(t, l.shortest, day, "%s: a key was forgotten early", about)
 					t.Logf("%s: %v to %v", about, l.shortest, l.longest)
-					assert.LessOrEqual(t, l.longest, 2*(c.evenly()+part)+l.pace, "%s: a key was kept too long", about)
+					assert.LessOrEqual(t, l.longest, 2*(c.evenly()+part)+l.pace,
+						"%s: a key was kept too long", about)
 				}
 			}
 		}

@@ -114,8 +114,10 @@ func patterns(n, generations int) []pattern {
 		{name: "half repeated", keys: repeats(2*n, 0.5)},
 		{name: "90 % repeated", keys: repeats(3*n, 0.9)},
 		{name: "few keys every five minutes", keys: returning(few, 0), most: generations * few},
-		{name: "few keys every five minutes, and others", keys: returning(few/2, few/2), most: (generations + 1) * few / 2},
-		{name: "Zipf", keys: changed(3, 3*n, func(at time.Duration, _ uint64) (time.Duration, uint64) { return at, zipf.Uint64() })},
+		{name: "few keys every five minutes, and others", keys: returning(few/2, few/2),
+			most: (generations + 1) * few / 2},
+		{name: "Zipf", keys: changed(3, 3*n,
+			func(at time.Duration, _ uint64) (time.Duration, uint64) { return at, zipf.Uint64() })},
 		{name: "clock ahead by a minute", keys: leaping(time.Minute), jumps: true},
 		{name: "clock back by an hour", keys: leaping(-time.Hour), jumps: true},
 		{name: "clock ahead by ten days", keys: leaping(10 * day), jumps: true},
@@ -133,7 +135,8 @@ func mixed(seed uint64, n int) traffic {
 		r := rand.New(rand.NewPCG(seed, 5))
 		at, fresh := time.Duration(0), uint64(0)
 		for total := 0; total < 12*n; {
-			keys, recent := 1+r.IntN([]int{10, n / 8, n}[r.IntN(3)]), uint64(1+r.IntN([]int{10, n, 3 * n}[r.IntN(3)]))
+			keys, recent := 1+r.IntN([]int{10, n / 8, n}[r.IntN(3)]),
+				uint64(1+r.IntN([]int{10, n, 3 * n}[r.IntN(3)]))
 			share := []float64{0, r.Float64(), 1}[r.IntN(3)]
 			pace := []float64{0, 0.1, 1, 3}[r.IntN(4)] * float64(day) / float64(n)
 			for range keys {
@@ -149,7 +152,8 @@ func mixed(seed uint64, n int) traffic {
 				at += time.Duration(r.ExpFloat64() * pace)
 			}
 			total += keys
-			at += []time.Duration{0, 1, day / 100, time.Duration(r.Float64() * float64(day)), day + 1}[r.IntN(5)]
+			at += []time.Duration{0, 1, day / 100, time.Duration(r.Float64() * float64(day)),
+				day + 1}[r.IntN(5)]
 		}
 	}
 }
@@ -191,7 +195,9 @@ func TestTraffic(t *testing.T) {
 							}
 							t.Run(fmt.Sprintf("T=%d/renew=%v/%s", generations, renew, pattern.name), func(t *testing.T) {
 								t.Parallel()
-								w := watch(t, Config{N: uint64(test.n), P: p, Span: day, Renew: renew, Generations: generations}, pattern)
+								w := watch(t,
+									Config{N: uint64(test.n), P: p, Span: day, Renew: renew,
+										Generations: generations}, pattern)
 								require.Equal(t, test.several, w.pages > 1)
 								w.run()
 								refused.Add(int64(w.refused))
@@ -201,7 +207,8 @@ func TestTraffic(t *testing.T) {
 					}
 				}
 			})
-			t.Logf("n = %d: %d of %d refused, %.2f p", test.n, refused.Load(), asked.Load(), float64(refused.Load())/float64(asked.Load())/p)
+			t.Logf("n = %d: %d of %d refused, %.2f p", test.n, refused.Load(), asked.Load(),
+				float64(refused.Load())/float64(asked.Load())/p)
 			assert.LessOrEqual(t, float64(refused.Load()), filtertest.RateBound(int(asked.Load()), p))
 		}
 	}
@@ -295,7 +302,8 @@ func (w *watched) add(key uint64) {
 	w.taken[key] = !isNew && !w.config.Renew
 	if w.state() != before {
 		if once, ok := w.once[key]; ok && w.config.Renew && !isNew && !w.jumps {
-			require.True(w.t, now.Sub(w.counted[once]) > w.part() || len(w.counted)-1-once > n/(w.config.Generations+1), "key %d counts too often", key)
+			require.True(w.t, now.Sub(w.counted[once]) > w.part() ||
+				len(w.counted)-1-once > n/(w.config.Generations+1), "key %d counts too often", key)
 		}
 		w.once[key] = len(w.counted)
 		w.counted = append(w.counted, now)
@@ -328,10 +336,12 @@ func (w *watched) check() {
 		age, is := now.Sub(a.at), w.ContainsHash(bloom.SumUint64(a.key))
 		switch {
 		case w.jumps:
-			require.True(w.t, is || len(w.added)-i > int(w.config.N)*3/4, "key %d is forgotten since the clock leapt", a.key)
+			require.True(w.t, is || len(w.added)-i > int(w.config.N)*3/4,
+				"key %d is forgotten since the clock leapt", a.key)
 		case !is && age <= day:
 			newest = min(newest, age)
-			require.False(w.t, w.kept(a), "key %d is forgotten after %v and %d keys", a.key, age, len(w.counted)-a.counted)
+			require.False(w.t, w.kept(a), "key %d is forgotten after %v and %d keys", a.key, age,
+				len(w.counted)-a.counted)
 			require.GreaterOrEqual(w.t, age, reach, "key %d is forgotten within the reach", a.key)
 		case age > w.longest() && !w.taken[a.key]:
 			old++
@@ -340,7 +350,8 @@ func (w *watched) check() {
 			}
 		}
 	}
-	require.LessOrEqual(w.t, float64(found), filtertest.RateBound(old, w.config.P)+3, "of %d that should be forgotten", old)
+	require.LessOrEqual(w.t, float64(found), filtertest.RateBound(old, w.config.P)+3,
+		"of %d that should be forgotten", old)
 	if newest < day && !w.config.Renew {
 		require.GreaterOrEqual(w.t, reach, newest-w.part(), "reach is too modest")
 	}

@@ -22,7 +22,8 @@ import (
 func TestEnds(t *testing.T) {
 	const span, part = 10*time.Second + 3, (10*time.Second + 3 + 6) / 7
 	for _, test := range []struct{ first, key, lives time.Duration }{
-		{0, 0, span + part - 1}, {0, part - 1, span}, {5, 5 + part/2, span + part - part/2 - 1}, {0, part, span + part - 1},
+		{0, 0, span + part - 1}, {0, part - 1, span}, {5, 5 + part/2, span + part - part/2 - 1},
+		{0, part, span + part - 1},
 	} {
 		var hand filtertest.Clock
 		f := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: span, Now: hand.Now}))
@@ -44,7 +45,9 @@ func TestEnds(t *testing.T) {
 	require.False(t, f.ContainsString("key"))
 
 	// A repeat relies on a plane until a part after the plane's end. Later, the repeat is written.
-	for after, lives := range map[time.Duration]time.Duration{part - 1: span, part: span + 2*part - 1} {
+	for after, lives := range map[time.Duration]time.Duration{
+		part - 1: span, part: span + 2*part - 1,
+	} {
 		hand = filtertest.Clock{}
 		f = bloom.Must(New(Config{N: 1000, P: 1e-9, Span: span, Renew: true, Now: hand.Now}))
 		f.AddString("key")
@@ -76,7 +79,8 @@ func TestClock(t *testing.T) {
 		}
 		require.True(t, f.ContainsString(key), "%s is forgotten after a Span", key)
 		hand.Advance(config.Span/7 + 1)
-		require.False(t, f.ContainsString(key), "%s is found after more than Span + Span/Generations", key)
+		require.False(t, f.ContainsString(key),
+			"%s is found after more than Span + Span/Generations", key)
 	}
 	t.Run("back", func(t *testing.T) {
 		for _, back := range []time.Duration{1, time.Minute, time.Hour, 240 * time.Hour} {
@@ -85,7 +89,8 @@ func TestClock(t *testing.T) {
 			hand.Advance(-back)
 			require.True(t, f.ContainsString("a"), "back by %v: a was added before the step", back)
 			lives(f, hand, "b")
-			require.False(t, f.ContainsString("a"), "back by %v: a lives for a Span from the step at most", back)
+			require.False(t, f.ContainsString("a"),
+				"back by %v: a lives for a Span from the step at most", back)
 			for i := range uint64(3000) {
 				f.AddHash(bloom.SumUint64(i))
 			}
@@ -181,13 +186,16 @@ func TestEmptyKey(t *testing.T) {
 				require.True(t, f.ContainsString(""), "P = %v: the empty key was added", p)
 			}
 			most := filtertest.RateBound(filters, p)
-			assert.LessOrEqual(t, float64(reported), most, "P = %v, %d %% full: filters that report an empty key which they do not hold", p, percent)
+			assert.LessOrEqual(t, float64(reported), most,
+				"P = %v, %d %% full: filters that report an empty key which they do not hold", p, percent)
 		}
 	}
 	f := bloom.Must(New(Config{N: 200_000, P: 0.01})) // has several pages
 	f.AddBatch(nil, filtertest.Digests(1, 250_000))
 	require.False(t, f.ContainsString(""), "the empty key was not added")
-	handled, err := f.Do(context.Background(), bloom.SumString(""), func(context.Context) error { return nil })
+	handled, err := f.Do(context.Background(), bloom.SumString(""), func(context.Context) error {
+		return nil
+	})
 	require.NoError(t, err)
 	require.True(t, handled, "an event with an empty id is handled")
 }
@@ -195,7 +203,9 @@ func TestEmptyKey(t *testing.T) {
 // TestByCount: without a Span, the newest N keys are found, and older keys are soon forgotten.
 func TestByCount(t *testing.T) {
 	for _, renew := range []bool{false, true} {
-		f := bloom.Must(New(Config{N: 1000, P: 1e-9, Renew: renew, Now: func() time.Time { panic("asked for the time") }}))
+		f := bloom.Must(New(Config{N: 1000, P: 1e-9, Renew: renew, Now: func() time.Time {
+			panic("asked for the time")
+		}}))
 		for i := range uint64(20_000) {
 			require.True(t, f.AddHash(bloom.SumUint64(i)), "Renew %v: key %d is new", renew, i)
 			if i >= 1000 {
@@ -221,7 +231,8 @@ func TestByCount(t *testing.T) {
 // TestTogether: eight goroutines add the same keys and keys of their own, while time passes and a
 // ninth goroutine saves. For each key, one Add returns true. All keys are found.
 func TestTogether(t *testing.T) {
-	for _, c := range []Config{{N: 2000}, {N: 60_000}, {N: 60_000, Renew: true}} { // one or several pages
+	// one or several pages
+	for _, c := range []Config{{N: 2000}, {N: 60_000}, {N: 60_000, Renew: true}} {
 		var hand filtertest.Clock
 		n := c.N
 		if c.Renew {
@@ -304,12 +315,14 @@ func TestLookUpsDoNotWait(t *testing.T) {
 		if due {
 			hand.Advance(3 * time.Hour)
 		}
-		require.False(t, filtertest.Waits(&f.table[0], false, lookUp), "a page is locked, planes are due: %v", due)
+		require.False(t, filtertest.Waits(&f.table[0], false, lookUp),
+			"a page is locked, planes are due: %v", due)
 		f.AddString("key") // now no plane is due to die
 		if due {
 			hand.Advance(3 * time.Hour)
 		}
-		require.False(t, filtertest.Waits(&f.ring, false, lookUp), "the ring is locked, planes are due: %v", due)
+		require.False(t, filtertest.Waits(&f.ring, false, lookUp),
+			"the ring is locked, planes are due: %v", due)
 	}
 	require.False(t, f.ContainsString("key"), "the plane died when the lock was free")
 	require.True(t, f.AddString("key"), "a key that was forgotten is new")
@@ -336,7 +349,9 @@ func TestAddWritesIntoTheNewestPlane(t *testing.T) {
 	f := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: time.Hour, Now: clock.Now}))
 	f.AddString("first")
 	before := f.ring.planes().newest()
-	require.True(t, filtertest.Waits(moved{f, &clock}, true, func() { f.AddString("key") }), "Add waits for its page")
+	require.True(t, filtertest.Waits(moved{f, &clock}, true, func() {
+		f.AddString("key")
+	}), "Add waits for its page")
 	newest := f.ring.planes().newest()
 	require.Equal(t, before+1, newest, "a plane has begun")
 	require.EqualValues(t, f.k, f.ones(0)[newest%planes], "bits of the new plane")
@@ -401,7 +416,9 @@ func TestDo(t *testing.T) {
 	require.NoError(t, err)
 
 	var zero Filter
-	require.PanicsWithValue(t, errZero, func() { zero.Do(ctx, h, func(context.Context) error { return nil }) })
+	require.PanicsWithValue(t, errZero, func() {
+		zero.Do(ctx, h, func(context.Context) error { return nil })
+	})
 	require.Zero(t, zero.Config())
 	require.Zero(t, zero.Reach())
 }

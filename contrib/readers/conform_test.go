@@ -24,7 +24,8 @@ func TestConform(t *testing.T) {
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	run := func(args ...string) (string, error) {
-		out, err := exec.Command(program, append([]string{"-vectors", *folder}, args...)...).CombinedOutput()
+		out, err := exec.Command(program,
+			append([]string{"-vectors", *folder}, args...)...).CombinedOutput()
 		return string(out), err
 	}
 	for _, reader := range []string{"python3 bloom.py", "node bloom.mjs"} {

@@ -65,7 +65,8 @@ func (m *maker) patches() {
 	changed := []uint64{0, 1, 63, 64, 130, 64*uint64(len(words)) - 1}
 	kind := form.KindOf(m.files["patch-none"])
 	params := func(stream []uint64, rice uint64) []uint64 {
-		return []uint64{1, uint64(from(old).K()), uint64(len(words)), uint64(len(changed)), rice, uint64(len(stream)), uint64(proof)}
+		return []uint64{1, uint64(from(old).K()), uint64(len(words)), uint64(len(changed)), rice,
+			uint64(len(stream)), uint64(proof)}
 	}
 	made := func(params, stream []uint64) []byte {
 		return bloom.Must(kind.Append(nil, params, stream, form.Info{N: 180, P: 0.1}))
@@ -116,14 +117,18 @@ func (m *maker) patches() {
 		refuse("refused-patch-stream-"+name, old, made(params(stream, rice), stream), false)
 	}
 	whole := made(params(stream, rice), stream)
-	for name, at := range map[string]int{"word": kind.HeadSize(), "parameter": 16, "checksum": len(whole) - 1} {
+	for name, at := range map[string]int{
+		"word": kind.HeadSize(), "parameter": 16, "checksum": len(whole) - 1,
+	} {
 		data := slices.Clone(whole)
 		data[at] ^= 1
 		refuse("refused-patch-damaged-"+name, old, data, false)
 	}
 	refuse("refused-patch-cut", old, whole[:len(whole)-1], false)
 	refuse("refused-patch-behind", old, append(slices.Clone(whole), 0), false)
-	slices.SortFunc(m.v.RefusedPatches, func(a, b refusedPatch) int { return cmp.Compare(a.File, b.File) })
+	slices.SortFunc(m.v.RefusedPatches, func(a, b refusedPatch) int {
+		return cmp.Compare(a.File, b.File)
+	})
 }
 
 // wordsOf returns the words of f.

@@ -113,13 +113,16 @@ func TestWrite(t *testing.T) {
 		for at < min(len(data), len(stored)) && data[at] == stored[at] {
 			at++
 		}
-		require.True(t, bytes.Equal(stored, data), "the bytes of %s differ from byte %d on (%d bytes, %d stored): "+
-			"run go test ./contrib/readers -update only if docs/format.md was meant to change", name, at, len(data), len(stored))
+		require.True(t, bytes.Equal(stored, data),
+			"the bytes of %s differ from byte %d on (%d bytes, %d stored): "+
+				"run go test ./contrib/readers -update only if docs/format.md was meant to change",
+			name, at, len(data), len(stored))
 	}
 }
 
 func load(t *testing.T) (v vectors) {
-	require.NoError(t, json.Unmarshal(bloom.Must(os.ReadFile(filepath.Join(*folder, "vectors.json"))), &v))
+	require.NoError(t, json.Unmarshal(
+		bloom.Must(os.ReadFile(filepath.Join(*folder, "vectors.json"))), &v))
 	require.NotEmpty(t, v.Filters)
 	return v
 }
@@ -159,14 +162,16 @@ func TestGo(t *testing.T) {
 		f := bloom.Must(bloom.LoadFile(filepath.Join(*folder, test.From)))
 		before := save(t, f)
 		want := map[bool]error{true: bloom.ErrMismatch, false: bloom.ErrFormat}[test.Mismatch]
-		require.ErrorIs(t, f.Patch(bloom.Must(os.ReadFile(filepath.Join(*folder, test.File)))), want, test.File)
+		require.ErrorIs(t, f.Patch(bloom.Must(os.ReadFile(filepath.Join(*folder, test.File)))),
+			want, test.File)
 		require.Equal(t, before, save(t, f), test.File)
 	}
 	require.Greater(t, positives, 500) // a reader that takes wrong bits answers otherwise
 	for _, name := range v.Refused {
 		data := bloom.Must(os.ReadFile(filepath.Join(*folder, name)))
 		for _, typ := range alltypes.All {
-			require.ErrorIs(t, typ.Decoder(0).UnmarshalBinary(data), bloom.ErrFormat, "%s as %s", name, typ.Name)
+			require.ErrorIs(t, typ.Decoder(0).UnmarshalBinary(data), bloom.ErrFormat, "%s as %s",
+				name, typ.Name)
 		}
 	}
 }
@@ -177,20 +182,26 @@ func TestOtherTypesRefuse(t *testing.T) {
 		data := bloom.Must(os.ReadFile(filepath.Join(*folder, test.File)))
 		for _, typ := range alltypes.Forms() {
 			if typ.Package() != test.Type {
-				assert.ErrorIs(t, typ.Decoder(0).UnmarshalBinary(data), bloom.ErrFormat, "%s as %s", test.File, typ.Name)
+				assert.ErrorIs(t, typ.Decoder(0).UnmarshalBinary(data), bloom.ErrFormat, "%s as %s",
+					test.File, typ.Name)
 			}
 		}
 	}
 }
 
-// TestReaders: the readers' own tests pass, which ask all keys of all files. TestConform runs the programs.
+// TestReaders: the readers' own tests pass, which ask all keys of all files. TestConform runs the
+// programs.
 func TestReaders(t *testing.T) {
-	for _, reader := range []struct{ command, file string }{{"python3", "bloom.py"}, {"node", "bloom.mjs"}} {
+	for _, reader := range []struct{ command, file string }{
+		{"python3", "bloom.py"}, {"node", "bloom.mjs"},
+	} {
 		t.Run(reader.file, func(t *testing.T) {
-			if _, err := exec.LookPath(reader.command); err != nil && os.Getenv("BLOOM_REQUIRE_READERS") == "" {
+			if _, err := exec.LookPath(reader.command); err != nil &&
+				os.Getenv("BLOOM_REQUIRE_READERS") == "" {
 				t.Skip(err)
 			}
-			out, err := exec.Command(reader.command, filepath.Join("test", reader.file), *folder).CombinedOutput()
+			out, err := exec.Command(reader.command, filepath.Join("test", reader.file),
+				*folder).CombinedOutput()
 			require.NoError(t, err, "%s", out)
 			t.Logf("%s", out)
 		})
@@ -207,23 +218,32 @@ func TestReadersHashAsTheFileSays(t *testing.T) {
 		want             string // "" for an error, which says
 		says             string
 	}{
-		{"Sum of the bytes given in hexadecimal", string(raw), digits + "\n" + strings.ToUpper(digits) + " \r\n00", "true\ntrue\nfalse\n", ""},
-		{"Sum of the bytes given in hexadecimal", string(raw), "0\n", "", "0 is not an even number of hexadecimal digits"},
-		{"Sum of the bytes given in hexadecimal", string(raw), "0g\n", "", "0g is not an even number of hexadecimal digits"},
+		{"Sum of the bytes given in hexadecimal", string(raw),
+			digits + "\n" + strings.ToUpper(digits) + " \r\n00", "true\ntrue\nfalse\n", ""},
+		{"Sum of the bytes given in hexadecimal", string(raw), "0\n", "",
+			"0 is not an even number of hexadecimal digits"},
+		{"Sum of the bytes given in hexadecimal", string(raw), "0g\n", "",
+			"0g is not an even number of hexadecimal digits"},
 		{"SumString", "é", "é\né\r\nÉ\n", "true\ntrue\nfalse\n", ""},
 		{"SumString, with carriage returns", "é\r", "é\né\r\n", "false\ntrue\n", ""},
-		{"SumString, case folded by Unicode 15.0.0", "éiσ", "ÉIΣ\néiς\r\néiσ\nÉİΣ\né", "true\ntrue\ntrue\nfalse\nfalse\n", ""},
-		{"SumString, case folded by Unicode 15.0.0", "a\xff\xe2\x82é\xf0\x90", "A\xff\xe2\x82É\xf0\x90\na\xff\xe2\x82É\n", "true\nfalse\n", ""},
-		{"SumString, case folded by Unicode 15.0.0", "\ufeff𐐨", "x\n\ufeff𐐀\n𐐀\n", "false\ntrue\nfalse\n", ""},
-		{"SumString, case folded by Unicode 15.0.0, with carriage returns", "é\r", "É\r\nÉ\n", "true\nfalse\n", ""},
+		{"SumString, case folded by Unicode 15.0.0", "éiσ", "ÉIΣ\néiς\r\néiσ\nÉİΣ\né",
+			"true\ntrue\ntrue\nfalse\nfalse\n", ""},
+		{"SumString, case folded by Unicode 15.0.0", "a\xff\xe2\x82é\xf0\x90",
+			"A\xff\xe2\x82É\xf0\x90\na\xff\xe2\x82É\n", "true\nfalse\n", ""},
+		{"SumString, case folded by Unicode 15.0.0", "\ufeff𐐨", "x\n\ufeff𐐀\n𐐀\n",
+			"false\ntrue\nfalse\n", ""},
+		{"SumString, case folded by Unicode 15.0.0, with carriage returns", "é\r", "É\r\nÉ\n",
+			"true\nfalse\n", ""},
 		{"", "é", "é\né\r\n", "true\nfalse\n", ""},
 		{"", "é", "\ufeffé\né\n\ufeffé", "true\ntrue\nfalse\n", ""},
 		{"SumString", "é", "\ufeffé", "true\n", ""},
 		{"SumString", "", "\ufeff\n", "true\n", ""},
 		{"Sum of the bytes given in hexadecimal", string(raw), "\ufeff" + digits + "\r\n", "true\n", ""},
 		{"", "\xff\xfe", "\xff\n\xff\xfe", "false\ntrue\n", ""},
-		{"SumString|shard=0%2F2", "é", "é\n", "", "the filter is shard 0/2 of a list: bloom check asks the files of all shards"},
-		{"several ways", "é", "é\n", "", `keys were not made of lines as the command does it, but by "several ways"`},
+		{"SumString|shard=0%2F2", "é", "é\n", "",
+			"the filter is shard 0/2 of a list: bloom check asks the files of all shards"},
+		{"several ways", "é", "é\n", "",
+			`keys were not made of lines as the command does it, but by "several ways"`},
 		{"SumUTF16", "é", "é\n", "", `but by "SumUTF16": a program that makes such keys calls contains`},
 	}
 	dir := t.TempDir()
@@ -240,7 +260,9 @@ func TestReadersHashAsTheFileSays(t *testing.T) {
 		require.NoError(t, f.SaveFile(path))
 		asked = append(asked, question{path, []byte(test.input)})
 	}
-	for reader, ask := range map[string]func(*testing.T, []question) []answer{"python3": askPython, "node": askNode} {
+	for reader, ask := range map[string]func(*testing.T, []question) []answer{
+		"python3": askPython, "node": askNode,
+	} {
 		if _, err := exec.LookPath(reader); err != nil && os.Getenv("BLOOM_REQUIRE_READERS") == "" {
 			t.Logf("without %s: %v", reader, err)
 			continue
@@ -257,7 +279,8 @@ func TestReadersHashAsTheFileSays(t *testing.T) {
 			assert.True(t, got.Failed, about)
 			assert.Contains(t, got.Message, test.says, about)
 			assert.NotContains(t, got.Message, "Traceback", about)
-			assert.Len(t, strings.Split(strings.TrimSpace(got.Message), "\n"), 1, "%s: lines of the message", about)
+			assert.Len(t, strings.Split(strings.TrimSpace(got.Message), "\n"), 1,
+				"%s: lines of the message", about)
 		}
 	}
 }
@@ -317,8 +340,11 @@ func askNode(t *testing.T, asked []question) (answers []answer) {
 // TestReadersTellFieldsFromLines: if no line is found in a list of fields, and lines have several
 // fields, the programs warn. The value of a field alone needs no warning.
 func TestReadersTellFieldsFromLines(t *testing.T) {
-	for _, reader := range []struct{ command, file string }{{"python3", "bloom.py"}, {"node", "bloom.mjs"}} {
-		if _, err := exec.LookPath(reader.command); err != nil && os.Getenv("BLOOM_REQUIRE_READERS") == "" {
+	for _, reader := range []struct{ command, file string }{
+		{"python3", "bloom.py"}, {"node", "bloom.mjs"},
+	} {
+		if _, err := exec.LookPath(reader.command); err != nil &&
+			os.Getenv("BLOOM_REQUIRE_READERS") == "" {
 			t.Logf("without %s: %v", reader.command, err)
 			continue
 		}
@@ -356,7 +382,9 @@ func TestReadersTellFieldsFromLines(t *testing.T) {
 			cmd.Stderr = &messages
 			require.NoError(t, cmd.Run(), "%s, %q", reader.file, test)
 			if test.warns {
-				assert.Contains(t, messages.String(), "its keys are field 2 of lines, and no line was found: ask with that field alone", "%s, %q", reader.file, test)
+				assert.Contains(t, messages.String(),
+					"its keys are field 2 of lines, and no line was found: ask with that field "+
+						"alone", "%s, %q", reader.file, test)
 			} else {
 				assert.Empty(t, messages.String(), "%s, %q", reader.file, test)
 			}
@@ -364,9 +392,9 @@ func TestReadersTellFieldsFromLines(t *testing.T) {
 	}
 }
 
-// TestReadersDoubtByTheRate: some of many whole lines are found by mistake in a list of fields, and the
-// programs warn nevertheless, unless more are found than the rate explains. If keys are several parts
-// of lines, or values of JSON, they say that.
+// TestReadersDoubtByTheRate: some of many whole lines are found by mistake in a list of fields,
+// and the programs warn nevertheless, unless more are found than the rate explains. If keys are
+// several parts of lines, or values of JSON, they say that.
 func TestReadersDoubtByTheRate(t *testing.T) {
 	var keys, whole, quoted strings.Builder
 	f := bloom.Must(bloom.New(1000, 0.01))
@@ -386,13 +414,16 @@ func TestReadersDoubtByTheRate(t *testing.T) {
 	for _, test := range []struct{ meta, input, says string }{
 		{"field=1", keys.String(), ""},
 		{"field=1", strings.ReplaceAll(keys.String(), "user", "other"), ""},
-		{"field=1", whole.String(), "its keys are field 1 of lines, and no more of 1000 lines were found than by mistake"},
+		{"field=1", whole.String(),
+			"its keys are field 1 of lines, and no more of 1000 lines were found than by mistake"},
 		{"field=1", keys.String() + whole.String(), "no more of 1000 lines were found than by mistake"},
 		{"field=1", quoted.String(), ""},
 		{"field=several", "user1\n", ""},
-		{"field=several", "user1\nnobody\n", "its keys are several parts of lines: a line that was not found may be there as another part"},
+		{"field=several", "user1\nnobody\n",
+			"its keys are several parts of lines: a line that was not found may be there as another part"},
 		{"json=a.b", "user1\nnobody\n", ""},
-		{"json=a.b", "{\"a\":{\"b\":\"user1\"}}\n", "its keys are \"a.b\" of JSON objects, and no line was found: ask with that a.b alone"},
+		{"json=a.b", "{\"a\":{\"b\":\"user1\"}}\n",
+			"its keys are \"a.b\" of JSON objects, and no line was found: ask with that a.b alone"},
 	} {
 		f.UpdateInfo(func(i *bloom.Info) { i.Hash, i.Meta = "SumString", test.meta })
 		path := filepath.Join(dir, "filter")
@@ -518,7 +549,8 @@ for (const [m, k] of [[0, 3], [100, 3], [64, 0], [64, 256], [64, 1.5], [64], [-6
 }
 `},
 	} {
-		if _, err := exec.LookPath(reader.command); err != nil && os.Getenv("BLOOM_REQUIRE_READERS") == "" {
+		if _, err := exec.LookPath(reader.command); err != nil &&
+			os.Getenv("BLOOM_REQUIRE_READERS") == "" {
 			t.Logf("without %s: %v", reader.command, err)
 			continue
 		}
@@ -533,7 +565,8 @@ for (const [m, k] of [[0, 3], [100, 3], [64, 0], [64, 256], [64, 1.5], [64], [-6
 
 func onlyError[T any](_ T, err error) error { return err }
 
-// In a program, key takes a line as text, too: as the digits of a hash that a form has, for example.
+// In a program, key takes a line as text, too: as the digits of a hash that a form has, for
+// example.
 func TestReadersTakeTextAsALine(t *testing.T) {
 	var args []string // files and lines by turns
 	dir := t.TempDir()

@@ -21,8 +21,8 @@ import (
 )
 
 // A refused vector breaks one condition of docs/format.md, and all others hold: its checksums are
-// right, and its lengths fit. So a reader that lacks the condition accepts the vector. Vectors whose
-// checksums have to be wrong are made by damaged.
+// right, and its lengths fit. So a reader that lacks the condition accepts the vector. Vectors
+// whose checksums have to be wrong are made by damaged.
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -147,7 +147,9 @@ func (m *maker) refusedGuava() {
 
 // damaged adds vectors whose checksums are wrong, or whose end is missing.
 func (m *maker) damaged() {
-	for _, name := range []string{"guava-1", "blocked-2", "counting", "cuckoo-17", "window-7", "flower-16", "bank-33"} {
+	for _, name := range []string{
+		"guava-1", "blocked-2", "counting", "cuckoo-17", "window-7", "flower-16", "bank-33",
+	} {
 		good := m.file(name)
 		trailer, end := trailerOf(good), len(good)
 		m.refuse(name+"-header", flip(good, head(good)-1))
@@ -183,7 +185,8 @@ func (m *maker) refusedTrailers() {
 	m.refuse("trailer-magic", edited(good, set(end-10, 'B')))
 	m.refuseWhole("trailer-version-0", edited(good, set(end-5, 0)))
 	m.refuseWhole("trailer-version", edited(good, set(end-5, 2)))
-	m.refuse("trailer-version-longer", slices.Concat(good[:at], make([]byte, 8000), []byte("bloom\x02crc.")))
+	m.refuse("trailer-version-longer",
+		slices.Concat(good[:at], make([]byte, 8000), []byte("bloom\x02crc.")))
 	longer := bytes.Clone(good)
 	longer[end-11] += 8
 	resealed(longer, at)
@@ -252,7 +255,9 @@ func (m *maker) refusedTrailers() {
 }
 
 func (m *maker) refusedFrames() {
-	for _, name := range []string{"blocked-2", "counting", "cuckoo-17", "window-7", "flower-16", "bank-33"} {
+	for _, name := range []string{
+		"blocked-2", "counting", "cuckoo-17", "window-7", "flower-16", "bank-33",
+	} {
 		good := m.file(name)
 		m.refuse(name+"-magic", edited(good, set(2, 'N')))
 		m.refuse(name+"-kind", edited(good, set(3, 'Z')))
@@ -340,13 +345,16 @@ func (m *maker) refusedParameters() {
 		{"flower-few", "flower-16", 1, 0, 2},
 		{"bank-names-of-none", "bank-0", 1, 3, 8},
 	} {
-		m.refuseWhole("sized-"+test.name, sized(m.file(test.base), test.words, param(test.at, test.value)))
+		m.refuseWhole("sized-"+test.name,
+			sized(m.file(test.base), test.words, param(test.at, test.value)))
 	}
 	for _, bits := range []uint64{64, 24, 4} {
 		slots, words := uint64(64), bits
-		m.refuseWhole(fmt.Sprint("sized-flower-bits-", bits), framed(form.Flower, []uint64{slots, 1, bits}, make([]uint64, words)))
+		m.refuseWhole(fmt.Sprint("sized-flower-bits-", bits),
+			framed(form.Flower, []uint64{slots, 1, bits}, make([]uint64, words)))
 	}
-	m.refuseWhole("sized-flower-ways-65", framed(form.Flower, []uint64{128, 65, 8}, make([]uint64, 16)))
+	m.refuseWhole("sized-flower-ways-65",
+		framed(form.Flower, []uint64{128, 65, 8}, make([]uint64, 16)))
 	m.refuseWhole("sized-window-small-pages", sized(m.file("window-empty"), 2*4095, func(data []byte) {
 		param(6, 2)(data)
 		param(7, 4095)(data)
@@ -405,7 +413,8 @@ func (m *maker) refusedWindows() {
 		{"newest-64", "window-empty", []func([]byte){param(newest, 64)}},
 		{"lost-late", "window-empty", []func([]byte){param(lost, 1)}},
 		{"stamp-late", "window-new", []func([]byte){param(stamp, 1<<62+1)}},
-		{"stamp-early", "window-new", []func([]byte){param(stamp, negative(-1<<62-1)), param(lost, 1<<63)}},
+		{"stamp-early", "window-new",
+			[]func([]byte){param(stamp, negative(-1<<62-1)), param(lost, 1<<63)}},
 		{"stamp-counted", "window-empty", []func([]byte){param(stamp, 1)}},
 		{"end-early", "window-empty", []func([]byte){param(live, 1), param(ends, negative(-1<<62-1))}},
 		{"end-late", "window-empty", []func([]byte){param(live, 1), param(full, 1), param(ends, 2)}},
@@ -429,7 +438,8 @@ func (m *maker) refusedGrowing() {
 	grown := m.file("growing")
 	frame := grown[:8+24+8*16+int(binary.LittleEndian.Uint16(grown[6:]))]
 	tiny := save(m.t, bloom.Must(blocked.NewSize(256, 1)))
-	// with returns a growing filter of the given number of small layers in shard 0, and one in each other.
+	// with returns a growing filter of the given number of small layers in shard 0, and one in
+	// each other.
 	with := func(layers int, edit func([]byte)) []byte {
 		return append(edited(frame, func(data []byte) {
 			for i := range 16 {
@@ -459,9 +469,11 @@ func (m *maker) refusedGrowing() {
 	m.refuse("growing-empty-shard", with(0, none))
 	m.refuse("growing-many-layers", with(65, none))
 	m.refuse("growing-layer-too-many", append(with(1, none), tiny...))
-	m.refuse("growing-layer-of-another-kind", append(slices.Clip(of(16)[:len(of(16))-len(tiny)]), m.file("flower-8")...))
+	m.refuse("growing-layer-of-another-kind",
+		append(slices.Clip(of(16)[:len(of(16))-len(tiny)]), m.file("flower-8")...))
 	layer := grown[len(frame):]
-	cut := len(frame) + 8 + 24 + 32*int(binary.LittleEndian.Uint64(layer[8:])) + int(binary.LittleEndian.Uint16(layer[6:]))
+	cut := len(frame) + 8 + 24 + 32*int(binary.LittleEndian.Uint64(layer[8:])) +
+		int(binary.LittleEndian.Uint16(layer[6:]))
 	m.refuse("growing-cut-between-layers", grown[:cut])
 }
 

@@ -79,7 +79,8 @@ func (m *maker) add(name, kind string, data []byte, in func(i int) bool, nows ..
 			answers[i] = digit(answer == 1)
 		}
 		m.v.Filters = append(m.v.Filters, vector{
-			File: name, Type: kind, Info: infoOf(f.Info()), Added: string(added), Now: now, Answers: string(answers),
+			File: name, Type: kind, Info: infoOf(f.Info()), Added: string(added), Now: now,
+			Answers: string(answers),
 		})
 	}
 }
@@ -195,7 +196,9 @@ func (m *maker) cuckoo() {
 func (m *maker) window() {
 	for _, generations := range []int{1, 7, 31} {
 		now := time.Unix(0, epoch)
-		w := bloom.Must(window.New(window.Config{N: uint64(len(m.v.Keys)), P: map[int]float64{1: 1e-3, 7: 1e-3, 31: 0.2}[generations], Span: time.Duration(generations) * time.Second,
+		w := bloom.Must(window.New(window.Config{N: uint64(len(m.v.Keys)),
+			P:     map[int]float64{1: 1e-3, 7: 1e-3, 31: 0.2}[generations],
+			Span:  time.Duration(generations) * time.Second,
 			Renew: generations == 31, Generations: generations, Now: func() time.Time { return now }}))
 		began := []int{1: 70, 3: 71} // in which a key i is added, by i%4
 		for _, second := range []int{70, 71} {
@@ -208,7 +211,9 @@ func (m *maker) window() {
 			began[1] = 71
 		}
 		data := save(m.t, w)
-		for _, second := range []int{0, 72, 69 + generations, 70 + generations, 71 + generations, 72 + generations, 5000} {
+		for _, second := range []int{
+			0, 72, 69 + generations, 70 + generations, 71 + generations, 72 + generations, 5000,
+		} {
 			m.add(fmt.Sprintf("window-%d.bloom", generations), "window", data, func(i int) bool {
 				return odd(i) && began[i%4]+generations > second
 			}, epoch+int64(second)*1e9+999_999_999)
@@ -220,10 +225,13 @@ func (m *maker) window() {
 	m.add("window-pages.bloom", "window", save(m.t, w), odd, -epoch)
 	w = bloom.Must(window.New(window.Config{N: 20, P: 0.2})) // by count
 	m.fill(w, odd)
-	m.add("window-count.bloom", "window", save(m.t, w), func(i int) bool { return odd(i) && i >= len(m.v.Keys)-20 }, epoch)
+	m.add("window-count.bloom", "window", save(m.t, w), func(i int) bool {
+		return odd(i) && i >= len(m.v.Keys)-20
+	}, epoch)
 	w = bloom.Must(window.New(window.Config{N: 20, P: 0.2, Span: 7 * time.Second})) // without keys
 	m.add("window-new.bloom", "window", save(m.t, w), none, epoch)
-	m.add("window-empty.bloom", "window", save(m.t, bloom.Must(window.New(window.Config{N: 20, P: 0.2}))), none, epoch)
+	m.add("window-empty.bloom", "window",
+		save(m.t, bloom.Must(window.New(window.Config{N: 20, P: 0.2}))), none, epoch)
 }
 
 func (m *maker) flower() {
@@ -232,7 +240,9 @@ func (m *maker) flower() {
 		f := bloom.Must(flower.New(flower.Config{Slots: slots, Ways: 3, Bits: bits}))
 		last := len(m.v.Keys) - 1
 		m.fill(f, odd)
-		m.add(fmt.Sprintf("flower-%d.bloom", bits), "flower", save(m.t, f), func(i int) bool { return odd(i) && i >= last-1 })
+		m.add(fmt.Sprintf("flower-%d.bloom", bits), "flower", save(m.t, f), func(i int) bool {
+			return odd(i) && i >= last-1
+		})
 	}
 }
 

@@ -17,7 +17,8 @@ import (
 
 // A visitor that keeps its cookie is shown nearly all pages, and none twice.
 func TestNoPageTwice(t *testing.T) {
-	server := httptest.NewServer(newServer(cookies{[]byte("a key for nothing but these tests")}, catalogue()))
+	server := httptest.NewServer(newServer(cookies{[]byte("a key for nothing but these tests")},
+		catalogue()))
 	defer server.Close()
 	client := &http.Client{Jar: bloom.Must(cookiejar.New(nil))}
 	seen := map[string]bool{}
@@ -61,7 +62,10 @@ func TestOnlySealedCookiesCount(t *testing.T) {
 	text, signature, _ := strings.Cut(value, ".")
 	other, err := cookies{[]byte("another key")}.seal(bloom.Must(bloom.New(n, p)), false)
 	require.NoError(t, err)
-	for _, wrong := range []string{"x", text, text + ".", "." + signature, "A" + value, value + "A", other.Value, strings.Repeat("A", 4000)} {
+	for _, wrong := range []string{
+		"x", text, text + ".", "." + signature, "A" + value, value + "A", other.Value,
+		strings.Repeat("A", 4000),
+	} {
 		assert.Contains(t, visit(wrong).Body.String(), "story/001", wrong)
 	}
 	r := httptest.NewRequest(http.MethodHead, "/", nil)

@@ -189,8 +189,8 @@ func TestReadersThatFail(t *testing.T) {
 	}
 }
 
-// TestRequestsThatFail: whichever request fails, NewReader or a look-up returns that error, which is
-// no statement about the form, and never a certain answer.
+// TestRequestsThatFail: whichever request fails, NewReader or a look-up returns that error, which
+// is no statement about the form, and never a certain answer.
 func TestRequestsThatFail(t *testing.T) {
 	for _, typ := range Forms() {
 		if typ.NewReader == nil {

@@ -22,7 +22,9 @@ func random(n int) []uint64 {
 }
 
 func TestMake(t *testing.T) {
-	for _, n := range []int{0, 1, 2, 100, hugeBytes/8 - 1, hugeBytes / 8, hugeBytes/8 + 1, 3*hugeBytes/8 + 5} {
+	for _, n := range []int{
+		0, 1, 2, 100, hugeBytes/8 - 1, hugeBytes / 8, hugeBytes/8 + 1, 3*hugeBytes/8 + 5,
+	} {
 		words := Make(n)
 		require.Len(t, words, n)
 		require.Zero(t, OnesCount(words))

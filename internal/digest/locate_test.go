@@ -12,7 +12,8 @@ import (
 // TestLocate: the index is x, without its sign, modulo the number of bits.
 func TestLocate(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
-	sizes := []uint64{1, 2, 3, 5, 7, 63, 64, 65, 1<<30 - 1, 1 << 30, 1<<30 + 1, 1<<31 - 2, 1<<31 - 1, 1<<37 - 1, 1 << 37}
+	sizes := []uint64{1, 2, 3, 5, 7, 63, 64, 65, 1<<30 - 1, 1 << 30, 1<<30 + 1, 1<<31 - 2,
+		1<<31 - 1, 1<<37 - 1, 1 << 37}
 	for range 300 {
 		sizes = append(sizes, 1+rnd.Uint64()>>rnd.UintN(31)>>33)
 	}

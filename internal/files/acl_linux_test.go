@@ -115,7 +115,8 @@ func TestWithoutList(t *testing.T) {
 	}{
 		{0o640, 0o600, []entry{user(4), own(0)}},
 		{0o664, 0o644, []entry{user(6), own(4)}},
-		{0o644, 0o600, []entry{user(0), own(4)}},  // the user may be in the group, or is one of the others
+		// the user may be in the group, or is one of the others
+		{0o644, 0o600, []entry{user(0), own(4)}},
 		{0o644, 0o640, []entry{group(0), own(4)}}, // its members are others
 		{0o640, 0o640, []entry{own(6)}},           // the mask
 		{0o640, 0o640, nil},

@@ -78,7 +78,8 @@ func TestLockMode(t *testing.T) {
 }
 
 // TestLockFileGoesLocked: whoever gets the lock of a file after another finds the file gone. A file
-// that was there and is removed a moment later would be locked by one, and created again by another.
+// that was there and is removed a moment later would be locked by one, and created again by
+// another.
 func TestLockFileGoesLocked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	for range 300 {

@@ -511,7 +511,8 @@ func testStats(t *testing.T, typ Type) {
 	agrees(t, f.Filter, s)
 	decoded := typ.zero()
 	require.NoError(t, decoded.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
-	decoded.UpdateInfo(func(i *bloom.Info) { *i = info }) // SizeBytes includes the Info, and Guava's form has none
+	// SizeBytes includes the Info, and Guava's form has none
+	decoded.UpdateInfo(func(i *bloom.Info) { *i = info })
 	got := decoded.Stats()
 	require.InDelta(t, s.ApproxCount, got.ApproxCount, 20)
 	got.ApproxCount = s.ApproxCount

@@ -65,7 +65,8 @@ func Replacements(t testing.TB) (all []Replacement) {
 				require.NoError(t, os.Chtimes(path, old, old))
 			}
 		}
-		all = append(all, Replacement{way.name + " with its old time", keeping(way.begin), keeping(way.replace)})
+		all = append(all, Replacement{way.name + " with its old time", keeping(way.begin),
+			keeping(way.replace)})
 	}
 	return all
 }

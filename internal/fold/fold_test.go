@@ -13,7 +13,8 @@ import (
 // TestTableStays: keys in files depend on each character of the table.
 func TestTableStays(t *testing.T) {
 	sum := sha256.Sum256([]byte(Table))
-	require.Equal(t, "ca9ca98ea1f212820dbd51d5f849fe07e06d810c55da98c07d464ec8ff2a0ea8", hex.EncodeToString(sum[:]))
+	require.Equal(t, "ca9ca98ea1f212820dbd51d5f849fe07e06d810c55da98c07d464ec8ff2a0ea8",
+		hex.EncodeToString(sum[:]))
 }
 
 // TestRune: two characters have one representative if they are forms of one letter in Go's tables,
@@ -34,7 +35,8 @@ func TestRune(t *testing.T) {
 		}
 		require.True(t, isForm, "%c is no form of %c", folded, r)
 		require.Equal(t, folded, Rune(folded), "%c", r)
-		require.LessOrEqual(t, 2*utf8.RuneLen(folded), 3*max(utf8.RuneLen(r), 1), "%c: what Append says", r)
+		require.LessOrEqual(t, 2*utf8.RuneLen(folded), 3*max(utf8.RuneLen(r), 1),
+			"%c: what Append says", r)
 	}
 }
 
@@ -46,8 +48,9 @@ func TestAppend(t *testing.T) {
 		"İ I ı i":                       "İ i ı i",
 		"Ǆǅǆ ᏸᏰ Ⱥ 𐐀":                    "ǆǆǆ ᏰᏰ ⱥ 𐐨",
 		"A\xff\xe2\x82É\xf0\x90 \ufffd": "a\xff\xe2\x82é\xf0\x90 \ufffd",
-		"\ufb05 \ufb06":                 "\ufb05 \ufb06", // later versions of Unicode fold the first to the second
-		"":                              "",
+		// later versions of Unicode fold the first to the second
+		"\ufb05 \ufb06": "\ufb05 \ufb06",
+		"":              "",
 	} {
 		require.Equal(t, "x"+want, string(Append([]byte("x"), []byte(text))))
 	}

@@ -43,7 +43,8 @@ func TestParseHeaderErrors(t *testing.T) {
 		{"\x00\x00\x00\x00\x00\x00\x03\xc0", "foreign.NewBitsAndBlooms and foreign.NewHoliman"},
 		{"\x01\x00\x00\x00\x00\x00\x00\x00", "foreign.NewDCSO"},
 		{"\x1f\x8b\x08\x00\x00\x00", "foreign.NewHoliman"},
-		{"\xac\xed\x00\x05sr\x00-", "an ObjectOutputStream wrote; BloomFilter.writeTo writes a bloom.Filter"},
+		{"\xac\xed\x00\x05sr\x00-",
+			"an ObjectOutputStream wrote; BloomFilter.writeTo writes a bloom.Filter"},
 		{`{"m":9593,"k":7,"b":"AAAA"}`, "it is JSON, as filters of bits-and-blooms/bloom"},
 		{"\x01\x03\x00\x00\x00\x00", "bloom: invalid format: word count 0 is outside"},
 		{"\x01\x03\x80\x00\x00\x00", "bloom: invalid format: word count 2147483648 is outside"},
@@ -111,7 +112,8 @@ func TestFileShrinks(t *testing.T) {
 	h := Header{1, 3, 200}
 	require.NoError(t, Guava("bloom").WriteFile(&file, h, make([]uint64, 200), Info{}))
 	for _, size := range []int64{h.Size(), h.Size() + 1, int64(file.Len()) - 1} {
-		r := &FileReader{File: io.LimitReader(bytes.NewReader(file.Bytes()), size), Left: int64(file.Len())}
+		r := &FileReader{File: io.LimitReader(bytes.NewReader(file.Bytes()), size),
+			Left: int64(file.Len())}
 		_, _, _, err := Guava("bloom").ReadFile(r)
 		require.ErrorIs(t, err, ErrFormat)
 	}

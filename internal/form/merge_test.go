@@ -9,8 +9,8 @@ import (
 	. "github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// patchBetween returns a patch that turns the words from into to. guess is how many bits it takes to
-// differ.
+// patchBetween returns a patch that turns the words from into to. guess is how many bits it takes
+// to differ.
 func patchBetween(t *testing.T, from, to []uint64, guess uint64) *Patch {
 	t.Helper()
 	changes := func(yield func(int, uint64) bool) {
@@ -97,8 +97,8 @@ func TestGuess(t *testing.T) {
 	}
 }
 
-// TestLongCodes: a gap of any length is read as it was written, also where its code has just as many
-// bits as a word, or some more.
+// TestLongCodes: a gap of any length is read as it was written, also where its code has just as
+// many bits as a word, or some more.
 func TestLongCodes(t *testing.T) {
 	const words = 600
 	for gap := 0; gap < 64*(words-2); gap += 7 {

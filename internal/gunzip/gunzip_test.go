@@ -58,7 +58,8 @@ func TestBehind(t *testing.T) {
 
 // TestBrokenReader: an error of the reader below is no end.
 func TestBrokenReader(t *testing.T) {
-	z, err := NewReader(io.MultiReader(strings.NewReader(zip(t, "text")), iotest.ErrReader(iotest.ErrTimeout)), gzip.NewReader)
+	z, err := NewReader(io.MultiReader(strings.NewReader(zip(t, "text")),
+		iotest.ErrReader(iotest.ErrTimeout)), gzip.NewReader)
 	require.NoError(t, err)
 	_, err = io.ReadAll(z)
 	require.ErrorIs(t, err, iotest.ErrTimeout)

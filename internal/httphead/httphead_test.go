@@ -171,7 +171,8 @@ func TestMatch(t *testing.T) {
 // TestOpaque: the opaque part of one tag.
 func TestOpaque(t *testing.T) {
 	for tag, want := range map[string]string{
-		`"a"`: "a", `W/"a"`: "a", ` "a" `: "a", `a`: "a", `""`: "", `"`: `"`, ``: "", `"a"b"`: `a"b`, `W/a`: "a",
+		`"a"`: "a", `W/"a"`: "a", ` "a" `: "a", `a`: "a", `""`: "", `"`: `"`, ``: "",
+		`"a"b"`: `a"b`, `W/a`: "a",
 	} {
 		assert.Equal(t, want, Opaque(tag), tag)
 	}

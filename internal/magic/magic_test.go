@@ -59,8 +59,10 @@ func TestUndecided(t *testing.T) {
 			assert.Equal(t, head.Refusal, kind.Refusal)
 		}
 	}
-	for _, line := range []string{"\n", "a\n", "P\n", "PK\n", "P*M\n", "070701\n", "BZh\n", "\x1f\n", "\x28\xb5\x2f\n",
-		"\xef\xbb\xbfa\n", "\xff\n", "]\n", "uk-lhr-1\n", "q\xc7\x90\n", strings.Repeat("a", magic.HeadSize)} {
+	for _, line := range []string{"\n", "a\n", "P\n", "PK\n", "P*M\n", "070701\n", "BZh\n",
+		"\x1f\n", "\x28\xb5\x2f\n",
+		"\xef\xbb\xbfa\n", "\xff\n", "]\n", "uk-lhr-1\n", "q\xc7\x90\n",
+		strings.Repeat("a", magic.HeadSize)} {
 		assert.False(t, magic.Undecided([]byte(line), '\n'), "%q", line)
 		assert.Nil(t, magic.Of([]byte(line)), "%q", line)
 	}
@@ -78,8 +80,10 @@ func TestUndecided(t *testing.T) {
 func TestTextIsText(t *testing.T) {
 	for _, line := range []string{
 		"070707", strings.Repeat("0707071234567890", 8), "070701" + strings.Repeat("0123456789abcdef", 8),
-		strings.Repeat("01", 200), strings.Repeat(" ", 300), "ustar", "-lh5-", "uk-lhr-1", "x^2", "x\xe9", "!<arch", "Rar!", "7z", "LZIP", "LZIP1",
-		"PK", "BZh9", "BZh91AY", "MSCF", "PAR1", "Obj", "ARROW1", "%PDF", "SQLite format 3", "a\x00b", "a\x00\x00b", "qǐ", "+/v8", "\ufefftext", "\xc3\x84rger", "\xc4rger", "\xc7a",
+		strings.Repeat("01", 200), strings.Repeat(" ", 300), "ustar", "-lh5-", "uk-lhr-1", "x^2",
+		"x\xe9", "!<arch", "Rar!", "7z", "LZIP", "LZIP1",
+		"PK", "BZh9", "BZh91AY", "MSCF", "PAR1", "Obj", "ARROW1", "%PDF", "SQLite format 3",
+		"a\x00b", "a\x00\x00b", "qǐ", "+/v8", "\ufefftext", "\xc3\x84rger", "\xc4rger", "\xc7a",
 	} {
 		assert.Nil(t, magic.Of([]byte(line+"\n"+strings.Repeat("line\n", 100))), "%q", line)
 	}

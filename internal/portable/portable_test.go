@@ -15,7 +15,8 @@ import (
 // the exponentials of the midpoints on both sides of Ln(x).
 func TestLn(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	xs := []float64{0.01, 0.5, 1, math.Nextafter(1, 0), math.Nextafter(1, 2), math.SmallestNonzeroFloat64, math.MaxFloat64, math.Sqrt2 / 2}
+	xs := []float64{0.01, 0.5, 1, math.Nextafter(1, 0), math.Nextafter(1, 2),
+		math.SmallestNonzeroFloat64, math.MaxFloat64, math.Sqrt2 / 2}
 	for range 300 {
 		xs = append(xs, math.Exp(-r.ExpFloat64()*10), r.Float64(), 1-r.Float64()*1e-6)
 	}
@@ -27,13 +28,16 @@ func TestLn(t *testing.T) {
 			continue
 		}
 		for _, neighbour := range []float64{math.Inf(1), math.Inf(-1)} {
-			mid := newBig(0).SetPrec(400).Add(new(big.Float).SetFloat64(y), new(big.Float).SetFloat64(math.Nextafter(y, neighbour)))
+			mid := newBig(0).SetPrec(400).Add(new(big.Float).SetFloat64(y),
+				new(big.Float).SetFloat64(math.Nextafter(y, neighbour)))
 			mid.Quo(mid, big.NewFloat(2))
 			cmp := bigExp(mid).Cmp(new(big.Float).SetFloat64(x))
 			require.Equal(t, neighbour > 0, cmp > 0, "Ln(%v) = %v", x, y)
 		}
 	}
-	require.Zero(t, testing.AllocsPerRun(10, func() { Ln(xs[0]) }), "the latest one is not computed again")
+	require.Zero(t, testing.AllocsPerRun(10, func() {
+		Ln(xs[0])
+	}), "the latest one is not computed again")
 	require.True(t, math.IsNaN(Ln(math.NaN())))
 	require.True(t, math.IsNaN(Ln(-1)))
 	require.Equal(t, math.Inf(-1), Ln(0))

@@ -14,8 +14,10 @@ import (
 func TestEncodings(t *testing.T) {
 	source, err := os.ReadFile("asm_arm64.s")
 	require.NoError(t, err)
-	encodings := map[string]uint32{"mul 4s": 0x4ea09c00, "ushl 4s": 0x6ea04400, "bic 16b": 0x4e601c00, "umaxp 4s": 0x6ea0a400}
-	words := regexp.MustCompile(`WORD +\$(\w+) // (\w+) v(\d+)\.(\w+), v(\d+)\.\w+, v(\d+)\.\w+\n`).FindAllSubmatch(source, -1)
+	encodings := map[string]uint32{"mul 4s": 0x4ea09c00, "ushl 4s": 0x6ea04400,
+		"bic 16b": 0x4e601c00, "umaxp 4s": 0x6ea0a400}
+	words := regexp.MustCompile(
+		`WORD +\$(\w+) // (\w+) v(\d+)\.(\w+), v(\d+)\.\w+, v(\d+)\.\w+\n`).FindAllSubmatch(source, -1)
 	require.Len(t, words, len(regexp.MustCompile(`WORD`).FindAll(source, -1)))
 	for _, word := range words {
 		var d, n, m uint32

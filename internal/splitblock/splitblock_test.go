@@ -62,12 +62,16 @@ func (p plain) add(h bloom.Hash) (changed bool) {
 }
 
 func (p plain) contains(h bloom.Hash) bool {
-	return !slices.ContainsFunc(specified(h, p.lines, uint64(len(p.words)/4)), func(at at) bool { return p.words[at.word]&at.bit == 0 })
+	return !slices.ContainsFunc(specified(h, p.lines, uint64(len(p.words)/4)), func(at at) bool {
+		return p.words[at.word]&at.bit == 0
+	})
 }
 
 // edges are digests whose halves are least or greatest. These halves pick blocks and bits.
 var edges = []bloom.Hash{
-	{}, bloom.NewHash(math.MaxUint64, math.MaxUint64), bloom.NewHash(math.MaxUint32, 0), bloom.NewHash(0, math.MaxUint32), bloom.NewHash(math.MaxUint64, 0), bloom.NewHash(0, math.MaxUint64),
+	{}, bloom.NewHash(math.MaxUint64, math.MaxUint64), bloom.NewHash(math.MaxUint32, 0),
+	bloom.NewHash(0, math.MaxUint32), bloom.NewHash(math.MaxUint64, 0),
+	bloom.NewHash(0, math.MaxUint64),
 }
 
 // one returns a function that calls do for each key of a batch.
@@ -99,26 +103,36 @@ var (
 	addBatch, containsBatch = batch((*Blocks).AddBatch), batch((*Blocks).ContainsBatch)
 
 	adds = map[string]func(*Blocks, []bool, []bloom.Hash){
-		"Add":                        one((*Blocks).Add),
-		"AddBesideReaders":           one((*Blocks).AddBesideReaders),
-		"AddShared":                  one((*Blocks).AddShared),
-		"AddBatch":                   addBatch.beside(None),
-		"AddBatch, Readers":          addBatch.beside(Readers),
-		"AddBatch, Writers":          addBatch.beside(Writers),
-		"portable Add":               one(func(b *Blocks, h bloom.Hash) bool { return b.addInGo(h, None) }),
-		"portable AddBesideReaders":  one(func(b *Blocks, h bloom.Hash) bool { return b.addInGo(h, Readers) }),
-		"portable AddShared":         one(func(b *Blocks, h bloom.Hash) bool { return b.addInGo(h, Writers) }),
+		"Add":               one((*Blocks).Add),
+		"AddBesideReaders":  one((*Blocks).AddBesideReaders),
+		"AddShared":         one((*Blocks).AddShared),
+		"AddBatch":          addBatch.beside(None),
+		"AddBatch, Readers": addBatch.beside(Readers),
+		"AddBatch, Writers": addBatch.beside(Writers),
+		"portable Add": one(func(b *Blocks, h bloom.Hash) bool {
+			return b.addInGo(h, None)
+		}),
+		"portable AddBesideReaders": one(func(b *Blocks, h bloom.Hash) bool {
+			return b.addInGo(h, Readers)
+		}),
+		"portable AddShared": one(func(b *Blocks, h bloom.Hash) bool {
+			return b.addInGo(h, Writers)
+		}),
 		"portable AddBatch":          batch(addBatch.portable).beside(None),
 		"portable AddBatch, Readers": batch(addBatch.portable).beside(Readers),
 		"portable AddBatch, Writers": batch(addBatch.portable).beside(Writers),
 	}
 	looks = map[string]func(*Blocks, []bool, []bloom.Hash){
-		"Contains":                        one((*Blocks).Contains),
-		"ContainsShared":                  one((*Blocks).ContainsShared),
-		"ContainsBatch":                   containsBatch.beside(None),
-		"ContainsBatch, Writers":          containsBatch.beside(Writers),
-		"portable Contains":               one(func(b *Blocks, h bloom.Hash) bool { return b.contains(h, None) }),
-		"portable ContainsShared":         one(func(b *Blocks, h bloom.Hash) bool { return b.contains(h, Writers) }),
+		"Contains":               one((*Blocks).Contains),
+		"ContainsShared":         one((*Blocks).ContainsShared),
+		"ContainsBatch":          containsBatch.beside(None),
+		"ContainsBatch, Writers": containsBatch.beside(Writers),
+		"portable Contains": one(func(b *Blocks, h bloom.Hash) bool {
+			return b.contains(h, None)
+		}),
+		"portable ContainsShared": one(func(b *Blocks, h bloom.Hash) bool {
+			return b.contains(h, Writers)
+		}),
 		"portable ContainsBatch":          batch(containsBatch.portable).beside(None),
 		"portable ContainsBatch, Writers": batch(containsBatch.portable).beside(Writers),
 		"HasLine":                         one(inBytes),

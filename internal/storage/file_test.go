@@ -19,7 +19,8 @@ func TestLoadOr(t *testing.T) {
 	secret := in("secret")
 	require.NoError(t, os.WriteFile(in("f"), []byte("content"), 0o600))
 	require.NoError(t, os.WriteFile(secret, nil, 0))
-	paths := map[string]bool{in("f"): false, in("none"): true, "": false, in("missing/f"): false, in("f/f"): false, dir: false, secret: false}
+	paths := map[string]bool{in("f"): false, in("none"): true, "": false, in("missing/f"): false,
+		in("f/f"): false, dir: false, secret: false}
 	if _, err := os.ReadFile(secret); err == nil {
 		delete(paths, secret) // this user may read a file without permissions
 	}
@@ -31,11 +32,16 @@ func TestLoadOr(t *testing.T) {
 		data, err := LoadOr(path, func(path string) (*[]byte, error) {
 			data, err := os.ReadFile(path)
 			return &data, err
-		}, func() (*[]byte, error) { created = true; return nil, nil }, func(*[]byte) error { return nil })
+		}, func() (*[]byte, error) {
+			created = true
+			return nil, nil
+		}, func(*[]byte) error { return nil })
 		require.Equal(t, missing, created, path)
 		require.Equal(t, missing || path == in("f"), err == nil, path)
 		require.True(t, path != in("f") || string(*data) == "content")
 	}
-	_, err := LoadOr(in("f"), func(string) (*int, error) { return nil, nil }, nil, func(*int) error { return form.ErrMismatch })
+	_, err := LoadOr(in("f"), func(string) (*int, error) {
+		return nil, nil
+	}, nil, func(*int) error { return form.ErrMismatch })
 	require.EqualError(t, err, form.ErrMismatch.Error()+" (in "+in("f")+")")
 }

@@ -23,7 +23,9 @@ func TestRanges(t *testing.T) {
 		}
 		s := &filtertest.Store{Data: data}
 		found := []bool{good%2 == 0}
-		require.NoError(t, Ranges("test", s, found, steps, 2, func(_, step int) int64 { return int64(step) * apart },
+		require.NoError(t, Ranges("test", s, found, steps, 2, func(_, step int) int64 {
+			return int64(step) * apart
+		},
 			func(_, _ int, data []byte) bool { return data[0] == 1 }))
 		require.Equal(t, good == steps, found[0])
 		asked := s.Asked()
@@ -40,14 +42,17 @@ func TestRanges(t *testing.T) {
 // TestRangesJoin: ranges that are near each other are one request of at most 256 KiB.
 func TestRangesJoin(t *testing.T) {
 	for _, test := range []struct{ keys, apart, requests int }{
-		{1, 0, 1}, {1000, 0, 1}, {1000, 200, 1}, {10, 32 + 16<<10, 1}, {10, 33 + 16<<10, 10}, {20, 16 << 10, 2}, {3, 256 << 10, 3}, {300, 20 << 10, 300},
+		{1, 0, 1}, {1000, 0, 1}, {1000, 200, 1}, {10, 32 + 16<<10, 1}, {10, 33 + 16<<10, 10},
+		{20, 16 << 10, 2}, {3, 256 << 10, 3}, {300, 20 << 10, 300},
 	} {
 		s := &filtertest.Store{Data: make([]byte, test.keys*test.apart+32)}
 		for i := range test.keys {
 			s.Data[i*test.apart+31] = byte(i % 2)
 		}
 		found := make([]bool, test.keys)
-		require.NoError(t, Ranges("test", s, found, 1, 32, func(key, _ int) int64 { return int64((test.keys - 1 - key) * test.apart) },
+		require.NoError(t, Ranges("test", s, found, 1, 32, func(key, _ int) int64 {
+			return int64((test.keys - 1 - key) * test.apart)
+		},
 			func(_, _ int, data []byte) bool { return len(data) == 32 && data[31] == 1 }))
 		if test.apart > 0 {
 			for key := range found {
@@ -70,7 +75,9 @@ func TestRangesFail(t *testing.T) {
 	s := &filtertest.Store{Data: make([]byte, keys*apart), Err: down}
 	for _, s.Fails = range []int{1, 2, 500} {
 		found := make([]bool, keys)
-		err := Ranges("test", s, found, 3, 1, func(key, _ int) int64 { return int64(key) * apart }, func(int, int, []byte) bool { return false })
+		err := Ranges("test", s, found, 3, 1, func(key, _ int) int64 {
+			return int64(key) * apart
+		}, func(int, int, []byte) bool { return false })
 		require.ErrorIs(t, err, down)
 		require.NotErrorIs(t, err, form.ErrFormat)
 		require.Equal(t, keys, filtertest.Count(found), "true answers")

@@ -25,7 +25,8 @@ func TestCounting(t *testing.T) {
 	}
 	a := key(1)
 	b := key(100)
-	for i := uint64(101); only(a).ContainsHash(b) || only(a, b).OnesCount() == 2*only(a).OnesCount(); i++ {
+	for i := uint64(101); only(a).ContainsHash(b) ||
+		only(a, b).OnesCount() == 2*only(a).OnesCount(); i++ {
 		b = key(i)
 	}
 	// is returns an error unless f is the filter of one of several lists of keys.

@@ -24,7 +24,9 @@ func tags(f *cuckoo.Filter) moving { return any(f).(moving) }
 // nearlyFull returns a filter, its keys, and a key whose insertion moves two tags or more. The tag
 // of a key of victims moves from the bucket that a look-up reads second to the one that it
 // reads first.
-func nearlyFull(n uint64, p float64) (f *cuckoo.Filter, in []bloom.Hash, next bloom.Hash, victims []bloom.Hash) {
+func nearlyFull(
+	n uint64, p float64,
+) (f *cuckoo.Filter, in []bloom.Hash, next bloom.Hash, victims []bloom.Hash) {
 	for trial := range uint64(5000) {
 		f, in = bloom.Must(cuckoo.New(n, p)), nil
 		for i := uint64(0); len(in) < int(f.Cap())*9/10; i++ {
@@ -73,7 +75,8 @@ func TestCuckooMoves(t *testing.T) {
 	}
 }
 
-// TestCuckooMovesTwice: two keys of one tag move, one after the other, and a look-up finds the first.
+// TestCuckooMovesTwice: two keys of one tag move, one after the other, and a look-up finds the
+// first.
 func TestCuckooMovesTwice(t *testing.T) {
 	f, in, next, victims := nearlyFull(60, 0.1)
 	moved := f.Clone()

@@ -18,7 +18,9 @@ func TestFlower(t *testing.T) {
 	orders.Run(t, "flower/neighbours", func() (check, threads) {
 		f := bloom.Must(flower.New(flower.Config{Slots: 8, Ways: 1, Bits: 8}))
 		add := func(i uint64) func() { return func() { f.AddHash(slot(i)) } }
-		return func() error { return needs(f, slot(0), slot(1), slot(7)) }, threads{add(0), add(1), add(7)}
+		return func() error {
+			return needs(f, slot(0), slot(1), slot(7))
+		}, threads{add(0), add(1), add(7)}
 	})
 	// Key a has a slot in each of two ways. Other keys overwrite none of these.
 	a := bloom.NewHash(1<<61|5, 3)

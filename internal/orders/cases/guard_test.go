@@ -84,7 +84,8 @@ func TestGuard(t *testing.T) {
 	ctx := context.Background()
 	for _, loaded := range []bool{false, true} {
 		for _, fails := range []bool{false, true} {
-			orders.Run(t, fmt.Sprintf("guard/Insert and Rebuild, loaded %v, fails %v", loaded, fails), func() (check, threads) {
+			orders.Run(t, fmt.Sprintf("guard/Insert and Rebuild, loaded %v, fails %v", loaded,
+				fails), func() (check, threads) {
 				s := new(store)
 				g := newGuard(s, guard.Config{})
 				s.rows["b"] = begin
@@ -143,8 +144,8 @@ func TestGuard(t *testing.T) {
 	})
 }
 
-// TestGuardLag: a load that reads a copy, which is late by up to a Lag, and a commit that is late by
-// up to a Lag after an Insert that returned an error, deny no row.
+// TestGuardLag: a load that reads a copy, which is late by up to a Lag, and a commit that is late
+// by up to a Lag after an Insert that returned an error, deny no row.
 func TestGuardLag(t *testing.T) {
 	orders.OneStep(t, "growing")
 	ctx := context.Background()
@@ -286,18 +287,19 @@ func TestGuardLookup(t *testing.T) {
 			func() { orders.Clock.Add(int64(time.Second)) },
 		}
 	})
-	orders.Run(t, "guard/Lookup beside a late commit, and an insert that ends slowly", func() (check, threads) {
-		s, g := start(guard.Config{Lag: time.Second})
-		var err error
-		return func() error { return errors.Join(err, look(s, g)) }, threads{
-			func() { g.InsertString("a", func() error { return errors.New("failed") }) },
-			func() { err = look(s, g) },
-			func() {
-				orders.Clock.Add(int64(time.Second))
-				insertLate(s, g)
-			},
-		}
-	})
+	orders.Run(t, "guard/Lookup beside a late commit, and an insert that ends slowly",
+		func() (check, threads) {
+			s, g := start(guard.Config{Lag: time.Second})
+			var err error
+			return func() error { return errors.Join(err, look(s, g)) }, threads{
+				func() { g.InsertString("a", func() error { return errors.New("failed") }) },
+				func() { err = look(s, g) },
+				func() {
+					orders.Clock.Add(int64(time.Second))
+					insertLate(s, g)
+				},
+			}
+		})
 }
 
 // TestGuardCounts: beside look-ups, Hits and Denials are together never more than Queries.

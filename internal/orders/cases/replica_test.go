@@ -126,46 +126,47 @@ func TestPublisher(t *testing.T) {
 			}
 	})
 	for _, zipped := range []bool{false, true} {
-		orders.Run(t, fmt.Sprint("publisher/two Publishes beside ServeHTTP, gzip ", zipped), func() (check, threads) {
-			s := bloom.NewSyncFrom(small(a))
-			p := replica.NewPublisher(s.Snapshot)
-			versions := map[string]*bloom.Filter{bloom.Must(p.Fetch(ctx, "")).Version: s.Snapshot()}
-			answer := httptest.NewRecorder()
-			request := httptest.NewRequest(http.MethodGet, "/", nil)
-			if zipped {
-				request.Header.Set("Accept-Encoding", "gzip")
-			}
-			return func() error {
-					data := answer.Body.Bytes()
-					if answer.Header().Get("Content-Encoding") == "gzip" {
-						r, err := gzip.NewReader(bytes.NewReader(data))
-						if err != nil {
-							return err
-						}
-						data, err = io.ReadAll(r)
-						if err != nil {
-							return err
-						}
-					}
-					f := new(bloom.Filter)
-					if err := f.UnmarshalBinary(data); err != nil {
-						return err
-					}
-					version := strings.Trim(strings.TrimPrefix(answer.Header().Get("ETag"), "W/"), `"`)
-					if versions[version] == nil || !f.Equal(versions[version]) {
-						return errors.New("another filter than that of its version")
-					}
-					return nil
-				}, threads{
-					func() {
-						for _, h := range []bloom.Hash{b, c} {
-							s.AddHash(h)
-							version := p.Publish()
-							versions[version] = s.Snapshot()
-						}
-					},
-					func() { p.ServeHTTP(answer, request) },
+		orders.Run(t, fmt.Sprint("publisher/two Publishes beside ServeHTTP, gzip ", zipped),
+			func() (check, threads) {
+				s := bloom.NewSyncFrom(small(a))
+				p := replica.NewPublisher(s.Snapshot)
+				versions := map[string]*bloom.Filter{bloom.Must(p.Fetch(ctx, "")).Version: s.Snapshot()}
+				answer := httptest.NewRecorder()
+				request := httptest.NewRequest(http.MethodGet, "/", nil)
+				if zipped {
+					request.Header.Set("Accept-Encoding", "gzip")
 				}
-		})
+				return func() error {
+						data := answer.Body.Bytes()
+						if answer.Header().Get("Content-Encoding") == "gzip" {
+							r, err := gzip.NewReader(bytes.NewReader(data))
+							if err != nil {
+								return err
+							}
+							data, err = io.ReadAll(r)
+							if err != nil {
+								return err
+							}
+						}
+						f := new(bloom.Filter)
+						if err := f.UnmarshalBinary(data); err != nil {
+							return err
+						}
+						version := strings.Trim(strings.TrimPrefix(answer.Header().Get("ETag"), "W/"), `"`)
+						if versions[version] == nil || !f.Equal(versions[version]) {
+							return errors.New("another filter than that of its version")
+						}
+						return nil
+					}, threads{
+						func() {
+							for _, h := range []bloom.Hash{b, c} {
+								s.AddHash(h)
+								version := p.Publish()
+								versions[version] = s.Snapshot()
+							}
+						},
+						func() { p.ServeHTTP(answer, request) },
+					}
+			})
 	}
 }

@@ -138,8 +138,10 @@ func TestOneIsNew(t *testing.T) {
 	}{
 		{"bloom, 3 bits", of(192, 3), a, bloom.NewHash(h1+2*h2, h2)},
 		{"bloom, 10 bits", of(1024, 10), a, bloom.NewHash(h1+9*h2, h2)},
-		{"bloom, 34 bits", of(4032, 34), bloom.NewHash(h1, 1<<58), b},                     // bits 0 and 32 are equal
-		{"bloom, equal bits", of(192, 3), bloom.NewHash(h1, 1<<62), bloom.NewHash(h1, 5)}, // bits 0 and 2 are equal
+		// bits 0 and 32 are equal
+		{"bloom, 34 bits", of(4032, 34), bloom.NewHash(h1, 1<<58), b},
+		// bits 0 and 2 are equal
+		{"bloom, equal bits", of(192, 3), bloom.NewHash(h1, 1<<62), bloom.NewHash(h1, 5)},
 		{"bloom, one bit", of(192, 3), bloom.NewHash(h1, 0), bloom.NewHash(h1, 5)},
 		{"bloom, Mitz32", func() shared {
 			return bloom.NewSyncFrom(bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 10, 0.1)))
@@ -242,8 +244,8 @@ func TestSyncSave(t *testing.T) {
 	})
 }
 
-// TestSyncPatch: of two patches of one filter, one is applied. A key of both filters is found at any
-// time. A patch that is refused beside an Add has changed nothing.
+// TestSyncPatch: of two patches of one filter, one is applied. A key of both filters is found at
+// any time. A patch that is refused beside an Add has changed nothing.
 func TestSyncPatch(t *testing.T) {
 	a, b, c, d := key(101), key(102), key(103), key(104)
 	from, one, two := small(a, b), small(a, c), small(a, d)
@@ -315,8 +317,10 @@ func TestSyncInfo(t *testing.T) {
 		var errs [2]error
 		return func() error {
 				f, hash := s.Snapshot(), s.Info().Hash
-				first := errs[0] == nil && errors.Is(errs[1], bloom.ErrMismatch) && f.Equal(small(a)) && hash == "one"
-				second := errs[1] == nil && errors.Is(errs[0], bloom.ErrMismatch) && f.Equal(small(b)) && hash == "two"
+				first := errs[0] == nil && errors.Is(errs[1], bloom.ErrMismatch) &&
+					f.Equal(small(a)) && hash == "one"
+				second := errs[1] == nil && errors.Is(errs[0], bloom.ErrMismatch) &&
+					f.Equal(small(b)) && hash == "two"
 				if !first && !second {
 					return fmt.Errorf("errors %v, Hash %s", errs, hash)
 				}

@@ -474,40 +474,41 @@ func TestWindowSaveCoarse(t *testing.T) {
 	})
 }
 
-// TestWindowLoaded: a filter was loaded, and is used while its clock gets a time for the first time.
-// Keys of the file stay, and keys that are added are found for a Span from that time.
+// TestWindowLoaded: a filter was loaded, and is used while its clock gets a time for the first
+// time. Keys of the file stay, and keys that are added are found for a Span from that time.
 func TestWindowLoaded(t *testing.T) {
 	for _, noTime := range []time.Time{{}, time.Unix(20, 0)} {
-		orders.Run(t, fmt.Sprint("window/the first time after loading, from ", noTime.Year()), func() (check, threads) {
-			c := new(clock)
-			f := newWindow(c, window.Config{})
-			f.AddHash(key(77))
-			saved := bloom.Must(f.MarshalBinary())
-			isSet := orders.Int64{}
-			config := f.Config()
-			config.Now = func() time.Time {
-				if isSet.Load() == 0 {
-					return noTime
-				}
-				return c.now()
-			}
-			g := bloom.Must(window.New(config))
-			if err := g.UnmarshalBinary(saved); err != nil {
-				panic(err)
-			}
-			c.Add(int64(30 * time.Minute))
-			return func() error {
-					if err := needs(g, key(77), key(1), key(2)); err != nil {
-						return fmt.Errorf("when the clock is set: %w", err)
+		orders.Run(t, fmt.Sprint("window/the first time after loading, from ", noTime.Year()),
+			func() (check, threads) {
+				c := new(clock)
+				f := newWindow(c, window.Config{})
+				f.AddHash(key(77))
+				saved := bloom.Must(f.MarshalBinary())
+				isSet := orders.Int64{}
+				config := f.Config()
+				config.Now = func() time.Time {
+					if isSet.Load() == 0 {
+						return noTime
 					}
-					c.Add(int64(time.Hour - 1))
-					return needs(g, key(1), key(2))
-				}, threads{
-					func() { g.AddHash(key(1)) },
-					func() { g.AddHash(key(2)) },
-					func() { isSet.Store(1) },
+					return c.now()
 				}
-		})
+				g := bloom.Must(window.New(config))
+				if err := g.UnmarshalBinary(saved); err != nil {
+					panic(err)
+				}
+				c.Add(int64(30 * time.Minute))
+				return func() error {
+						if err := needs(g, key(77), key(1), key(2)); err != nil {
+							return fmt.Errorf("when the clock is set: %w", err)
+						}
+						c.Add(int64(time.Hour - 1))
+						return needs(g, key(1), key(2))
+					}, threads{
+						func() { g.AddHash(key(1)) },
+						func() { g.AddHash(key(2)) },
+						func() { isSet.Store(1) },
+					}
+			})
 	}
 }
 
