@@ -54,9 +54,11 @@ func TestSecretStays(t *testing.T) {
 		Value    Hasher
 		hidden   Hasher // fmt cannot call the methods of this field
 	}
-	values := []any{h, *h, []*Hasher{h}, []Hasher{*h}, &holder{h, *h, *h}, holder{h, *h, *h}, map[string]any{"h": h}}
+	values := []any{h, *h, []*Hasher{h}, []Hasher{*h}, &holder{h, *h, *h}, holder{h, *h, *h},
+		map[string]any{"h": h}}
 	var out strings.Builder
-	text, structured := slog.New(slog.NewTextHandler(&out, nil)), slog.New(slog.NewJSONHandler(&out, nil))
+	text, structured := slog.New(slog.NewTextHandler(&out, nil)),
+		slog.New(slog.NewJSONHandler(&out, nil))
 	for _, v := range values {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x", "%08b"} {
 			fmt.Fprintf(&out, verb+"\n", v)
@@ -96,7 +98,8 @@ func TestCheck(t *testing.T) {
 	}
 	require.NoError(t, ours.Check(f))
 	require.ErrorIs(t, theirs.Check(f), ErrSecret)
-	require.Equal(t, "92e2014d74d348a9a99574df5942bfda", ours.mark(7).String(), "marks of older versions stay known")
+	require.Equal(t, "92e2014d74d348a9a99574df5942bfda", ours.mark(7).String(),
+		"marks of older versions stay known")
 
 	var read bloom.Filter
 	require.NoError(t, read.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
