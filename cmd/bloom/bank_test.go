@@ -61,10 +61,11 @@ func TestBank(t *testing.T) {
 		"bank build -n 1 -o y a.log ./a.log": "./a.log is given twice",
 		"bank which none x":                  "bloom: none: no such file",
 		"bank which a.log x.bank":            `a.log is not a bank: it begins with "10.0.0.1" (the bank comes first, then lines: bloom bank which BANK LINE)`,
-		"bank which a.filter x":              "a.filter is a bloom.Filter, not a bank: bloom check looks lines up in it",
-		"bank which damaged.bank x":          "invalid format",
-		"bank which hex.bank xyz":            "is not an even number",
-		"check hex.bank":                     "is a bank, not a filter; see bloom help bank",
+		"bank which a.filter x": "a.filter is a bloom.Filter, not a bank: bloom " +
+			"check looks lines up in it",
+		"bank which damaged.bank x": "invalid format",
+		"bank which hex.bank xyz":   "is not an even number",
+		"check hex.bank":            "is a bank, not a filter; see bloom help bank",
 	} {
 		require.Empty(t, saying(t, 2, says, "", line))
 	}
@@ -83,7 +84,8 @@ func TestBank(t *testing.T) {
 	} {
 		saying(t, 1, says, "", "bank info", path)
 	}
-	saying(t, 0, "has about 11 different lines, and filters have room for 3", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "bank build -n 3 -o x.bank -")
+	saying(t, 0, "has about 11 different lines, and filters have room for 3",
+		"1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "bank build -n 3 -o x.bank -")
 }
 
 // TestBankOfManyFiles: a small file costs what its lines cost.
@@ -150,7 +152,8 @@ func TestBankMeasuresWhatItReads(t *testing.T) {
 // lines is shown as one.
 func TestBankWhichReadsLines(t *testing.T) {
 	t.Chdir(t.TempDir())
-	good(t, "", "bank build -n 10 -p 1e-9 -o bank", write(t, "a", "x\n"), write(t, "b", "y\n"), write(t, "c\nd", "z\n"))
+	good(t, "", "bank build -n 10 -p 1e-9 -o bank", write(t, "a", "x\n"), write(t, "b", "y\n"),
+		write(t, "c\nd", "z\n"))
 	require.Equal(t, "a\nb\n", good(t, "x\r\n\ny", "bank which bank"))
 	require.Equal(t, "b\n", good(t, gzipped("y\n"), "bank which bank"))
 	require.Equal(t, `"c\nd"`+"\n", good(t, "z\n", "bank which bank"))

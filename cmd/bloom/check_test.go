@@ -22,11 +22,14 @@ func TestCheckSkipsMissingFiles(t *testing.T) {
 	require.Equal(t, "apple\npear\n", saying(t, 2, "none: no such file", "", "check list a none b"))
 	require.Equal(t, "2\n", saying(t, 2, "none: no such file", "", "check -c list a none b"))
 	require.Equal(t, "plum\n", saying(t, 2, "folder: is a directory", "", "check -v list folder a b"))
-	require.Empty(t, saying(t, 0, "none: no such file", "", "check -q list none a"), "grep -q found a line, too")
-	require.Empty(t, saying(t, 2, "none: no such file", "apple\n", "check list none"), "standard input is not read")
+	require.Empty(t, saying(t, 0, "none: no such file", "", "check -q list none a"),
+		"grep -q found a line, too")
+	require.Empty(t, saying(t, 2, "none: no such file", "apple\n", "check list none"),
+		"standard input is not read")
 	_, stderr, status := bloomRun(t, "", "check list none a nothing")
 	require.Equal(t, 2, status)
-	require.Equal(t, "bloom: none: no such file or directory\nbloom: nothing: no such file or directory\n", stderr)
+	require.Equal(t, "bloom: none: no such file or directory\nbloom: nothing: no such file or "+
+		"directory\n", stderr)
 }
 
 // TestCheckStatus: the status is 2 if a file is missing, whether or not a line was found.
@@ -36,8 +39,9 @@ func TestCheckStatus(t *testing.T) {
 	write(t, "apples", "apple\n")
 	write(t, "pears", "pear\n")
 	for line, want := range map[string]int{
-		"check list apples": 0, "check list pears": 1, "check list gone apples": 2, "check list gone pears": 2,
-		"check -v list pears": 0, "check -v list apples": 1, "check -v list gone apples": 2,
+		"check list apples": 0, "check list pears": 1, "check list gone apples": 2,
+		"check list gone pears": 2,
+		"check -v list pears":   0, "check -v list apples": 1, "check -v list gone apples": 2,
 		"check -c list gone pears": 2, "check -q list gone pears": 2, "check list pears gone": 2,
 	} {
 		_, stderr, status := bloomRun(t, "", line)
@@ -58,11 +62,14 @@ func TestNoOutput(t *testing.T) {
 	good(t, "", "bank build -n 10 -o bank lines")
 	for line, want := range map[string]int{
 		"dedupe lines": 0, "dedupe --state s lines": 0, "check list lines": 0, "check list others": 1,
-		"check -c list lines": 0, "check -q list others": 1, "info list": 0, "info --json list": 0, "plan -n 10": 0,
-		"version": 0, "bank info bank": 0, "bank which bank apple": 0, "bank which bank pear": 1,
+		"check -c list lines": 0, "check -q list others": 1, "info list": 0, "info --json list": 0,
+		"plan -n 10": 0,
+		"version":    0, "bank info bank": 0, "bank which bank apple": 0, "bank which bank pear": 1,
 		"build -n 10 -o - lines": 0, "merge -o - list list": 0,
 	} {
-		for _, output := range []string{"> /dev/null", "1<> /dev/null", "< /dev/null > /dev/null 2>&1", "<&- >&- 2>&-", ">&-"} {
+		for _, output := range []string{
+			"> /dev/null", "1<> /dev/null", "< /dev/null > /dev/null 2>&1", "<&- >&- 2>&-", ">&-",
+		} {
 			cmd := child(t, "sh", "-c", "exec bloom "+line+" "+output)
 			stderr := &bytes.Buffer{}
 			cmd.Stderr = stderr
@@ -117,8 +124,8 @@ func TestNamesInMessages(t *testing.T) {
 	require.NotContains(t, stderr, "\x1b")
 }
 
-// TestFullOutput: each command that writes to standard output ends with status 1, or check with 2, and
-// a message if it cannot.
+// TestFullOutput: each command that writes to standard output ends with status 1, or check with 2,
+// and a message if it cannot.
 func TestFullOutput(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux has /dev/full")

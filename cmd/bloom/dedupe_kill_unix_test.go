@@ -17,9 +17,9 @@ import (
 )
 
 // TestKilledAtEachStep: whenever dedupe -o is killed, another run with the same input goes on where
-// it ended, without a word. No line is written twice, and few are left out. The rate is one at which
-// false positives occur, and the input is long enough for filters to grow: a filter that differs from
-// the killed run's would show.
+// it ended, without a word. No line is written twice, and few are left out. The rate is one at
+// which false positives occur, and the input is long enough for filters to grow: a filter that
+// differs from the killed run's would show.
 func TestKilledAtEachStep(t *testing.T) {
 	const rate, different = 1e-2, 60_000
 	var in strings.Builder
@@ -38,15 +38,17 @@ func TestKilledAtEachStep(t *testing.T) {
 		return func() bool { info, err := os.Stat(path); return err == nil && info.Size() > size }
 	}
 	steps := map[string]func() bool{
-		"at the start":           func() bool { return true },
-		"with a lock":            present(".state.bloom-lock"),
-		"with OUT":               present("out"),
-		"within a save":          present(".state.bloom-tmp-0"),
-		"with a state":           present("state"),
-		"with lines":             larger("out", 0),
-		"with some lines":        larger("out", 200_000),
-		"with nearly all lines":  larger("out", 1_200_000),
-		"within a save of lines": func() bool { return larger("out", 120_000)() && present(".state.bloom-tmp-0")() },
+		"at the start":          func() bool { return true },
+		"with a lock":           present(".state.bloom-lock"),
+		"with OUT":              present("out"),
+		"within a save":         present(".state.bloom-tmp-0"),
+		"with a state":          present("state"),
+		"with lines":            larger("out", 0),
+		"with some lines":       larger("out", 200_000),
+		"with nearly all lines": larger("out", 1_200_000),
+		"within a save of lines": func() bool {
+			return larger("out", 120_000)() && present(".state.bloom-tmp-0")()
+		},
 	}
 	rounds := 1
 	if os.Getenv("BLOOM_LONG") != "" {

@@ -73,13 +73,16 @@ func TestGrowingState(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for i := range 4 {
 		from := 20000 * i
-		require.Equal(t, numbers(from, from+30000), numbers(from, from+10000*min(i, 1))+good(t, numbers(0, from+30000), "dedupe -p 1e-9 --state state"))
+		require.Equal(t, numbers(from, from+30000),
+			numbers(from, from+10000*min(i, 1))+
+				good(t, numbers(0, from+30000), "dedupe -p 1e-9 --state state"))
 	}
 	require.Contains(t, good(t, "", "info state"), "growing.Filter")
 	saying(t, 1, "another size or rate", "", "dedupe -p 1e-8 --state state")
 
 	// A file promises a number of lines, and the state has room for half of them.
-	good(t, "", "dedupe --state other", write(t, "in", strings.Repeat("all lines are the same\n", 400_000)))
+	good(t, "", "dedupe --state other",
+		write(t, "in", strings.Repeat("all lines are the same\n", 400_000)))
 	f := bloom.Must(growing.LoadFile("other"))
 	require.EqualValues(t, 1, f.Stats().ApproxCount)
 	require.Greater(t, f.SizeBytes(), bloom.Must(growing.New(150_000, 1e-6)).SizeBytes())
@@ -95,7 +98,8 @@ func TestGrower(t *testing.T) {
 		left  uint64
 		room  uint64
 	}{
-		{false, known, known}, {true, known, known / 2}, {false, 1 << 40, maxRoom}, {false, 0, pipeRoom}, {true, 0, savedRoom},
+		{false, known, known}, {true, known, known / 2}, {false, 1 << 40, maxRoom},
+		{false, 0, pipeRoom}, {true, 0, savedRoom},
 	} {
 		lost := 0
 		g, err := newGrower(p, test.saved, func() uint64 { return test.left })
@@ -111,7 +115,8 @@ func TestGrower(t *testing.T) {
 			lost += len(hs) - len(kept)
 			if done%100_000 == 0 { // nothing is new twice
 				require.Empty(t, g.addBatch(nil, hs))
-				require.Empty(t, g.addBatch(nil, []bloom.Hash{bloom.SumUint64(uint64(done) / 2), bloom.SumUint64(0)}))
+				require.Empty(t,
+					g.addBatch(nil, []bloom.Hash{bloom.SumUint64(uint64(done) / 2), bloom.SumUint64(0)}))
 			}
 		}
 		require.Less(t, float64(lost), p*keys+4*math.Sqrt(p*keys))
@@ -129,7 +134,8 @@ func TestWarning(t *testing.T) {
 	saying(t, 0, "fuller than it was made for", numbers(2000, 9000), "dedupe --state state")
 }
 
-// TestPackedState: a compressed list is told as such, and --force does not replace it by an empty one.
+// TestPackedState: a compressed list is told as such, and --force does not replace it by an empty
+// one.
 func TestPackedState(t *testing.T) {
 	t.Chdir(t.TempDir())
 	good(t, "a\n", "build -n 10 -o list")
@@ -165,7 +171,8 @@ func TestErrors(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	write(t, "cut", gzipped("x\n")[:20])
-	assert.Equal(t, "a\nb\n", saying(t, 1, "cut: unexpected EOF", "a\nb\n", "dedupe --state state - cut"))
+	assert.Equal(t, "a\nb\n", saying(t, 1, "cut: unexpected EOF", "a\nb\n",
+		"dedupe --state state - cut"))
 	assert.Equal(t, "c\n", good(t, "a\nb\nc\n", "dedupe --state state"))
 
 	require.NoError(t, os.Remove("cut"))
@@ -175,7 +182,9 @@ func TestErrors(t *testing.T) {
 		"one bit": whole[:20] + string([]byte{whole[20] ^ 1}) + whole[21:],
 	} {
 		write(t, "state", data)
-		for line, status := range map[string]int{"dedupe --state": 1, "check": 2, "info": 1, "add": 1, "serve": 1} {
+		for line, status := range map[string]int{
+			"dedupe --state": 1, "check": 2, "info": 1, "add": 1, "serve": 1,
+		} {
 			assert.Empty(t, saying(t, status, "state", "new\n", line, "state"), name)
 		}
 		assert.Equal(t, data, read(t, "state"), name)
@@ -192,7 +201,8 @@ func TestOutputErrors(t *testing.T) {
 	t.Chdir(t.TempDir())
 	good(t, "a\n", "build -o filter")
 	for _, line := range []string{
-		"dedupe --state state", "check filter", "check -c filter", "info filter", "info --json filter", "plan -n 10 -p 0.1",
+		"dedupe --state state", "check filter", "check -c filter", "info filter",
+		"info --json filter", "plan -n 10 -p 0.1",
 		"build -o -", "build -n 10 -o -", "merge -o - filter filter", "bank build -n 10 -o - -",
 	} {
 		cmd := command(t, line)

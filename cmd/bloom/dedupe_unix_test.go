@@ -25,7 +25,9 @@ import (
 // TestSignals: tail -f has no end but a signal.
 func TestSignals(t *testing.T) {
 	defaultSignals(t)
-	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+	for _, signal := range []syscall.Signal{
+		syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT,
+	} {
 		t.Chdir(t.TempDir())
 		cmd := command(t, "dedupe --state state")
 		in, out := start(t, cmd)
@@ -117,7 +119,8 @@ func TestSpoolErrors(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "input", strings.Repeat("a line of the input\nanother\n", 1000))
 	// A file may have 4096 bytes: the hashes do not fit, the filter does.
-	out, err := child(t, "sh", "-c", `ulimit -f 8; exec bloom build -p 0.1 -o filter input`).CombinedOutput()
+	out, err := child(t, "sh", "-c",
+		`ulimit -f 8; exec bloom build -p 0.1 -o filter input`).CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(out), "file too large")
 	require.NoFileExists(t, "filter")

@@ -40,8 +40,8 @@ func TestPatchMakesFromTo(t *testing.T) {
 	good(t, "", "patch new day.patch")
 }
 
-// TestPatchWithALongInfo: a patch of a small filter may be many times as long as the filter, because
-// it has the Info of the later one.
+// TestPatchWithALongInfo: a patch of a small filter may be many times as long as the filter,
+// because it has the Info of the later one.
 func TestPatchWithALongInfo(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, comment := range map[string]string{"old": "o", "new": "n"} {
@@ -90,13 +90,15 @@ func TestPatchRefuses(t *testing.T) {
 		{"patch old new", 1, "old is as it was: new" + damaged},
 		{"patch old missing", 1, "no such file"},
 		{"patch old old", 2, "old: it is named twice, and is to be written"},
-		{"patch blocked good.patch", 1, "blocked is a blocked.Filter: only a bloom.Filter can be patched"},
+		{"patch blocked good.patch", 1,
+			"blocked is a blocked.Filter: only a bloom.Filter can be patched"},
 		{"patch packed good.patch", 1, "packed is compressed; decompress it first"},
 		{"patch good.patch old", 1, "good.patch is a patch, not a filter: bloom patch FILE PATCH"},
 		{"patch - good.patch", 2, "- is no file"},
 		{"patch old", 2, "patch needs the filter's FILE and the PATCH"},
 		{"diff -o good.patch old larger", 1, "build both with the same -n and -p"},
-		{"diff -o good.patch old blocked", 1, "blocked is a blocked.Filter: only a bloom.Filter can be patched"},
+		{"diff -o good.patch old blocked", 1,
+			"blocked is a blocked.Filter: only a bloom.Filter can be patched"},
 		{"diff -o good.patch old missing", 1, "no such file"},
 		{"diff -o text old new", 1, "is no filter"},
 		{"diff -o old old new", 2, "old: it is named twice, and is to be written"},
@@ -113,8 +115,8 @@ func TestPatchRefuses(t *testing.T) {
 	require.NoFileExists(t, "x")
 }
 
-// TestPatchReplacesFile: a patched file has a new one's identity and the old one's mode, and no file is
-// left beside it.
+// TestPatchReplacesFile: a patched file has a new one's identity and the old one's mode, and no
+// file is left beside it.
 func TestPatchReplacesFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	good(t, numbers(0, 100), "build -n 200 -o list")
@@ -133,8 +135,8 @@ func TestPatchReplacesFile(t *testing.T) {
 	require.Equal(t, numbers(100, 110), good(t, numbers(100, 110), "check list"))
 }
 
-// TestPatchWithLongComment: a patch for a small filter may be longer than the filter, because of its
-// comment.
+// TestPatchWithLongComment: a patch for a small filter may be longer than the filter, because of
+// its comment.
 func TestPatchWithLongComment(t *testing.T) {
 	t.Chdir(t.TempDir())
 	comment := strings.Repeat("x", 4000)
@@ -146,8 +148,8 @@ func TestPatchWithLongComment(t *testing.T) {
 	require.True(t, read(t, "new") == read(t, "old"))
 }
 
-// TestPatchSkipped: the patch of a day does not fit if the patch of the day before was left out, however
-// few lines a day has.
+// TestPatchSkipped: the patch of a day does not fit if the patch of the day before was left out,
+// however few lines a day has.
 func TestPatchSkipped(t *testing.T) {
 	t.Chdir(t.TempDir())
 	good(t, numbers(0, 100_000), "build -n 200k -o day0")
@@ -158,7 +160,8 @@ func TestPatchSkipped(t *testing.T) {
 		good(t, "", fmt.Sprintf("diff -o patch%d %s %s", day, before, name))
 	}
 	was := read(t, "day0")
-	saying(t, 1, "day0 is as it was: patch2 was made from another filter, or was applied before", "", "patch day0 patch2")
+	saying(t, 1, "day0 is as it was: patch2 was made from another filter, or was applied before",
+		"", "patch day0 patch2")
 	require.True(t, was == read(t, "day0"))
 	good(t, "", "patch day0 patch1")
 	good(t, "", "patch day0 patch2")

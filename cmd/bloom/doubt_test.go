@@ -30,14 +30,15 @@ func names(from, to int) string {
 	return b.String()
 }
 
-// TestDoubtGoesByTheRate: who looks up lines that cannot be keys is warned, though some are found by
-// mistake. Lines that may be keys need no warning, whether or not they are found.
+// TestDoubtGoesByTheRate: who looks up lines that cannot be keys is warned, though some are found
+// by mistake. Lines that may be keys need no warning, whether or not they are found.
 func TestDoubtGoesByTheRate(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const made = "was made with -f 1, and there is "
 	const mistaken = "no more of "
 	for name, flags := range map[string]string{
-		"colon": "--sep :", "tab": "", "guava": "--sep : -n 10000", "small": "--sep : -n 2000", "blocked": "--sep : --type blocked",
+		"colon": "--sep :", "tab": "", "guava": "--sep : -n 10000", "small": "--sep : -n 2000",
+		"blocked": "--sep : --type blocked",
 		"growing": "--sep : --type growing", "cuckoo": "--sep : --type cuckoo",
 	} {
 		sep := ":"
@@ -52,7 +53,8 @@ func TestDoubtGoesByTheRate(t *testing.T) {
 			second += " --sep :"
 		}
 		for line, says := range map[string]string{
-			"check " + name: mistaken, "check -c " + name: mistaken, "check -v " + name: mistaken, "check -cv " + name: mistaken,
+			"check " + name: mistaken, "check -c " + name: mistaken, "check -v " + name: mistaken,
+			"check -cv " + name: mistaken,
 			"check -qv " + name: made, second: mistaken, "check -v -f 1 --sep @ " + name: "keys have it now",
 		} {
 			if name == "tab" && strings.Contains(line, "@") { // a field may have tabs, in a file with commas
@@ -68,7 +70,9 @@ func TestDoubtGoesByTheRate(t *testing.T) {
 		// Some lines are names, and some of those are found.
 		_, stderr, _ = bloomRun(t, names(0, 1000)+users(1000, 2000, sep), "check "+name)
 		requireError(t, stderr, mistaken+"1,000 lines")
-		for _, in := range []string{names(0, 10_000), names(20_000, 30_000), names(9_000, 11_000), users(0, 10_000, ";"), ""} {
+		for _, in := range []string{
+			names(0, 10_000), names(20_000, 30_000), names(9_000, 11_000), users(0, 10_000, ";"), "",
+		} {
 			_, stderr, _ := bloomRun(t, in, "check -v "+name)
 			require.Empty(t, stderr, "%s: %.40q", name, in)
 		}
@@ -89,14 +93,17 @@ func TestDoubtGoesByTheRate(t *testing.T) {
 
 	// The files of shards are one list.
 	for i := range 2 {
-		good(t, users(0, 10_000, ":"), fmt.Sprintf("build -f 1 --sep : -n 1000 -p 0.1 --shard %d/2 -o shard%d --force", i, i)+" --type growing")
+		good(t, users(0, 10_000, ":"),
+			fmt.Sprintf("build -f 1 --sep : -n 1000 -p 0.1 --shard %d/2 -o shard%d --force", i, i)+
+				" --type growing")
 	}
 	_, stderr, _ := bloomRun(t, users(0, 1000, ":"), "check -v shard0 shard1")
-	requireError(t, stderr, "shard0 "+made+"no -f now: no more of 1,000 lines that it may not mean were found than of any lines")
+	requireError(t, stderr, "shard0 "+made+
+		"no -f now: no more of 1,000 lines that it may not mean were found than of any lines")
 }
 
-// TestDoubtAfterMixing: the list of several fields says so whatever is not found, and that of several
-// separators knows each of them.
+// TestDoubtAfterMixing: the list of several fields says so whatever is not found, and that of
+// several separators knows each of them.
 func TestDoubtAfterMixing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	good(t, "a:1\n", "build -n 1000 -p 1e-9 -f 1 --sep : -o colon")
@@ -105,7 +112,8 @@ func TestDoubtAfterMixing(t *testing.T) {
 	good(t, "", "merge -o all colon semicolon comma")
 	require.Equal(t, "a\nb\nc\n", good(t, "a\nb\nc\nd\n", "check all"))
 	for _, line := range []string{"a:1\n", "b;1\n", "c,1\n", "c\t1\n"} {
-		saying(t, 1, "all was made with -f 1, and there is no -f now: none of the lines was found", line, "check all")
+		saying(t, 1, "all was made with -f 1, and there is no -f now: none of the lines was found",
+			line, "check all")
 	}
 	good(t, "d:2\n", "add -f 1 all") // by the separator of the first list
 	good(t, "e;2\n", "add -f 1 --sep ; all")
@@ -113,7 +121,8 @@ func TestDoubtAfterMixing(t *testing.T) {
 	require.Equal(t, "field=1&sep=%3A&sep=%3B&sep=%09%2C", metaOf(t, "all"))
 
 	good(t, "x\n", "add --force all")
-	const mixed = "all has keys of several fields, or of fields and whole lines (--force): bloom looks lines up with "
+	const mixed = "all has keys of several fields, or of fields and whole lines (--force): bloom " +
+		"looks lines up with "
 	require.Equal(t, "x\n", good(t, "x\n", "check all"))
 	require.Equal(t, "x\n", saying(t, 0, mixed+"no -f only", "x\na:1\n", "check all"))
 	saying(t, 0, mixed+"-f 2 only", "a:1\n", "check -v -f 2 --sep : all")
@@ -126,13 +135,14 @@ func TestDoubtAfterMixing(t *testing.T) {
 	saying(t, 0, `ways says that its keys are "several ways"`, "a\n", "check ways")
 }
 
-// TestBankDoubts: bank which warns if no more files are named than by mistake, and of a Hash that no
-// command makes, whatever it names.
+// TestBankDoubts: bank which warns if no more files are named than by mistake, and of a Hash that
+// no command makes, whatever it names.
 func TestBankDoubts(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var files []string
 	for i := range 300 {
-		files = append(files, write(t, fmt.Sprint("f", i), fmt.Sprintf("\"a,%d\",x\nboth,x\n\"b,b\",x\n", i)))
+		files = append(files, write(t, fmt.Sprint("f", i),
+			fmt.Sprintf("\"a,%d\",x\nboth,x\n\"b,b\",x\n", i)))
 	}
 	good(t, "", "bank build -n 10 -p 0.01 -f 1 -o bank", files...)
 	require.Equal(t, 300, strings.Count(good(t, "", "bank which bank both"), "\n"))
@@ -145,8 +155,8 @@ func TestBankDoubts(t *testing.T) {
 	require.Empty(t, stderr)
 }
 
-// TestServeDoubts: serve refuses lines that cannot be keys of the list, as bank which does, and lines
-// that are hardly keys if no more of them are found than by mistake.
+// TestServeDoubts: serve refuses lines that cannot be keys of the list, as bank which does, and
+// lines that are hardly keys if no more of them are found than by mistake.
 func TestServeDoubts(t *testing.T) {
 	_, colon := serving(t, users(0, 10_000, ":"), "-f 1 --sep :")
 	_, tab := serving(t, users(0, 10_000, "\t"), "-f 1")
@@ -195,8 +205,8 @@ func TestServeDoubts(t *testing.T) {
 	}
 }
 
-// TestNoSeparator: if no line has the byte between fields, and none was named, field 1 is hardly what
-// was meant. Each command says so, once.
+// TestNoSeparator: if no line has the byte between fields, and none was named, field 1 is hardly
+// what was meant. Each command says so, once.
 func TestNoSeparator(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const says = "no line has a tab or a comma: the whole line was taken as field 1 (--sep)"
@@ -217,5 +227,6 @@ func TestNoSeparator(t *testing.T) {
 	require.Equal(t, "a;1\nb;3\n", good(t, "", "dedupe -f 1 --sep ; in"))
 	good(t, "", "dedupe -f 1 --sep , in") // a file of one column
 	good(t, "", "build -f 1 --sep : -o colon -n 10 two")
-	saying(t, 0, `no line has ":": the whole line was taken as field 1 (--sep)`, "", "add -f 1 colon in")
+	saying(t, 0, `no line has ":": the whole line was taken as field 1 (--sep)`, "",
+		"add -f 1 colon in")
 }

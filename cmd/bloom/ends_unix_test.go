@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFilesAfterEachEnd: what a command leaves in its directory and in $TMPDIR, however it ends. After
-// a SIGKILL the next run tidies up.
+// TestFilesAfterEachEnd: what a command leaves in its directory and in $TMPDIR, however it ends.
+// After a SIGKILL the next run tidies up.
 func TestFilesAfterEachEnd(t *testing.T) {
 	defaultSignals(t)
 	const fields = " -f 2 --sep ;"
@@ -37,7 +37,8 @@ func TestFilesAfterEachEnd(t *testing.T) {
 		{"build -o -", "", "", "", "", ""},
 		{"bank build -n 20k -o list -", "", "list", "", "", ".list.bloom-lock"},
 		{"bank build -n 20k -o - -", "", "", "", "", ""},
-		{"add list", "build -n 20k -f 2 --sep ; -o list", "list", "list", "list", ".list.bloom-lock list"},
+		{"add list", "build -n 20k -f 2 --sep ; -o list", "list", "list", "list",
+			".list.bloom-lock list"},
 		{"remove list", "build -n 20k --type counting -f 2 --sep ; -o list", "list", "list", "list",
 			".list.bloom-lock list"},
 	} {
@@ -153,7 +154,8 @@ func TestEveryStreamThatFails(t *testing.T) {
 		if strings.HasPrefix(test.line, "dedupe") && strings.Contains(test.line, "> out") {
 			out := read(t, "out")
 			require.NotEmpty(t, out)
-			require.True(t, strings.HasPrefix(numbers(0, 20_000), out), "%s writes something else", test.line)
+			require.True(t, strings.HasPrefix(numbers(0, 20_000), out), "%s writes something else",
+				test.line)
 			require.True(t, strings.HasSuffix(out, "\n"), "%s leaves half a line", test.line)
 		}
 	}
@@ -200,10 +202,13 @@ func TestOutIsRemoved(t *testing.T) {
 	}{
 		"removed": {" -o dir/out", func() error { return os.Remove("dir/out") }, "", false},
 		"replaced": {" -o dir/out", func() error {
-			return errors.Join(os.WriteFile("other", []byte("other\n"), 0o666), os.Rename("other", "dir/out"))
+			return errors.Join(os.WriteFile("other", []byte("other\n"), 0o666),
+				os.Rename("other", "dir/out"))
 		}, "other\n", false},
-		"removed with its folder": {" -o dir/out", func() error { return os.RemoveAll("dir") }, "", false},
-		"standard output":         {" > dir/out", func() error { return os.Remove("dir/out") }, "", false},
+		"removed with its folder": {" -o dir/out", func() error {
+			return os.RemoveAll("dir")
+		}, "", false},
+		"standard output": {" > dir/out", func() error { return os.Remove("dir/out") }, "", false},
 		"noticed by a save": {" --save-every 1ms -o dir/out",
 			func() error { return os.Remove("dir/out") }, "", true},
 		"noticed before a save": {" -o dir/out", func() error { return os.Remove("dir/out") }, "", true},
@@ -308,7 +313,8 @@ func TestAppendsToNoHalfLine(t *testing.T) {
 		write(t, "out", "whole\nha")
 		stderr, status := appends(line)
 		require.Equal(t, want, status, line)
-		requireError(t, stderr, "ends with half a line, of 2 bytes, and stays as it is; to cut that off: truncate -s 6 FILE")
+		requireError(t, stderr,
+			"ends with half a line, of 2 bytes, and stays as it is; to cut that off: truncate -s 6 FILE")
 		require.Equal(t, "whole\nha", read(t, "out"), line)
 		require.NoFileExists(t, "s")
 

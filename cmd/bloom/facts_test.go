@@ -41,11 +41,12 @@ func TestCommentIsNoFact(t *testing.T) {
 		require.Equal(t, comment, bloom.Must(bloom.LoadFile("list")).Info().Comment)
 		require.Equal(t, "blank=1", metaOf(t, "list"))
 	}
-	saying(t, 2, "--comment has 4097 bytes", "a\n", "build -f 1 -o list --comment "+strings.Repeat("c", 4097))
+	saying(t, 2, "--comment has 4097 bytes", "a\n",
+		"build -f 1 -o list --comment "+strings.Repeat("c", 4097))
 }
 
-// TestFactsOfABuild: a list says what its later users need, beside the facts of other programs, which
-// stay.
+// TestFactsOfABuild: a list says what its later users need, beside the facts of other programs,
+// which stay.
 func TestFactsOfABuild(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for line, want := range map[string]string{
@@ -87,7 +88,8 @@ func infoOf(line string) string {
 	return "info"
 }
 
-// TestFieldIsKept: a list of one field takes no keys of another, and whoever looks up others is told.
+// TestFieldIsKept: a list of one field takes no keys of another, and whoever looks up others is
+// told.
 func TestFieldIsKept(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "w1", "apple:3\npear:1\n")
@@ -126,7 +128,8 @@ func TestFieldIsKept(t *testing.T) {
 	require.Equal(t, "field=several", metaOf(t, "list"))
 	require.Equal(t, "kiwi:1\n", good(t, "kiwi:1\n", "check list"))
 	good(t, "a:b\n", "add -f 2 --sep : list")
-	saying(t, 1, "list has keys of several fields, or of fields and whole lines (--force): bloom looks lines up with no -f only",
+	saying(t, 1, "list has keys of several fields, or of fields and whole lines (--force): bloom "+
+		"looks lines up with no -f only",
 		"x\n", "check list")
 	saying(t, 1, "bloom looks lines up with -f 2 only", "x:y\n", "check list -f 2 --sep :")
 
@@ -139,7 +142,8 @@ func TestFieldIsKept(t *testing.T) {
 			if line == "remove" && name == "lines" { // it is no counting filter
 				continue
 			}
-			saying(t, 2, name+" was made with no -f, and there is -f 1 now: its keys would mix", "a,1\n", line+" "+name+" -f 1")
+			saying(t, 2, name+" was made with no -f, and there is -f 1 now: its keys would mix",
+				"a,1\n", line+" "+name+" -f 1")
 			require.Equal(t, before, read(t, name), line)
 		}
 		require.Equal(t, "a,1\n", good(t, "a,1\n", "check -f 1 "+name), "values may be looked up")
@@ -173,7 +177,8 @@ func TestFieldIsKept(t *testing.T) {
 	write(t, "w2", "\"a,b\",1\n")
 	good(t, "", "bank build -n 100 -f 1 -o bank --force w2")
 	require.Equal(t, "w2\n", good(t, "", "bank which bank a,b"))
-	saying(t, 1, "bank was made with -f 1: a LINE is the value of that field", "", "bank which bank a,b,1")
+	saying(t, 1, "bank was made with -f 1: a LINE is the value of that field", "",
+		"bank which bank a,b,1")
 }
 
 // TestMergeJoinsFacts: a union says what its filters said, or refuses.
@@ -181,8 +186,10 @@ func TestMergeJoinsFacts(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const size = " -n 1000 -p 1e-6 -o "
 	for name, line := range map[string]string{
-		"plain": "build", "field1": "build -f 1", "field1sep": "build -f 1 --sep ;", "field2": "build -f 2",
-		"shard0": "build --shard 0/2", "shard1": "build --shard 1/2", "blank": "build --blank --comment one",
+		"plain": "build", "field1": "build -f 1", "field1sep": "build -f 1 --sep ;",
+		"field2": "build -f 2",
+		"shard0": "build --shard 0/2", "shard1": "build --shard 1/2",
+		"blank": "build --blank --comment one",
 	} {
 		in := "a,b\n"
 		if name == "blank" {
@@ -235,11 +242,13 @@ func TestMergeJoinsFacts(t *testing.T) {
 	require.NoError(t, f.SaveFile("y"))
 	good(t, "q\n", "dedupe --state y -o out")
 	good(t, "", "merge -o all x y")
-	require.Regexp(t, `^from=x&from=y&of=both&out\.delim=10&out\.digest=[0-9a-f]{16}&out\.size=2$`, metaOf(t, "all"))
+	require.Regexp(t, `^from=x&from=y&of=both&out\.delim=10&out\.digest=[0-9a-f]{16}&out\.size=2$`,
+		metaOf(t, "all"))
 	good(t, "r\n", "dedupe --state all -o out")
 	require.Equal(t, "q\nr\n", read(t, "out"))
 	good(t, "", "merge -o three all y")
-	require.Equal(t, "from=x&from=y&of=both&out.size=several", metaOf(t, "three"), "they have two states of OUT")
+	require.Equal(t, "from=x&from=y&of=both&out.size=several", metaOf(t, "three"),
+		"they have two states of OUT")
 
 	// So does a union that has no other facts. Whatever is merged into it, it goes on with no OUT.
 	for _, name := range []string{"a", "b", "c"} {

@@ -142,8 +142,8 @@ func TestWaitsForLock(t *testing.T) {
 	}
 }
 
-// TestLockIsALink: where another user may write, the name of the lock may lead anywhere. The command
-// refuses it, and changes nothing there.
+// TestLockIsALink: where another user may write, the name of the lock may lead anywhere. The
+// command refuses it, and changes nothing there.
 func TestLockIsALink(t *testing.T) {
 	t.Chdir(t.TempDir())
 	good(t, "a\n", "build -n 1000 -o list")
@@ -170,7 +170,10 @@ func TestListOfOthersStays(t *testing.T) {
 		"replaced":         func() { require.NoError(t, os.Rename("theirs", "list")) },
 		"written in place": func() { write(t, "list", read(t, "theirs")) },
 	} {
-		for _, line := range []string{"add list", "remove list", "dedupe --state list", "dedupe --state list --save-every 1ms", "dedupe --state list -o out"} {
+		for _, line := range []string{
+			"add list", "remove list", "dedupe --state list",
+			"dedupe --state list --save-every 1ms", "dedupe --state list -o out",
+		} {
 			for _, keeps := range []bool{false, true} {
 				t.Chdir(t.TempDir())
 				good(t, "a\n", build+"list")

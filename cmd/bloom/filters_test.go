@@ -82,18 +82,21 @@ func TestWarnsOfTooManyLines(t *testing.T) {
 	}
 }
 
-// TestCuckooOfRepeatedLines: without -n, build makes a filter that has each line as often as it comes.
-// If there is none, it says that lines repeat, and what to do; so it does with -n and at add.
+// TestCuckooOfRepeatedLines: without -n, build makes a filter that has each line as often as it
+// comes. If there is none, it says that lines repeat, and what to do; so it does with -n and at
+// add.
 func TestCuckooOfRepeatedLines(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for times := 1; times <= 4; times++ {
 		in := strings.Repeat(numbers(0, 20_000), times)
 		good(t, in+strings.Repeat("often\n", 250), "build --type cuckoo -o list")
-		require.Contains(t, good(t, "", "info list"), "keys      about "+humanize.Comma(int64(20_000*times+250))+"\n")
+		require.Contains(t, good(t, "", "info list"),
+			"keys      about "+humanize.Comma(int64(20_000*times+250))+"\n")
 		good(t, in, "remove list")
 		require.Equal(t, "often\n", good(t, "often\nother\n", "check list"))
 	}
-	const says = "the filter is full because lines repeat, and each repetition takes a place, up to eight; " +
+	const says = "the filter is full because lines repeat, and each repetition takes a place, up " +
+		"to eight; " +
 		"build it of the output of bloom dedupe, or with --type counting"
 	in := strings.Repeat(numbers(0, 1000), 20)
 	for _, flags := range []string{"", "-n 20k"} {
@@ -104,7 +107,8 @@ func TestCuckooOfRepeatedLines(t *testing.T) {
 	saying(t, 1, says, in, "add list")
 	good(t, good(t, in, "dedupe"), "build --type cuckoo -o list")
 	good(t, in, "build --force --type counting -o list")
-	saying(t, 1, "A line counts as often as it comes", numbers(0, 1000)+numbers(0, 1000), "build -n 1000 --type cuckoo -o none")
+	saying(t, 1, "A line counts as often as it comes", numbers(0, 1000)+numbers(0, 1000),
+		"build -n 1000 --type cuckoo -o none")
 }
 
 // TestSample compares the error of the estimate with its standard error, 1.2/sqrt(maxSample/2) at
@@ -185,7 +189,8 @@ func TestMerge(t *testing.T) {
 		require.NoError(t, f.SaveFile(path))
 	}
 	good(t, "", "merge -o d a b")
-	require.Equal(t, bloom.Info{N: 1000, P: 0.01}, bloom.Must(bloom.LoadFile("d")).Info(), "the first one's")
+	require.Equal(t, bloom.Info{N: 1000, P: 0.01}, bloom.Must(bloom.LoadFile("d")).Info(),
+		"the first one's")
 	good(t, "", "build --force -n 7 -o a")
 	for _, args := range []string{"a b", "b missing", "out a"} {
 		before := read(t, "out")
@@ -210,7 +215,11 @@ func TestInfo(t *testing.T) {
 		require.Contains(t, text, r.Checksum)
 		require.NotContains(t, text, " 1 cache lines")
 	}
-	for kind, name := range map[string]string{"guava": "bloom.Filter", "bloom": "bloom.Filter", "bloom.Filter": "bloom.Filter", "cuckoo.Filter": "cuckoo.Filter", "blocked": "blocked.Filter", "growing": "growing.Filter", "counting": "counting.Filter", "cuckoo": "cuckoo.Filter"} {
+	for kind, name := range map[string]string{
+		"guava": "bloom.Filter", "bloom": "bloom.Filter", "bloom.Filter": "bloom.Filter",
+		"cuckoo.Filter": "cuckoo.Filter", "blocked": "blocked.Filter", "growing": "growing.Filter",
+		"counting": "counting.Filter", "cuckoo": "cuckoo.Filter",
+	} {
 		good(t, numbers(0, 1000), "build -n 1000 -p 0.01 -o filter --type", kind)
 		info()
 		assert.Equal(t, name, r.Type)
@@ -228,12 +237,15 @@ func TestInfo(t *testing.T) {
 	require.NoError(t, err)
 	write(t, path, string(java))
 	info()
-	assert.Equal(t, "bloom.Filter Mitz32 7 none", fmt.Sprint(r.Type, " ", r.Strategy, " ", r.K, " ", r.Checksum))
+	assert.Equal(t, "bloom.Filter Mitz32 7 none",
+		fmt.Sprint(r.Type, " ", r.Strategy, " ", r.K, " ", r.Checksum))
 
-	require.NoError(t, bloom.Must(window.New(window.Config{N: 100, P: 0.01, Span: 1e15, Generations: 3})).SaveFile(path))
+	require.NoError(t, bloom.Must(window.New(window.Config{N: 100, P: 0.01, Span: 1e15,
+		Generations: 3})).SaveFile(path))
 	info()
 	assert.Equal(t, "window.Filter", r.Type)
-	require.NoError(t, bloom.Must(flower.New(flower.Config{Slots: 64, Ways: 4, Bits: 8})).SaveFile(path))
+	require.NoError(t, bloom.Must(flower.New(flower.Config{Slots: 64, Ways: 4,
+		Bits: 8})).SaveFile(path))
 	info()
 	assert.Equal(t, "flower.Filter", r.Type)
 
@@ -242,11 +254,13 @@ func TestInfo(t *testing.T) {
 	assert.Contains(t, saying(t, 1, "bad", "", "info bad filter"), "flower.Filter")
 }
 
-// TestTextsThatBeginLikeFilters: a file that is no filter is not replaced, whatever its first bytes.
+// TestTextsThatBeginLikeFilters: a file that is no filter is not replaced, whatever its first
+// bytes.
 func TestTextsThatBeginLikeFilters(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, text := range []string{
-		"BLM list of members\n", "BLM", "BLMB", "BLMBLM\n", "BLM\x01\x01", "\x01\x05 a text\n", "{\"a\": 1}\n",
+		"BLM list of members\n", "BLM", "BLMB", "BLMBLM\n", "BLM\x01\x01", "\x01\x05 a text\n",
+		"{\"a\": 1}\n",
 		"\x00\x00\x00\x01\x00\x00\x00\x05\x00\x00\x00\x01 a longer video",
 	} {
 		for _, command := range []string{"build -o", "bank build -n 1 -o", "dedupe --state"} {
@@ -282,7 +296,8 @@ func TestFileInfo(t *testing.T) {
 	require.Contains(t, text, "made for  6,500 keys at a rate of 0.01\n")
 	require.Contains(t, text, "hash      SumString\n")
 	require.Contains(t, text, `comment   "numbers\tof 2026"`+"\n")
-	require.Contains(t, good(t, "", "info --json filter"), `"hash":"SumString","comment":"numbers\tof 2026"`)
+	require.Contains(t, good(t, "", "info --json filter"),
+		`"hash":"SumString","comment":"numbers\tof 2026"`)
 
 	good(t, numbers(1000, 2000), "add filter")
 	require.Equal(t, want, said("filter"))
@@ -293,10 +308,14 @@ func TestFileInfo(t *testing.T) {
 	merged := bloom.Info{N: 6500, P: 0.01, Hash: "SumString", Comment: "merged from several filters"}
 	require.Equal(t, merged, said("out"))
 	good(t, "00ff\n", "build --hex -o filter")
-	require.Equal(t, bloom.Info{N: 1, P: 0.001, Hash: "Sum of the bytes given in hexadecimal"}, said("filter"))
+	require.Equal(t, bloom.Info{N: 1, P: 0.001, Hash: "Sum of the bytes given in hexadecimal"},
+		said("filter"))
 	good(t, "Ab\n", "build --fold-case -o filter")
 	require.Equal(t, "SumString, case folded by Unicode 15.0.0", said("filter").Hash)
-	for _, line := range []string{"build -o filter --comment " + strings.Repeat("c", 4097), "bank build --comment \xff -o filter filter"} {
+	for _, line := range []string{
+		"build -o filter --comment " + strings.Repeat("c", 4097),
+		"bank build --comment \xff -o filter filter",
+	} {
 		saying(t, 2, "--comment", "a\n", line)
 	}
 }
@@ -323,7 +342,10 @@ func TestKeysAreMadeAsTheFileSays(t *testing.T) {
 		require.True(t, has(t, serverOf(t, path), test.found[:2]))
 		require.Empty(t, good(t, test.found, "dedupe --state list"))
 		for _, runs := range []string{"--hex", "--fold-case", "--keep-cr", "--hex=false"} {
-			if strings.Contains(test.made+" "+runs, "--fold-case --keep-cr") || runs == test.made || test.made == "" && runs == "--hex=false" || strings.HasPrefix(test.made, "-fold") && runs == "--hex=false" || test.made == "--keep-cr" && runs == "--hex=false" {
+			if strings.Contains(test.made+" "+runs, "--fold-case --keep-cr") || runs == test.made ||
+				test.made == "" && runs == "--hex=false" ||
+				strings.HasPrefix(test.made, "-fold") && runs == "--hex=false" ||
+				test.made == "--keep-cr" && runs == "--hex=false" {
 				continue
 			}
 			before := read(t, path)
@@ -361,7 +383,8 @@ func TestKeysAreMadeAsTheFileSays(t *testing.T) {
 	b.AddString(0, "gg\r")
 	require.NoError(t, b.SaveFile(path))
 	require.Equal(t, "member 0\n", saying(t, 0, says, "", "bank which list ff"))
-	require.Equal(t, "member 0\n", saying(t, 0, says, "", "bank which list", "gg\r"), "a carriage return may be a part of its keys")
+	require.Equal(t, "member 0\n", saying(t, 0, says, "", "bank which list", "gg\r"),
+		"a carriage return may be a part of its keys")
 	saying(t, 1, says, "", "bank which list gg")
 }
 
@@ -376,8 +399,8 @@ func TestInfoOfShortWindow(t *testing.T) {
 		good(t, "", "info state"))
 }
 
-// TestBlankLines: they are left out, as their key is found in half of the full filters. With --blank
-// they are lines as others. dedupe knows exactly whether one came.
+// TestBlankLines: they are left out, as their key is found in half of the full filters. With
+// --blank they are lines as others. dedupe knows exactly whether one came.
 func TestBlankLines(t *testing.T) {
 	t.Chdir(t.TempDir())
 	found := 0
@@ -390,7 +413,8 @@ func TestBlankLines(t *testing.T) {
 		if out, _, _ := bloomRun(t, "\n", "check --blank list"); out != "" {
 			found++
 		}
-		require.Equal(t, "\nx\n", good(t, "\nx\n\r\n"+in, "dedupe --state list"), "the first empty line is new")
+		require.Equal(t, "\nx\n", good(t, "\nx\n\r\n"+in, "dedupe --state list"),
+			"the first empty line is new")
 		require.Empty(t, good(t, in+"\nx\n", "dedupe --state list"))
 		require.Contains(t, good(t, "", "info list"), "meta      blank=1\n")
 	}
@@ -401,7 +425,8 @@ func TestBlankLines(t *testing.T) {
 	require.Equal(t, "c\n", good(t, "\na\nc\n", "dedupe --state list"))
 	good(t, "a\n", "build -o list")
 	good(t, "b\n\n", "add --blank list")
-	require.Equal(t, "c\n", good(t, "\na\nb\nc\n", "dedupe --state list"), "add --blank took the empty line")
+	require.Equal(t, "c\n", good(t, "\na\nb\nc\n", "dedupe --state list"),
+		"add --blank took the empty line")
 	for i, flags := range []string{"", "-n 100", "-n 100 --span 1h"} {
 		line := fmt.Sprint("dedupe ", flags, " --state ", i)
 		require.Equal(t, "a\n\nb\n", good(t, "a\n\n\nb\n\n", line))

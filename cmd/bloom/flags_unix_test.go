@@ -46,7 +46,8 @@ var inputFlagsAndKeys = []inputFlag{
 func TestInputFlagsReachEveryCommand(t *testing.T) {
 	const check = "{ printf '%s\\n' 'ASK' | bloom check --blank list > found; s=$?; " +
 		"case $s in 0) echo found;; 1) echo absent;; *) echo status $s;; esac; }"
-	const which = "{ bloom bank which list 'ASK' > found; case $? in 0) echo found;; 1) echo absent;; esac; }"
+	const which = "{ bloom bank which list 'ASK' > found; case $? in 0) echo found;; 1) echo " +
+		"absent;; esac; }"
 	scripts := map[string]string{
 		"dedupe": "bloom dedupe -p 1e-9 --state list FLAGS < in > out && " + check,
 		"build":  "bloom build -p 1e-9 -o list FLAGS < in && " + check,
@@ -100,27 +101,39 @@ func TestFlagsReachTheirPurpose(t *testing.T) {
 		{"dedupe -n 5", "seq 100 | bloom dedupe FLAG | tail -n 1", "more than 5 different", "100\n"},
 		{"dedupe -p 0.01", "seq 100 | bloom dedupe -n 100 --state s FLAG > out; bloom info s",
 			"at a rate of 0.01\n", "at a rate of 1e-06\n"},
-		{"dedupe --state s", "seq 9 | bloom dedupe FLAG > a; seq 9 | bloom dedupe FLAG | wc -l", "0\n", "9\n"},
+		{"dedupe --state s", "seq 9 | bloom dedupe FLAG > a; seq 9 | bloom dedupe FLAG | wc -l",
+			"0\n", "9\n"},
 		{"dedupe -o out", "touch out; seq 9 | bloom dedupe --state s FLAG > a; cat out", "9\n", ""},
 		{"dedupe --span 24h", "seq 9 | bloom dedupe -n 9 --state s FLAG > a; bloom info s",
 			"window.Filter", "blocked.Filter"},
-		{"dedupe --shard 0/2", "seq 9 | bloom dedupe FLAG | tr '\\n' ' '", "1 2 3 5 7 8 9 ", "1 2 3 4 5 6 7 8 9 "},
-		{"dedupe --force", "echo text > s; seq 9 | bloom dedupe --state s FLAG | tail -n 1", "9\n", "is no filter"},
+		{"dedupe --shard 0/2", "seq 9 | bloom dedupe FLAG | tr '\\n' ' '", "1 2 3 5 7 8 9 ",
+			"1 2 3 4 5 6 7 8 9 "},
+		{"dedupe --force", "echo text > s; seq 9 | bloom dedupe --state s FLAG | tail -n 1", "9\n",
+			"is no filter"},
 
-		{"add --force", "seq 9 | bloom build -f 1 -o f; echo x,y | bloom add f FLAG; echo x,y | bloom check f",
+		{"add --force", "seq 9 | bloom build -f 1 -o f; echo x,y | bloom add f FLAG; echo x,y | " +
+			"bloom check f",
 			"x,y\n", "its keys would mix"},
-		{"remove --force", "echo x | bloom build --type counting -f 1 -o f; echo x | bloom remove f FLAG; echo x | bloom check f -c",
+		{"remove --force", "echo x | bloom build --type counting -f 1 -o f; echo x | bloom " +
+			"remove f FLAG; echo x | bloom check f -c",
 			"0\n", "its keys would mix"},
 
-		{"build -n 5", "seq 100 | bloom build -o f FLAG; bloom info f", "made for  5 keys", "made for  100 keys"},
-		{"build -p 0.01", "seq 9 | bloom build -o f FLAG; bloom info f", "at a rate of 0.01\n", "at a rate of 0.001\n"},
-		{"build -o f", "seq 9 | bloom build FLAG; test -e f && echo there", "there\n", "build needs -o FILE"},
-		{"build --comment text", "seq 9 | bloom build -o f FLAG; bloom info f", "comment   text\n", "checksum"},
-		{"build --type blocked", "seq 9 | bloom build -o f FLAG; bloom info f", "blocked.Filter", "bloom.Filter"},
-		{"build --shard 0/2", "seq 9 | bloom build -o f FLAG; bloom info f", "meta      shard=0%2F2\n", "SumString\n  checksum"},
+		{"build -n 5", "seq 100 | bloom build -o f FLAG; bloom info f", "made for  5 keys",
+			"made for  100 keys"},
+		{"build -p 0.01", "seq 9 | bloom build -o f FLAG; bloom info f", "at a rate of 0.01\n",
+			"at a rate of 0.001\n"},
+		{"build -o f", "seq 9 | bloom build FLAG; test -e f && echo there", "there\n",
+			"build needs -o FILE"},
+		{"build --comment text", "seq 9 | bloom build -o f FLAG; bloom info f", "comment   text\n",
+			"checksum"},
+		{"build --type blocked", "seq 9 | bloom build -o f FLAG; bloom info f", "blocked.Filter",
+			"bloom.Filter"},
+		{"build --shard 0/2", "seq 9 | bloom build -o f FLAG; bloom info f",
+			"meta      shard=0%2F2\n", "SumString\n  checksum"},
 		{"build --never x", "echo x > x; echo x | bloom build -o f FLAG",
 			"in the input and in x", ""},
-		{"build --force", "echo text > f; seq 9 | bloom build -o f FLAG; bloom check -c f f; :", "0\n", "is no filter"},
+		{"build --force", "echo text > f; seq 9 | bloom build -o f FLAG; bloom check -c f f; :",
+			"0\n", "is no filter"},
 
 		{"bank build -n 5", "seq 9 > a; bloom bank build -o f FLAG a; bloom bank info f",
 			"made for  5 keys", "made for  9 keys"},
@@ -130,12 +143,14 @@ func TestFlagsReachTheirPurpose(t *testing.T) {
 			"there\n", "build needs -o FILE"},
 		{"bank build --comment text", "seq 9 > a; bloom bank build -o f FLAG a; bloom bank info f",
 			"comment   text\n", "checksum"},
-		{"bank build --force", "seq 9 > a; echo text > f; bloom bank build -o f FLAG a; bloom bank which f 7",
+		{"bank build --force", "seq 9 > a; echo text > f; bloom bank build -o f FLAG a; bloom " +
+			"bank which f 7",
 			"a\n", "is no filter"},
 
 		{"merge -o f", "seq 9 | bloom build -o a; bloom merge FLAG a; test -e f && echo there",
 			"there\n", "merge needs -o FILE"},
-		{"merge --force", "seq 9 | bloom build -o a; echo text > f; bloom merge -o f FLAG a; bloom info f",
+		{"merge --force", "seq 9 | bloom build -o a; echo text > f; bloom merge -o f FLAG a; " +
+			"bloom info f",
 			"bloom.Filter", "is no filter"},
 	} {
 		words := strings.Fields(test.flag)
@@ -147,12 +162,16 @@ func TestFlagsReachTheirPurpose(t *testing.T) {
 		require.Contains(t, with, test.with, test.flag)
 		require.Contains(t, without, test.without, "without %s", test.flag)
 		require.NotEqual(t, with, without, test.flag)
-		command := strings.Join(words[:strings.Count(test.flag[:strings.Index(test.flag, " -")], " ")+1], " ")
+		command := strings.Join(words[:strings.Count(test.flag[:strings.Index(test.flag, " -")],
+			" ")+1], " ")
 		covered[command+" "+strings.Fields(flag)[0]] = true
 	}
 	for _, flag := range []string{
-		"dedupe --save-every",                                                                               // TestAutosave
-		"dedupe --wait", "build --wait", "add --wait", "remove --wait", "merge --wait", "bank build --wait", // TestInUse
+		// TestAutosave
+		"dedupe --save-every",
+		// TestInUse
+		"dedupe --wait", "build --wait", "add --wait", "remove --wait", "merge --wait",
+		"bank build --wait",
 	} {
 		covered[flag] = true
 	}

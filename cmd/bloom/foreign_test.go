@@ -19,15 +19,21 @@ func TestFiltersOfOtherLibraries(t *testing.T) {
 	if _, err := os.Stat("../../foreign"); err != nil {
 		t.Skip(err) // outside the repository
 	}
-	require.NoError(t, json.Unmarshal([]byte(read(t, "../../foreign/testdata/answers.json")), &answers))
-	require.NoError(t, json.Unmarshal([]byte(read(t, "../../foreign/testdata/spark-answers.json")), &answers))
+	require.NoError(t, json.Unmarshal([]byte(read(t, "../../foreign/testdata/answers.json")),
+		&answers))
+	require.NoError(t, json.Unmarshal([]byte(read(t, "../../foreign/testdata/spark-answers.json")),
+		&answers))
 	path := filepath.Join(t.TempDir(), "filter")
-	for _, name := range []string{"bits.bin", "bits.json", "bits-little.bin", "bits-std.json", "bits-longer.bin", "willf.bin", "dcso.bin", "spark-v1.bin", "spark-v2.bin", "holiman.bin", "holiman.gz"} {
+	for _, name := range []string{
+		"bits.bin", "bits.json", "bits-little.bin", "bits-std.json", "bits-longer.bin", "willf.bin",
+		"dcso.bin", "spark-v1.bin", "spark-v2.bin", "holiman.bin", "holiman.gz",
+	} {
 		whole := read(t, "../../foreign/testdata/"+name)
 		write(t, path, whole)
 		require.NotContains(t, good(t, "", "info", path), ".Filter", name)
 		if name != "holiman.gz" { // whose size is known of files only
-			require.Equal(t, strings.Replace(good(t, "", "info", path), path, "-", 1), good(t, whole, "info", "-"), name)
+			require.Equal(t, strings.Replace(good(t, "", "info", path), path, "-", 1),
+				good(t, whole, "info", "-"), name)
 		}
 		if strings.HasPrefix(name, "holiman") {
 			for _, command := range []string{"check", "add", "serve"} {
@@ -145,7 +151,9 @@ func TestErrorsOfNoFilter(t *testing.T) {
 		_, stderr, _ := bloomRun(t, "", command, path)
 		require.NotContains(t, stderr, "comes first", command)
 	}
-	for command, status := range map[string]int{"check": 2, "add": 1, "info": 1, "serve": 1, "diff -o new missing": 1} {
+	for command, status := range map[string]int{
+		"check": 2, "add": 1, "info": 1, "serve": 1, "diff -o new missing": 1,
+	} {
 		saying(t, status, "bloom: missing: no such file", "", command, "missing")
 	}
 }

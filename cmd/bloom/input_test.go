@@ -20,18 +20,21 @@ func TestKeys(t *testing.T) {
 		{"--fold-case", "A\r\na\n", "A\r\n"},
 		{"--fold-case --keep-cr", "A\r\na\na\r\n", "A\r\na\n"},
 		{"-f 2 --keep-cr", "1,a\r\n2,a\n3,a\r\n", "1,a\r\n2,a\n"},
-		{"-f 2", "1,a\r\n2,\"a\"\n3,\"b,c\"\n4,\"b,c\",x\n5,\"q\"\"q\"\n6,\"q\"\"q\"\n7,\n8,\"\"\n", "1,a\r\n3,\"b,c\"\n5,\"q\"\"q\"\n7,\n"},
+		{"-f 2", "1,a\r\n2,\"a\"\n3,\"b,c\"\n4,\"b,c\",x\n5,\"q\"\"q\"\n6,\"q\"\"q\"\n7,\n8,\"\"\n",
+			"1,a\r\n3,\"b,c\"\n5,\"q\"\"q\"\n7,\n"},
 		{"-f 2", "\"q\"\"q\",a\"1\n\"q\"\"q\",a\"2\n", "\"q\"\"q\",a\"1\n\"q\"\"q\",a\"2\n"},
 		{"-f 1", "a,b\tx\na\ty\na,b\tz\n", "a,b\tx\na\ty\n"}, // tabs, as the first line has one
 		{"-f 2 --sep ;", "a;1\nb;1\nc;2\n", "a;1\nc;2\n"},
 		{"-f 2 --sep=,", "a\t,1\nb,1\n", "a\t,1\n"},
-		{"--fold-case", "Ä\nä\nÖ\nabc\nABC\n\xff\n\xfe\nTITLE\nTitle\n", "Ä\nÖ\nabc\n\xff\n\xfe\nTITLE\n"},
+		{"--fold-case", "Ä\nä\nÖ\nabc\nABC\n\xff\n\xfe\nTITLE\nTitle\n",
+			"Ä\nÖ\nabc\n\xff\n\xfe\nTITLE\n"},
 		{"--fold-case", "ΟΔΥΣΣΕΥΣ\nοδυσσευς\nοδυσσευσ\nſ\nS\n\u212a\nk\nß\nẞ\nİ\ni\nI\nı\nᏸ\nᏰ\n",
 			"ΟΔΥΣΣΕΥΣ\nſ\n\u212a\nß\nİ\ni\nı\nᏸ\n"},
 		{"--fold-case -f 1", "A,1\na,2\n", "A,1\n"},
 		{"--hex", "ab\nAB\nabab\n cd \nCD\n\n", "ab\nabab\n cd \n\n"},
 		{"--hex -f 1 --sep :", "AB:7\nab:8\nac:9\n", "AB:7\nac:9\n"},
-		{"--fold-case", "\ufffd\n\xef\nA\na\n\ufffd\n", "\ufffd\n\xef\nA\n"}, // what is not UTF-8 is not U+FFFD
+		// what is not UTF-8 is not U+FFFD
+		{"--fold-case", "\ufffd\n\xef\nA\na\n\ufffd\n", "\ufffd\n\xef\nA\n"},
 		{"-f 2", "\tx\na\tx\n", "\tx\n"},
 		{`-f 1 --sep \t`, "1\ta\n1\tb\n", "1\ta\n"}, // a byte as Go and C write it
 		{`-f 1 --sep \x1f`, "1\x1fa\n1\x1fb\n", "1\x1fa\n"},
@@ -43,7 +46,8 @@ func TestKeys(t *testing.T) {
 	for _, test := range []struct{ flags, in, out, says string }{
 		{"--hex", "ab\nxy\ncd\n", "ab\n", `line 2: "xy" is not`},
 		{"--hex", "abc\n", "", `line 1: "abc" is not`},
-		{"--hex", "00ff:3\n", "", `line 1: "00ff:3" is not an even number of hexadecimal digits; if the digits end at ":", add -f 1 --sep ":"`},
+		{"--hex", "00ff:3\n", "",
+			`line 1: "00ff:3" is not an even number of hexadecimal digits; if the digits end at ":", add -f 1 --sep ":"`},
 		{"--hex", "00ff\t3\n", "", `digits; if the digits end at "\t", add -f 1 --sep "\t"`},
 		{"--hex", "00f:3\n", "", "is not an even number of hexadecimal digits\n"},
 		{"--hex -f 1 --sep :", "00ff,3:4\n", "", "is not an even number of hexadecimal digits\n"},
@@ -57,18 +61,21 @@ func TestKeys(t *testing.T) {
 
 	// The line's number is that in its file, however large.
 	long := strings.Repeat("00\n", 300_000)
-	saying(t, 1, "standard input: line 300001:", long+"0\n", "dedupe --hex", write(t, filepath.Join(t.TempDir(), "x"), long), "-")
+	saying(t, 1, "standard input: line 300001:", long+"0\n", "dedupe --hex",
+		write(t, filepath.Join(t.TempDir(), "x"), long), "-")
 }
 
 func TestCompressed(t *testing.T) {
 	in := numbers(0, 100_000) + numbers(0, 10)
 	want := numbers(0, 100_000)
-	for _, packed := range []string{gzipped(in[:1000]) + gzipped(in[1000:]), zstded(in)} { // members follow each other
+	// members follow each other
+	for _, packed := range []string{gzipped(in[:1000]) + gzipped(in[1000:]), zstded(in)} {
 		require.True(t, want == good(t, packed, "dedupe -p 1e-9"))
 		file := write(t, filepath.Join(t.TempDir(), "packed"), packed)
 		require.True(t, want == good(t, "", "dedupe -p 1e-9", file, file))
 
-		assert.True(t, strings.HasPrefix(want, saying(t, 1, "standard input: ", packed[:len(packed)-10], "dedupe -p 1e-9")))
+		assert.True(t, strings.HasPrefix(want,
+			saying(t, 1, "standard input: ", packed[:len(packed)-10], "dedupe -p 1e-9")))
 	}
 	// What only begins like one is text.
 	for _, in := range []string{"\x28", "\x28\xb5\x2f", "\x1f", "\x28\xb5\x2f\n"} {
@@ -108,13 +115,17 @@ func TestForeign(t *testing.T) {
 			assert.Empty(t, saying(t, 1, says, data, "dedupe", file), "%q", data)
 		}
 	}
-	for in, out := range map[string]string{"\xef\xbb\xbfa\na\n": "a\n", "\xef\xbba\n": "\xef\xbba\n", "\xff\n": "\xff\n", "BZh\n": "BZh\n", "P": "P\n"} {
+	for in, out := range map[string]string{
+		"\xef\xbb\xbfa\na\n": "a\n", "\xef\xbba\n": "\xef\xbba\n", "\xff\n": "\xff\n",
+		"BZh\n": "BZh\n", "P": "P\n",
+	} {
 		require.Equal(t, out, good(t, in, "dedupe"))
 	}
 	require.Equal(t, "a\n", good(t, gzipped("\xef\xbb\xbfa\na\n"), "dedupe"))
 
 	// Arguments in the wrong order: the list is not unpacked to know that it is none.
-	words := write(t, filepath.Join(t.TempDir(), "words.gz"), gzipped(strings.Repeat("a", 1<<20))[:500])
+	words := write(t, filepath.Join(t.TempDir(), "words.gz"),
+		gzipped(strings.Repeat("a", 1<<20))[:500])
 	saying(t, 2, "is not a filter: it begins with", "", "check", words)
 }
 
@@ -133,10 +144,12 @@ func TestSkipBad(t *testing.T) {
 	write(t, "list", in.String())
 	saying(t, 0, "left out 29,428 lines (", "", "build --skip-bad -f 2 -o filter list")
 	for _, line := range []string{"dedupe -p 1e-9", "check filter"} {
-		const says = "left out 29,428 lines (--skip-bad), the first of them here: list: line 4: it has only 1 of 2 fields"
+		const says = "left out 29,428 lines (--skip-bad), the first of them here: list: line 4: " +
+			"it has only 1 of 2 fields"
 		require.True(t, want.String() == saying(t, 0, says, "", line+" --skip-bad -f 2 list"), line)
 	}
-	require.Equal(t, "ff\n", saying(t, 0, "left out 3 lines", "x\nff\nxx\nff\ny", "dedupe --hex --skip-bad"))
+	require.Equal(t, "ff\n", saying(t, 0, "left out 3 lines", "x\nff\nxx\nff\ny",
+		"dedupe --hex --skip-bad"))
 }
 
 // TestCheckCounts: check -c and -q are as grep's.

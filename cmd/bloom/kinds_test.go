@@ -23,8 +23,8 @@ func tarred(t *testing.T, name, data string) string {
 	return b.String()
 }
 
-// TestEveryDoorRefusesArchives: each command that takes lines refuses what holds lines, but is none,
-// and says which program unpacks it. It changes no file.
+// TestEveryDoorRefusesArchives: each command that takes lines refuses what holds lines, but is
+// none, and says which program unpacks it. It changes no file.
 func TestEveryDoorRefusesArchives(t *testing.T) {
 	t.Chdir(t.TempDir())
 	good(t, "a\n", "build --type counting -n 100 -p 1e-9 -o list")
@@ -33,10 +33,13 @@ func TestEveryDoorRefusesArchives(t *testing.T) {
 	for _, packed := range []string{archive, gzipped(archive), zstded(archive)} {
 		write(t, "in", packed)
 		for line, status := range map[string]int{
-			"dedupe in": 1, "dedupe": 1, "dedupe --state seen in": 1, "build -n 100 -o new in": 1, "build -o new in": 1, "build -n 100 -o new": 1,
-			"add list in": 1, "remove list in": 1, "check list in": 2, "check -v list": 2, "check -cv list in": 2, "bank build -n 10 -o bank in": 1,
+			"dedupe in": 1, "dedupe": 1, "dedupe --state seen in": 1, "build -n 100 -o new in": 1,
+			"build -o new in": 1, "build -n 100 -o new": 1,
+			"add list in": 1, "remove list in": 1, "check list in": 2, "check -v list": 2,
+			"check -cv list in": 2, "bank build -n 10 -o bank in": 1,
 		} {
-			require.Empty(t, saying(t, status, "it is an archive of tar: unpack it first: tar -xOf", packed, line), line)
+			require.Empty(t, saying(t, status, "it is an archive of tar: unpack it first: tar -xOf",
+				packed, line), line)
 			require.NoFileExists(t, "new")
 			require.NoFileExists(t, "bank")
 			require.Equal(t, before, read(t, "list"))
@@ -49,7 +52,8 @@ func TestEveryDoorRefusesArchives(t *testing.T) {
 func TestSkippableFramesAreUnpacked(t *testing.T) {
 	t.Chdir(t.TempDir())
 	in := numbers(0, 1000)
-	packed := "\x50\x2a\x4d\x18\x04\x00\x00\x00size" + zstded(in[:5000]) + "\x5f\x2a\x4d\x18\x00\x00\x00\x00" + zstded(in[5000:])
+	packed := "\x50\x2a\x4d\x18\x04\x00\x00\x00size" + zstded(in[:5000]) +
+		"\x5f\x2a\x4d\x18\x00\x00\x00\x00" + zstded(in[5000:])
 	if _, err := exec.LookPath("pzstd"); err == nil {
 		write(t, "list", in)
 		require.NoError(t, child(t, "pzstd", "-q", "list").Run())

@@ -110,7 +110,9 @@ func command(t testing.TB, line string, more ...string) *exec.Cmd {
 }
 
 // bloomRun runs the program to its end.
-func bloomRun(t testing.TB, stdin, line string, more ...string) (stdout, stderr string, status int) {
+func bloomRun(
+	t testing.TB, stdin, line string, more ...string,
+) (stdout, stderr string, status int) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	cmd := command(t, line, more...)
@@ -313,7 +315,8 @@ func TestUsage(t *testing.T) {
 		{"check -v=x", "must be true or false"},
 		{"dedupe -p 1e-20", "-p 1e-20 is below 1e-09, the lowest rate here; with -n it is 1e-12"},
 		{"dedupe -n 10 -p 1e-20", "-p 1e-20 is below 1e-12"},
-		{"build --type blocked -p 1e-13 -o x", "-p 1e-13 is below 1e-12, the lowest rate here; --type guava has lower ones"},
+		{"build --type blocked -p 1e-13 -o x",
+			"-p 1e-13 is below 1e-12, the lowest rate here; --type guava has lower ones"},
 		{"serve --addr 99999 x", `--addr "99999" is not an address, such as :8080`},
 		{"dedupe -n 0", "is not a number of lines"},
 		{"dedupe -n 1.5", "is not a number of lines"},
@@ -339,7 +342,8 @@ func TestUsage(t *testing.T) {
 		{"help check fast", `"check fast" is not a command`},
 		{"completion", "needs bash, fish, powershell or zsh; see bloom help completion"},
 		{"completion csh", `"csh" is not a command: is it bash or zsh or fish; see bloom help completion`},
-		{"completion bash now", `unknown command "now" for "bloom completion bash"; see bloom help completion bash`},
+		{"completion bash now",
+			`unknown command "now" for "bloom completion bash"; see bloom help completion bash`},
 	} {
 		require.Empty(t, saying(t, 2, test.says, "a\n", test.args), test.args)
 	}
@@ -473,12 +477,17 @@ func TestOneDash(t *testing.T) {
 
 // TestNumbers: how numbers of lines, and rates, may be written.
 func TestNumbers(t *testing.T) {
-	for s, want := range map[string]count{"1": 1, "1000000": 1e6, "1e6": 1e6, "10M": 1e7, "2.5k": 2500, "1G": 1e9, "1b": 1e9, "3T": 3e12, "1_000": 1000, "1,000,000": 1e6, "12,345": 12345} {
+	for s, want := range map[string]count{
+		"1": 1, "1000000": 1e6, "1e6": 1e6, "10M": 1e7, "2.5k": 2500, "1G": 1e9, "1b": 1e9,
+		"3T": 3e12, "1_000": 1000, "1,000,000": 1e6, "12,345": 12345,
+	} {
 		var c count
 		require.NoError(t, c.Set(s), s)
 		require.Equal(t, want, c, s)
 	}
-	for s, want := range map[string]rate{"0.01": 0.01, "1e-6": 1e-6, "1%": 0.01, "0.7 %": 0.007, "0.0001%": 1e-6} {
+	for s, want := range map[string]rate{
+		"0.01": 0.01, "1e-6": 1e-6, "1%": 0.01, "0.7 %": 0.007, "0.0001%": 1e-6,
+	} {
 		var r rate
 		require.NoError(t, r.Set(s), s)
 		require.Equal(t, want, r, s)
@@ -522,7 +531,10 @@ func TestHelp(t *testing.T) {
 	require.Equal(t, good(t, "", "--version"), good(t, "", "version"))
 	require.Equal(t, good(t, "", "--version"), good(t, "", "--version=true"))
 	require.Equal(t, good(t, "", "--help"), good(t, "", "-h=true"))
-	for typed, suggests := range map[string]string{"bank build -": "for the file to hold", "dedupe -": "that remembers lines", "che": "check\t", "build --type ": "blocked\ncounting\ncuckoo\ngrowing\nguava\n:4\n"} {
+	for typed, suggests := range map[string]string{
+		"bank build -": "for the file to hold", "dedupe -": "that remembers lines",
+		"che": "check\t", "build --type ": "blocked\ncounting\ncuckoo\ngrowing\nguava\n:4\n",
+	} {
 		suggested, _, _ := bloomRun(t, "", "__complete", strings.Split(typed, " ")...)
 		require.Contains(t, suggested, suggests)
 	}
@@ -571,8 +583,8 @@ func TestHelpBeginsWithExamples(t *testing.T) {
 	assert.Empty(t, named, "help names a page that does not exist")
 }
 
-// TestReadme runs the README's first commands, which write what it shows, and then every line of its
-// table of commands, in a directory with the files that they name.
+// TestReadme runs the README's first commands, which write what it shows, and then every line of
+// its table of commands, in a directory with the files that they name.
 func TestReadme(t *testing.T) {
 	readme := read(t, "README.md")
 	_, shown, _ := strings.Cut(readme, "```console\n")
@@ -601,7 +613,8 @@ func TestReadme(t *testing.T) {
 		write(t, filepath.Join(dir, name), text)
 	}
 	ran := 0
-	for _, code := range regexp.MustCompile("`((?:bloom|tail)[^`]*)`").FindAllStringSubmatch(table, -1) {
+	for _, code := range regexp.MustCompile("`((?:bloom|tail)[^`]*)`").FindAllStringSubmatch(table,
+		-1) {
 		// What has no end gets one, and what takes gigabytes less.
 		line := strings.NewReplacer(`tail -f`, "cat", `\|`, "|", "1e10", "1e4").Replace(code[1])
 		switch {

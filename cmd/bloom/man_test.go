@@ -45,6 +45,7 @@ func TestMan(t *testing.T) {
 			write(t, path, page)
 		}
 		kept := filepath.Join("man", filepath.Base(path))
-		require.True(t, read(t, kept) == page, "%s is not what the help says. Make a new manual: BLOOM_MAN=1 go test -run TestMan", kept)
+		require.True(t, read(t, kept) == page,
+			"%s is not what the help says. Make a new manual: BLOOM_MAN=1 go test -run TestMan", kept)
 	}
 }

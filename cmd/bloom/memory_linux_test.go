@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestControlGroup: a filter that does not fit into the memory of a control group, which limits a group
-// above the one of the process, is refused. Without the error the system would kill the process.
+// TestControlGroup: a filter that does not fit into the memory of a control group, which limits a
+// group above the one of the process, is refused. Without the error the system would kill the
+// process.
 func TestControlGroup(t *testing.T) {
 	groups, err := os.ReadFile("/proc/self/cgroup")
 	require.NoError(t, err)
@@ -42,7 +43,8 @@ func TestControlGroup(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, string(out), "status "+status, "%s: %s", lines, out)
 		if status != "0" {
-			require.Contains(t, string(out), "of memory, and there are 268 MB, of which bloom itself needs 34 MB")
+			require.Contains(t, string(out),
+				"of memory, and there are 268 MB, of which bloom itself needs 34 MB")
 		}
 	}
 }

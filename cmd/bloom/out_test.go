@@ -57,7 +57,10 @@ func TestRunGoesOnInItsLine(t *testing.T) {
 	const line = "dedupe -p 1e-9 --state state -o out"
 	in := numbers(0, 40_000) + strings.Repeat("long", pieceOfOut) + "\n" + numbers(40_000, 50_000)
 	saved := len(numbers(0, 1000))
-	for _, size := range []int{saved, saved + 1, saved + 8, saved + 9, saved + 10, len(numbers(0, 40_000)), len(numbers(0, 40_000)) + 5, len(numbers(0, 40_000)) + 3*pieceOfOut, len(in) - 1, len(in)} {
+	for _, size := range []int{
+		saved, saved + 1, saved + 8, saved + 9, saved + 10, len(numbers(0, 40_000)),
+		len(numbers(0, 40_000)) + 5, len(numbers(0, 40_000)) + 3*pieceOfOut, len(in) - 1, len(in),
+	} {
 		t.Chdir(t.TempDir())
 		good(t, numbers(0, 1000), line)
 		write(t, "out", in[:size])
@@ -66,7 +69,8 @@ func TestRunGoesOnInItsLine(t *testing.T) {
 		require.Empty(t, good(t, in, line))
 		require.True(t, in == read(t, "out"), "a third run behind %d bytes", size)
 	}
-	// A run that ends within what was left records as much as it has read. The next one skips the rest.
+	// A run that ends within what was left records as much as it has read. The next one skips the
+	// rest.
 	for _, lines := range []int{0, 1000, 1001, 2000, 2999} {
 		t.Chdir(t.TempDir())
 		good(t, numbers(0, 1000), line)
@@ -84,34 +88,36 @@ func TestRunGoesOnInItsLine(t *testing.T) {
 	require.Equal(t, "a\nb\nline 1\nc\nline 2\n", read(t, "out"))
 }
 
-// TestBytesOfOthers: a run says how much of OUT neither it nor FILE knows, if it appends to that. No
-// later run says it again, and no line of OUT is written twice, whoever wrote it.
+// TestBytesOfOthers: a run says how much of OUT neither it nor FILE knows, if it appends to that.
+// No later run says it again, and no line of OUT is written twice, whoever wrote it.
 func TestBytesOfOthers(t *testing.T) {
 	for name, test := range map[string]struct {
 		flags, old, left, in string
 		bytes                int // of left that the run does not write; 0 is silence
 		out                  string
 	}{
-		"nothing":              {"", "a\n", "", "b\n", 0, "a\nb\n"},
-		"another's":            {"", "a\n", "other\n", "b\n", 6, "a\nother\nb\n"},
-		"a killed run's":       {"", "a\n", "b\nc\n", "b\nc\nd\n", 0, "a\nb\nc\nd\n"},
-		"repeats between":      {"", "a\n", "b\nc\n", "a\nb\na\nb\nc\na\nd\n", 0, "a\nb\nc\nd\n"},
-		"both":                 {"", "a\n", "b\nother\n", "b\nd\n", 6, "a\nb\nother\nd\n"},
-		"nothing to append":    {"", "a\n", "b\nother\n", "b\na\n", 0, "a\nb\nother\n"},
-		"another order":        {"", "a\n", "b\nc\n", "c\nb\nd\n", 2, "a\nb\nc\nd\n"},
-		"the input goes on":    {"", "a\n", "b\nc\n", "c\nd\nb\n", 2, "a\nb\nc\nd\n"},
-		"blank lines":          {"", "a\n", "\n", "b\n\n", 0, "a\n\nb\n"},
-		"within a line":        {"", "a\n", "b\nha", "c\nb\nhalf\n", 0, ""},
-		"within its line":      {"", "a\n", "b\nha", "b\nhalf\nc\n", 0, "a\nb\nhalf\nc\n"},
-		"the input's end":      {"", "a\n", "b\nhalf", "b\nhalf", 0, "a\nb\nhalf\n"},
-		"fields":               {" -f 1 --sep ;", "a;1\n", "b;1\nc\n", "b;2\nc;2\nd;2\n", 6, "a;1\nb;1\nc\nd;2\n"},
-		"fields and tabs":      {" -f 2", "1\ta\n", "1\tb\n", "2\tb\n2\tc\n", 4, "1\ta\n1\tb\n2\tc\n"},
-		"lines without fields": {" -f 2 --sep ;", "1;a\n", "other\n2;b\n", "3;b\n3;c\n", 10, "1;a\nother\n2;b\n3;c\n"},
-		"other cases":          {" --fold-case", "a\n", "B\n", "b\nc\n", 2, "a\nB\nc\n"},
-		"lines from Windows":   {"", "a\n", "b\r\n", "b\nc\n", 3, "a\nb\r\nc\n"},
-		"NULs":                 {" -z", "a\x00", "b\r\x00", "b\x00b\r\x00", 0, "a\x00b\r\x00b\x00"},
-		"a counting filter":    {" -n 10", "a\n", "b\nb\n", "b\nc\n", 2, "a\nb\nb\nc\n"},
-		"a window":             {" -n 10 --span 1h", "a\n", "b\nc\n", "c\nd\nb\n", 2, "a\nb\nc\nd\n"},
+		"nothing":           {"", "a\n", "", "b\n", 0, "a\nb\n"},
+		"another's":         {"", "a\n", "other\n", "b\n", 6, "a\nother\nb\n"},
+		"a killed run's":    {"", "a\n", "b\nc\n", "b\nc\nd\n", 0, "a\nb\nc\nd\n"},
+		"repeats between":   {"", "a\n", "b\nc\n", "a\nb\na\nb\nc\na\nd\n", 0, "a\nb\nc\nd\n"},
+		"both":              {"", "a\n", "b\nother\n", "b\nd\n", 6, "a\nb\nother\nd\n"},
+		"nothing to append": {"", "a\n", "b\nother\n", "b\na\n", 0, "a\nb\nother\n"},
+		"another order":     {"", "a\n", "b\nc\n", "c\nb\nd\n", 2, "a\nb\nc\nd\n"},
+		"the input goes on": {"", "a\n", "b\nc\n", "c\nd\nb\n", 2, "a\nb\nc\nd\n"},
+		"blank lines":       {"", "a\n", "\n", "b\n\n", 0, "a\n\nb\n"},
+		"within a line":     {"", "a\n", "b\nha", "c\nb\nhalf\n", 0, ""},
+		"within its line":   {"", "a\n", "b\nha", "b\nhalf\nc\n", 0, "a\nb\nhalf\nc\n"},
+		"the input's end":   {"", "a\n", "b\nhalf", "b\nhalf", 0, "a\nb\nhalf\n"},
+		"fields": {" -f 1 --sep ;", "a;1\n", "b;1\nc\n", "b;2\nc;2\nd;2\n", 6,
+			"a;1\nb;1\nc\nd;2\n"},
+		"fields and tabs": {" -f 2", "1\ta\n", "1\tb\n", "2\tb\n2\tc\n", 4, "1\ta\n1\tb\n2\tc\n"},
+		"lines without fields": {" -f 2 --sep ;", "1;a\n", "other\n2;b\n", "3;b\n3;c\n", 10,
+			"1;a\nother\n2;b\n3;c\n"},
+		"other cases":        {" --fold-case", "a\n", "B\n", "b\nc\n", 2, "a\nB\nc\n"},
+		"lines from Windows": {"", "a\n", "b\r\n", "b\nc\n", 3, "a\nb\r\nc\n"},
+		"NULs":               {" -z", "a\x00", "b\r\x00", "b\x00b\r\x00", 0, "a\x00b\r\x00b\x00"},
+		"a counting filter":  {" -n 10", "a\n", "b\nb\n", "b\nc\n", 2, "a\nb\nb\nc\n"},
+		"a window":           {" -n 10 --span 1h", "a\n", "b\nc\n", "c\nd\nb\n", 2, "a\nb\nc\nd\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
@@ -158,7 +164,9 @@ func TestTwoSeparators(t *testing.T) {
 
 // TestForgottenTail: lines that were written before the span of a window are forgotten.
 func TestForgottenTail(t *testing.T) {
-	for ago, want := range map[time.Duration]string{time.Hour: "a\nb\nc\n", 3 * time.Hour: "a\nb\nb\nc\n"} {
+	for ago, want := range map[time.Duration]string{
+		time.Hour: "a\nb\nc\n", 3 * time.Hour: "a\nb\nb\nc\n",
+	} {
 		t.Chdir(t.TempDir())
 		const line = "dedupe -n 10 --span 2h --state state -o out"
 		good(t, "a\n", line)
@@ -181,7 +189,8 @@ func TestFirstSave(t *testing.T) {
 			t.Chdir(t.TempDir())
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			cfg := &lines.Config{Names: []string{write(t, "in", numbers(0, 1000))}, Delim: '\n', Blank: true, Counts: new(lines.Counts)}
+			cfg := &lines.Config{Names: []string{write(t, "in", numbers(0, 1000))}, Delim: '\n',
+				Blank: true, Counts: new(lines.Counts)}
 			d := &deduper{
 				arrived: arrivals{total: totalSize(cfg.Names), read: &cfg.Read},
 				state:   state{file: &target{path: "state"}, every: time.Hour},
@@ -221,8 +230,8 @@ func TestFirstSave(t *testing.T) {
 	}
 }
 
-// TestOutIsNoLink: an OUT that becomes a link after it was looked at is not followed: it may lead to
-// any file.
+// TestOutIsNoLink: an OUT that becomes a link after it was looked at is not followed: it may lead
+// to any file.
 func TestOutIsNoLink(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.Symlink("victim", "out"); err != nil || runtime.GOOS == "windows" {

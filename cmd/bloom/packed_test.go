@@ -30,7 +30,8 @@ func TestBehindGzip(t *testing.T) {
 		require.Equal(t, "a\n", good(t, "", "check packed in"))
 		require.Contains(t, good(t, list+behind, "info -"), "keys      about 1\n")
 	}
-	saying(t, 1, "the bytes that follow the end of its zstd are not zstd", zstded("a\n")+zeros(600), "dedupe")
+	saying(t, 1, "the bytes that follow the end of its zstd are not zstd", zstded("a\n")+zeros(600),
+		"dedupe")
 	for behind, says := range map[string]string{
 		"a line\n":                   "7 bytes follow the end of its gzip",
 		"x":                          "1 byte follows the end of its gzip",
@@ -67,8 +68,8 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// highestMemory looks again and again at the memory of a process. The result returns the most that it
-// took, in KiB, once it has ended. Only Linux says it.
+// highestMemory looks again and again at the memory of a process. The result returns the most that
+// it took, in KiB, once it has ended. Only Linux says it.
 func highestMemory(pid int) (result func() int) {
 	found := make(chan int, 1)
 	go func() {
@@ -87,8 +88,8 @@ func highestMemory(pid int) (result func() int) {
 	return func() int { return <-found }
 }
 
-// TestMemoryByWhatArrived: what unpacks to more than 1 MiB and to more than 100 times the bytes that
-// arrived is refused, before it takes as much memory or disk. The error says what to do.
+// TestMemoryByWhatArrived: what unpacks to more than 1 MiB and to more than 100 times the bytes
+// that arrived is refused, before it takes as much memory or disk. The error says what to do.
 func TestMemoryByWhatArrived(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -103,9 +104,11 @@ func TestMemoryByWhatArrived(t *testing.T) {
 	write(t, "lines.gz", gzipped(strings.Repeat("a\n", 5_000_000)))
 	const says = "more than 100 times the bytes that arrived: unpack it first, with gunzip or zstd -d"
 	for line, want := range map[string]int{
-		"info over": 1, "info large": 1, "info -": 1, "check large list": 2, "merge -o x large": 1, "merge -o x -": 1,
-		"dedupe line.gz": 1, "build -n 10 -o x line.gz": 1, "check list line.gz": 2, "bank build -o x line.gz": 1,
-		"build -o x lines.gz": 1, "serve --addr localhost:0 large": 1,
+		"info over": 1, "info large": 1, "info -": 1, "check large list": 2, "merge -o x large": 1,
+		"merge -o x -":   1,
+		"dedupe line.gz": 1, "build -n 10 -o x line.gz": 1, "check list line.gz": 2,
+		"bank build -o x line.gz": 1,
+		"build -o x lines.gz":     1, "serve --addr localhost:0 large": 1,
 	} {
 		var out bytes.Buffer
 		cmd := command(t, line)

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNothingInTemporary: kill -9 leaves nothing in $TMPDIR while a filter is unpacked or written to
-// standard output.
+// TestNothingInTemporary: kill -9 leaves nothing in $TMPDIR while a filter is unpacked or written
+// to standard output.
 func TestNothingInTemporary(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var keys strings.Builder // so many that gzip makes a quarter of the list, not a hundredth

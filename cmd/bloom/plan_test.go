@@ -143,9 +143,12 @@ func TestJSON(t *testing.T) {
 	}
 	plans := strings.Split(strings.TrimSuffix(good(t, "", "plan -n 1,000,000 --json"), "\n"), "\n")
 	require.Len(t, plans, 7, "every type of this module that holds keys")
-	require.Equal(t, []string{"bits_per_key", "k", "keys", "note", "rate", "size", "type"}, names(plans[0]))
+	require.Equal(t, []string{"bits_per_key", "k", "keys", "note", "rate", "size", "type"},
+		names(plans[0]))
 	require.Contains(t, plans[0], `"type":"bloom.Filter","keys":1000000,"rate":0.001,`)
-	require.Equal(t, []string{"keys", "note", "rate", "type"}, names(strings.Split(good(t, "", "plan -n 1 -p 1e-15 --json"), "\n")[2]))
-	require.Equal(t, []string{"checksum", "file", "fill", "hash", "k", "keys", "m", "made_at", "made_for", "rate", "size", "strategy", "type"},
+	require.Equal(t, []string{"keys", "note", "rate", "type"},
+		names(strings.Split(good(t, "", "plan -n 1 -p 1e-15 --json"), "\n")[2]))
+	require.Equal(t, []string{"checksum", "file", "fill", "hash", "k", "keys", "m", "made_at",
+		"made_for", "rate", "size", "strategy", "type"},
 		names(good(t, "", "info --json", list)))
 }

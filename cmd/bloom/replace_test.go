@@ -79,7 +79,8 @@ func TestMissingFilesAreNamedAtOnce(t *testing.T) {
 	good(t, "a\n", "build --type counting -o list")
 	before := read(t, "list")
 	for line, status := range map[string]int{
-		"dedupe": 1, "dedupe --state s": 1, "dedupe --state s -o out": 1, "build -o list": 1, "build -n 10 -o list": 1,
+		"dedupe": 1, "dedupe --state s": 1, "dedupe --state s -o out": 1, "build -o list": 1,
+		"build -n 10 -o list":              1,
 		"bank build -n 10 --force -o list": 1, "add list": 1, "remove list": 1,
 	} {
 		const says = "nothing was read: none: no such file or directory; folder: is a directory"
@@ -88,5 +89,6 @@ func TestMissingFilesAreNamedAtOnce(t *testing.T) {
 		require.NoFileExists(t, "s", line)
 		require.NoFileExists(t, "out", line)
 	}
-	saying(t, 1, "nothing was read: 1: no such file or directory; 2: no such file or directory; 3: no such file or directory; and 2 more", "", "dedupe a 1 2 3 4 5")
+	saying(t, 1, "nothing was read: 1: no such file or directory; 2: no such file or directory; "+
+		"3: no such file or directory; and 2 more", "", "dedupe a 1 2 3 4 5")
 }

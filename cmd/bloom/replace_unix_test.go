@@ -96,7 +96,9 @@ func TestOutputByName(t *testing.T) {
 	write(t, "a", "a\n")
 	good(t, "", "build -n 9 -o f a")
 	want := read(t, "f")
-	for _, name := range []string{"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "//dev/./stdout"} {
+	for _, name := range []string{
+		"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "//dev/./stdout",
+	} {
 		if strings.HasPrefix(name, "/proc") && !exists(name) {
 			continue // only Linux has it
 		}
@@ -119,7 +121,8 @@ func TestOutputByName(t *testing.T) {
 		saying(t, 2, name+" is no file", "", "add "+name+" a")
 	}
 	for _, name := range []string{"/dev/null", "/dev/fd/3"} {
-		out, err := child(t, "bash", "-c", "bloom build -n 9 -o "+name+" a 3>&1 | cat; exit ${PIPESTATUS[0]}").CombinedOutput()
+		out, err := child(t, "bash", "-c",
+			"bloom build -n 9 -o "+name+" a 3>&1 | cat; exit ${PIPESTATUS[0]}").CombinedOutput()
 		require.Error(t, err)
 		require.Contains(t, string(out), name+" is no regular file: -o - writes to standard output")
 	}

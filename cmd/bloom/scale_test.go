@@ -26,7 +26,8 @@ func TestScale(t *testing.T) {
 	a, b := numbers(0, 2000), numbers(1000, 4000)
 	want := sorted(distinct(a + b))
 	recipes := 0
-	for _, block := range regexp.MustCompile("(?s)```(sh|yaml)\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+	for _, block := range regexp.MustCompile("(?s)```(sh|yaml)\n(.*?)```").FindAllStringSubmatch(
+		string(page), -1) {
 		script := strings.ReplaceAll(block[2], "1e9", "1e4")
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "urls-0.txt"), a)
@@ -34,7 +35,8 @@ func TestScale(t *testing.T) {
 		write(t, filepath.Join(dir, "words.txt"), "line 7\nother\nline 3999\n")
 		objects := ""
 		for i, text := range []string{a, b} {
-			objects += "file://" + write(t, filepath.Join(dir, fmt.Sprintf("%d.gz", i)), gzipped(text)) + "\n"
+			objects += "file://" +
+				write(t, filepath.Join(dir, fmt.Sprintf("%d.gz", i)), gzipped(text)) + "\n"
 		}
 		write(t, filepath.Join(dir, "objects.txt"), objects)
 

@@ -55,7 +55,8 @@ func openBrowser(t *testing.T) *browser {
 	})
 	var target struct{ TargetID, SessionID string }
 	b.call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
-	b.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &target)
+	b.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true},
+		&target)
 	b.session = target.SessionID
 	b.call("Page.enable", nil, nil)
 	return b
@@ -112,13 +113,14 @@ func (b *browser) eval(script string) any {
 		Result           struct{ Value any }
 		ExceptionDetails json.RawMessage
 	}
-	b.call("Runtime.evaluate", map[string]any{"expression": script, "returnByValue": true, "awaitPromise": true}, &got)
+	b.call("Runtime.evaluate", map[string]any{"expression": script, "returnByValue": true,
+		"awaitPromise": true}, &got)
 	require.Empty(b.t, string(got.ExceptionDetails), script)
 	return got.Result.Value
 }
 
-// becomes requires that the value of a JavaScript expression becomes want. The browser moves the focus
-// some time after a page is there.
+// becomes requires that the value of a JavaScript expression becomes want. The browser moves the
+// focus some time after a page is there.
 func (b *browser) becomes(want any, script string) {
 	b.t.Helper()
 	becomes(b.t, func() bool { return reflect.DeepEqual(want, b.eval(script)) })
@@ -201,9 +203,11 @@ func TestPageInBrowser(t *testing.T) {
 		for _, scheme := range []string{"light", "dark"} {
 			name := fmt.Sprint(width, " ", scheme)
 			b.call("Emulation.setDeviceMetricsOverride",
-				map[string]any{"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 500}, nil)
+				map[string]any{"width": width, "height": 844, "deviceScaleFactor": 1,
+					"mobile": width < 500}, nil)
 			b.call("Emulation.setEmulatedMedia",
-				map[string]any{"features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+				map[string]any{"features": []any{map[string]any{"name": "prefers-color-scheme",
+					"value": scheme}}}, nil)
 			looks := func(page string) {
 				t.Helper()
 				require.Equal(t, true, b.eval("document.documentElement.scrollWidth <= innerWidth"), name)
@@ -219,7 +223,8 @@ func TestPageInBrowser(t *testing.T) {
 			b.becomes("key", "document.activeElement.id") // the empty page waits for a key
 			require.Equal(t, comment, b.eval("document.querySelector('h1').nextElementSibling.innerText"))
 			require.Equal(t, []any{"Line", "Lines"}, b.eval(
-				"[...document.querySelectorAll('input, textarea')].map(e => e.labels[0].offsetHeight && e.labels[0].innerText)"))
+				"[...document.querySelectorAll('input, textarea')].map(e => "+
+					"e.labels[0].offsetHeight && e.labels[0].innerText)"))
 
 			b.insert("apple")
 			b.load(func() { b.press("Enter", 13) })
@@ -239,14 +244,17 @@ func TestPageInBrowser(t *testing.T) {
 			b.load(func() { b.press("Enter", 13) })
 			looks("lines")
 			answered("1 of 4 lines are probably in the list")
-			require.Equal(t, []any{1.0, 1.0, 1.0}, b.eval(`[...document.querySelectorAll('#answers th')].slice(0, 3).map(e => {
+			require.Equal(t, []any{1.0, 1.0, 1.0},
+				b.eval(`[...document.querySelectorAll('#answers th')].slice(0, 3).map(e => {
 				const range = document.createRange()
 				range.selectNodeContents(e)
 				return range.getClientRects().length
 			})`), "words are broken, "+name)
 			b.open(web.URL + "/?key=plum")
-			require.Equal(t, "plum is certainly not in the list – fruit.bloom – bloom", b.eval("document.title"))
-			require.Equal(t, 0.0, b.eval("document.querySelectorAll('[autofocus]').length"), "the focus leaves the answer")
+			require.Equal(t, "plum is certainly not in the list – fruit.bloom – bloom",
+				b.eval("document.title"))
+			require.Equal(t, 0.0, b.eval("document.querySelectorAll('[autofocus]').length"),
+				"the focus leaves the answer")
 		}
 	}
 }

@@ -24,7 +24,8 @@ func TestPageForms(t *testing.T) {
 		require.Contains(t, got, want)
 	}
 	page, resp := ask(t, "GET", web.URL+"/?key="+neturl.QueryEscape(`<script>alert("x")</script>`), "")
-	require.Contains(t, resp.Header.Get("Content-Security-Policy"), "default-src 'none'; style-src 'sha256-")
+	require.Contains(t, resp.Header.Get("Content-Security-Policy"),
+		"default-src 'none'; style-src 'sha256-")
 	require.NotContains(t, page, "<script")
 	page, _ = ask(t, "GET", web.URL+"/?key=6869", "")
 	require.Regexp(t, "probably in the list</span>; (one in .*|hardly any) others would be, too", page)
@@ -62,7 +63,10 @@ func TestPageCurl(t *testing.T) {
 }
 
 func TestOneIn(t *testing.T) {
-	for rate, want := range map[float64]string{0.9: "most", 0.3: "one in 3", 0.05: "one in 20", 9.87e-4: "one in 1,000", 3e-7: "one in 3,300,000", 1e-16: "hardly any", 0: "hardly any"} {
+	for rate, want := range map[float64]string{
+		0.9: "most", 0.3: "one in 3", 0.05: "one in 20", 9.87e-4: "one in 1,000",
+		3e-7: "one in 3,300,000", 1e-16: "hardly any", 0: "hardly any",
+	} {
 		require.Equal(t, want, oneIn(rate), rate)
 	}
 }

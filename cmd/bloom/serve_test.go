@@ -56,7 +56,8 @@ func TestServeProgram(t *testing.T) {
 	info, _ := ask(t, "GET", url+"/info", "")
 	require.Contains(t, info, `"type":"bloom.Filter"`)
 
-	near := replica.New(&replica.HTTPSource{URL: url + "/filter", Client: http.DefaultClient}, replica.Config{})
+	near := replica.New(&replica.HTTPSource{URL: url + "/filter", Client: http.DefaultClient},
+		replica.Config{})
 	require.NoError(t, near.Refresh(t.Context()))
 	require.True(t, near.ContainsString("apple"))
 	require.False(t, near.ContainsString("pear"))
@@ -97,7 +98,9 @@ func TestServeProgram(t *testing.T) {
 }
 
 // ask returns the answer to a request whose header has these names and values.
-func ask(t testing.TB, method, url, body string, header ...string) (answer string, resp *http.Response) {
+func ask(
+	t testing.TB, method, url, body string, header ...string,
+) (answer string, resp *http.Response) {
 	t.Helper()
 	req, err := http.NewRequest(method, url, strings.NewReader(body))
 	require.NoError(t, err)
@@ -114,7 +117,9 @@ func ask(t testing.TB, method, url, body string, header ...string) (answer strin
 }
 
 // startServe starts the command, and returns its address and what it says.
-func startServe(t *testing.T, path string, flags ...string) (cmd *exec.Cmd, url string, log *bufio.Reader) {
+func startServe(
+	t *testing.T, path string, flags ...string,
+) (cmd *exec.Cmd, url string, log *bufio.Reader) {
 	t.Helper()
 	cmd = command(t, "serve --addr 127.0.0.1:0 "+path, flags...)
 	stderr, err := cmd.StderrPipe()
@@ -216,12 +221,18 @@ func TestServeHeaders(t *testing.T) {
 		{"too large", "POST /contains", full + "x", nil, 413, "Connection: close\n" + refusal(47)},
 		{"page", "GET /", "", nil, 200, page},
 		{"form", "POST /", "lines=apple", []string{"Content-Type", form}, 200, page},
-		{"info", "GET /info", "", nil, 200, "Content-Length: LENGTH\nContent-Type: application/json\n" + sniff},
-		{"filter", "GET /filter", "", []string{"Accept-Encoding", "identity"}, 200, "Cache-Control: no-cache\n" +
-			"Content-Length: 74\nContent-Type: application/octet-stream\n" + tag + "Vary: Accept-Encoding\n" + sniff},
-		{"filter by gzip", "GET /filter", "", []string{"Accept-Encoding", "gzip"}, 200, "Cache-Control: no-cache\n" +
-			"Content-Encoding: gzip\nContent-Length: LENGTH\nContent-Type: application/octet-stream\n" + tag + "Vary: Accept-Encoding\n" + sniff},
-		{"filter as before", "GET /filter", "", []string{"If-None-Match", `"x", W/"nowbWiMSPf-f7bmfgMJd9w"`}, 304,
+		{"info", "GET /info", "", nil, 200,
+			"Content-Length: LENGTH\nContent-Type: application/json\n" + sniff},
+		{"filter", "GET /filter", "", []string{"Accept-Encoding", "identity"}, 200,
+			"Cache-Control: no-cache\n" +
+				"Content-Length: 74\nContent-Type: application/octet-stream\n" + tag +
+				"Vary: Accept-Encoding\n" + sniff},
+		{"filter by gzip", "GET /filter", "", []string{"Accept-Encoding", "gzip"}, 200,
+			"Cache-Control: no-cache\n" +
+				"Content-Encoding: gzip\nContent-Length: LENGTH\nContent-Type: " +
+				"application/octet-stream\n" + tag + "Vary: Accept-Encoding\n" + sniff},
+		{"filter as before", "GET /filter", "",
+			[]string{"If-None-Match", `"x", W/"nowbWiMSPf-f7bmfgMJd9w"`}, 304,
 			"Cache-Control: no-cache\n" + tag + "Vary: Accept-Encoding\n" + sniff},
 		{"no such filter", "GET blocked/filter", "", nil, 404, refusal(63)},
 		{"no such page", "GET /nothing", "", nil, 404, refusal(19)},
@@ -248,7 +259,8 @@ func TestServeHeaders(t *testing.T) {
 			}
 			var got strings.Builder
 			require.NoError(t, resp.Header.Write(&got))
-			want := strings.NewReplacer("STYLE", styleDigest(t), "LENGTH", fmt.Sprint(len(answer))).Replace(test.want)
+			want := strings.NewReplacer("STYLE", styleDigest(t), "LENGTH",
+				fmt.Sprint(len(answer))).Replace(test.want)
 			if resp.Close { // Go takes this line out of the header.
 				want = strings.Replace(want, "Connection: close\n", "", 1)
 			}
@@ -293,9 +305,11 @@ func TestServeBodies(t *testing.T) {
 		{"no form", plain.URL, "text/plain", "apple", 200, "apple\n"},
 		{"the mark of UTF-8", plain.URL, "", "\xef\xbb\xbfapple\n", 200, "apple\n"},
 		{"the longest line", plain.URL + "/contains?v=1", "", long, 200, long},
-		{"one byte more", plain.URL + "/contains?v=1", "", long + "x", 413, "the body has more than 8 MiB: send it in parts\n"},
+		{"one byte more", plain.URL + "/contains?v=1", "", long + "x", 413,
+			"the body has more than 8 MiB: send it in parts\n"},
 		{"hexadecimal", hex.URL, "", "6869\n6870\n", 200, "6869\n"},
-		{"not hexadecimal", hex.URL, "", "6869\n6\n", 400, "line 2: \"6\" is not an even number of hexadecimal digits\n"},
+		{"not hexadecimal", hex.URL, "", "6869\n6\n", 400,
+			"line 2: \"6\" is not an even number of hexadecimal digits\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if !strings.Contains(test.url, "/contains") {
@@ -430,7 +444,8 @@ func TestServeSlowClients(t *testing.T) {
 		client, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 		require.NoError(t, err)
 		defer client.Close()
-		_, err = fmt.Fprintf(client, "POST /contains HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\nap", maxBody)
+		_, err = fmt.Fprintf(client,
+			"POST /contains HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\nap", maxBody)
 		require.NoError(t, err)
 	}
 	quick := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: watchdog}
@@ -458,7 +473,8 @@ func TestServeStops(t *testing.T) {
 	require.NoError(t, err)
 	defer client.Close()
 	require.NoError(t, client.SetDeadline(time.Now().Add(watchdog)))
-	send(t, client, "POST /contains HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 6\r\n\r\n")
+	send(t, client, "POST /contains HTTP/1.1\r\nHost: localhost\r\nExpect: "+
+		"100-continue\r\nContent-Length: 6\r\n\r\n")
 	receive(t, client, "HTTP/1.1 100 Continue\r\n\r\n")
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	becomes(t, func() bool {
@@ -477,8 +493,8 @@ func TestServeStops(t *testing.T) {
 	require.NoError(t, cmd.Wait())
 }
 
-// TestSecondSignal: a second signal immediately ends a command that the first one lets end slowly, here
-// a server that waits for a request to end.
+// TestSecondSignal: a second signal immediately ends a command that the first one lets end slowly,
+// here a server that waits for a request to end.
 func TestSecondSignal(t *testing.T) {
 	defaultSignals(t)
 	t.Chdir(t.TempDir())
@@ -488,7 +504,8 @@ func TestSecondSignal(t *testing.T) {
 	require.NoError(t, err)
 	defer client.Close()
 	require.NoError(t, client.SetDeadline(time.Now().Add(watchdog)))
-	send(t, client, "POST /contains HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 6\r\n\r\n")
+	send(t, client, "POST /contains HTTP/1.1\r\nHost: localhost\r\nExpect: "+
+		"100-continue\r\nContent-Length: 6\r\n\r\n")
 	receive(t, client, "HTTP/1.1 100 Continue\r\n\r\n")
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
@@ -524,14 +541,15 @@ func TestServeIsBusy(t *testing.T) {
 	body := "apple\n" + strings.Repeat("x", bodyPiece-7)
 	got, _ := ask(t, "POST", web.URL+"/contains", body)
 	require.Equal(t, "apple\n", got)
-	got, _ = ask(t, "POST", web.URL, "lines=apple", "Content-Type", "application/x-www-form-urlencoded")
+	got, _ = ask(t, "POST", web.URL, "lines=apple", "Content-Type",
+		"application/x-www-form-urlencoded")
 	require.Contains(t, got, "1 of 1 line is probably in the list.")
 	require.Len(t, s.pieces, maxPieces, "those who got no place give none back")
 	require.Len(t, s.downloads, maxDownloads)
 }
 
-// TestServeSilentClients: clients that announce large bodies, and send a part or nothing, keep nobody
-// else from sending one. Those that break off keep no place.
+// TestServeSilentClients: clients that announce large bodies, and send a part or nothing, keep
+// nobody else from sending one. Those that break off keep no place.
 func TestServeSilentClients(t *testing.T) {
 	s, web := serving(t, numbers(0, 1000), "-p 1e-9")
 	for i := range 64 {
@@ -540,7 +558,8 @@ func TestServeSilentClients(t *testing.T) {
 		defer client.Close()
 		path := []string{"/", "/contains"}[i%2]
 		send(t, client, fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\n"+
-			"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n", path, maxPasted))
+			"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n", path,
+			maxPasted))
 		if i >= 32 {
 			send(t, client, strings.Repeat("x\n", bodyPiece/2+1))
 			if i >= 48 {
@@ -551,14 +570,15 @@ func TestServeSilentClients(t *testing.T) {
 	becomes(t, func() bool { return len(s.pieces) == 16 })
 	found, _ := ask(t, "POST", web.URL+"/contains", numbers(500, 100_000))
 	require.Equal(t, numbers(500, 1000), found)
-	page, _ := ask(t, "POST", web.URL, "lines="+strings.Repeat("x%0a", bodyPiece), "Content-Type", "application/x-www-form-urlencoded")
+	page, _ := ask(t, "POST", web.URL, "lines="+strings.Repeat("x%0a", bodyPiece), "Content-Type",
+		"application/x-www-form-urlencoded")
 	require.Contains(t, page, "0 of ")
 	web.CloseClientConnections()
 	becomes(t, func() bool { return len(s.pieces) == 0 })
 }
 
-// TestServeUnkindClients: a client that sends slowly gets the answer of any other. One that breaks off
-// keeps no place, and nobody else notices it.
+// TestServeUnkindClients: a client that sends slowly gets the answer of any other. One that breaks
+// off keeps no place, and nobody else notices it.
 func TestServeUnkindClients(t *testing.T) {
 	s, web := serving(t, numbers(0, 1000), "-n 200k")
 	s.downloads = make(chan struct{}, 3)
@@ -613,9 +633,12 @@ func TestServeFlags(t *testing.T) {
 		{"--fold-case", "", "/contains?key=A", "false\n 200", "true\n 200"},
 		{"--hex", "", "/contains?key=ff", "false\n 200", "true\n 200"},
 		{"--keep-cr", "", "/contains?key=b%0d", "false\n 200", "true\n 200"},
-		{"--blank", "", "/contains?key=", "the key is empty, and lists have no blank lines (see --blank)\n 400", "true\n 200"},
-		{"--host fruit", "fruit", "/contains?key=a", "\"fruit\" is not a name of this server; bloom serve --host NAME adds one\n 403", "true\n 200"},
-		{"--host fruit --host x", "x", "/contains?key=a", "\"x\" is not a name of this server; bloom serve --host NAME adds one\n 403", "true\n 200"},
+		{"--blank", "", "/contains?key=",
+			"the key is empty, and lists have no blank lines (see --blank)\n 400", "true\n 200"},
+		{"--host fruit", "fruit", "/contains?key=a",
+			"\"fruit\" is not a name of this server; bloom serve --host NAME adds one\n 403", "true\n 200"},
+		{"--host fruit --host x", "x", "/contains?key=a",
+			"\"x\" is not a name of this server; bloom serve --host NAME adds one\n 403", "true\n 200"},
 	} {
 		for flags, want := range map[string]string{"": test.without, test.flags: test.with} {
 			cmd, url, _ := startServe(t, "list", strings.Fields(flags)...)
@@ -660,7 +683,8 @@ func TestServeRefuses(t *testing.T) {
 		{"GET", "/", "localhost.evil.example:8080", "", "", 403},
 		{"POST", "/contains", "10.0.0.1", "", "apple\n", 403},
 	} {
-		answer, resp := ask(t, test.method, web.URL+test.path, test.body, "Host", test.host, "Content-Encoding", test.coding)
+		answer, resp := ask(t, test.method, web.URL+test.path, test.body, "Host", test.host,
+			"Content-Encoding", test.coding)
 		require.Equal(t, test.status, resp.StatusCode, "%+v: %s", test, answer)
 		if test.status == 403 {
 			require.Contains(t, answer, "serve --host")
@@ -671,14 +695,15 @@ func TestServeRefuses(t *testing.T) {
 	require.Equal(t, 200, resp.StatusCode)
 }
 
-// TestServeSlowDownload: a slow download goes on while the file is replaced by ones that differ little,
-// and has the bytes of its version. It breaks off if the file is replaced by another list.
+// TestServeSlowDownload: a slow download goes on while the file is replaced by ones that differ
+// little, and has the bytes of its version. It breaks off if the file is replaced by another list.
 func TestServeSlowDownload(t *testing.T) {
 	s, web := serving(t, numbers(0, 100_000), "-n 200k")
 	before := read(t, s.path)
 	require.Greater(t, len(before), 3*bodyPiece)
 	start := func() (slow *stuckWriter, ended chan any) {
-		slow = &stuckWriter{ResponseRecorder: httptest.NewRecorder(), begun: make(chan struct{}), again: make(chan struct{})}
+		slow = &stuckWriter{ResponseRecorder: httptest.NewRecorder(), begun: make(chan struct{}),
+			again: make(chan struct{})}
 		ended = make(chan any, 1)
 		go func() {
 			defer func() { ended <- recover() }()
@@ -770,8 +795,8 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) { return t(req) }
 
-// TestServeWatches: each tick looks at the file. A damaged file, and one with keys of another kind, is
-// refused, and the old filter answers until there is a good one.
+// TestServeWatches: each tick looks at the file. A damaged file, and one with keys of another
+// kind, is refused, and the old filter answers until there is a good one.
 func TestServeWatches(t *testing.T) {
 	s, _ := serving(t, "apple\n", "-n 1000 -p 1e-9")
 	whole := read(t, s.path)
@@ -801,7 +826,8 @@ func TestServeWatches(t *testing.T) {
 		defer close(done)
 		s.watch(ctx, ticks)
 	}()
-	ends(t, func() { ticks <- time.Time{}; ticks <- time.Time{} }) // The second one is taken after the first one's work.
+	// The second one is taken after the first one's work.
+	ends(t, func() { ticks <- time.Time{}; ticks <- time.Time{} })
 	require.True(t, has(t, s, "pear"))
 	require.False(t, has(t, s, "apple"))
 	cancel()
@@ -877,7 +903,8 @@ func TestServeFilter(t *testing.T) {
 	for _, kind := range []string{"guava", "counting"} {
 		for _, n := range []string{"10", "10000"} { // a full one and a sparse one
 			s, web := serving(t, numbers(0, 10), "-n "+n+" --type "+kind)
-			near := replica.New(&replica.HTTPSource{URL: web.URL + "/filter", Client: http.DefaultClient}, replica.Config{})
+			near := replica.New(&replica.HTTPSource{URL: web.URL + "/filter",
+				Client: http.DefaultClient}, replica.Config{})
 			require.NoError(t, near.Refresh(t.Context()))
 			require.True(t, near.ContainsString("line 9"))
 			require.False(t, near.ContainsString("ho"))
@@ -897,7 +924,8 @@ func TestServeFilter(t *testing.T) {
 			require.Equal(t, got.Info(), near.Info())
 
 			// A client that has the version receives no filter.
-			_, again := ask(t, "GET", web.URL+"/filter", "", "If-None-Match", `"other", `+head.Header.Get("ETag"))
+			_, again := ask(t, "GET", web.URL+"/filter", "", "If-None-Match",
+				`"other", `+head.Header.Get("ETag"))
 			require.Equal(t, http.StatusNotModified, again.StatusCode)
 			becomes(t, func() bool { return len(s.downloads) == 0 }) // the places are given back
 		}

@@ -24,7 +24,9 @@ func sorted(outs ...string) []string {
 
 // TestShardOf: files depend on it.
 func TestShardOf(t *testing.T) {
-	for key, want := range map[string][3]uint64{"": {0, 2, 359}, "a": {1, 5, 654}, "https://example.com/": {1, 7, 925}} {
+	for key, want := range map[string][3]uint64{
+		"": {0, 2, 359}, "a": {1, 5, 654}, "https://example.com/": {1, 7, 925},
+	} {
 		h := bloom.SumString(key)
 		assert.Equal(t, want, [3]uint64{shardOf(h, 2), shardOf(h, 8), shardOf(h, 1000)}, key)
 	}
@@ -34,7 +36,10 @@ func TestShardOf(t *testing.T) {
 // one of them.
 func TestShards(t *testing.T) {
 	in := numbers(0, 30_000) + numbers(10_000, 40_000) + strings.Repeat("same\n", 1000)
-	for _, flags := range []string{"-p 1e-9", "-n 50k -p 1e-9", "-n 1M --span 1h -p 1e-9", "-p 1e-9 --state S", "-n 50k -p 1e-9 --state S"} {
+	for _, flags := range []string{
+		"-p 1e-9", "-n 50k -p 1e-9", "-n 1M --span 1h -p 1e-9", "-p 1e-9 --state S",
+		"-n 50k -p 1e-9 --state S",
+	} {
 		for _, n := range []int{1, 2, 7} {
 			var outs []string
 			for i := range n {
@@ -49,8 +54,8 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// TestShardIsKept: whichever command adds or removes lines, the filter of a shard has the lines of its
-// shard, and no others.
+// TestShardIsKept: whichever command adds or removes lines, the filter of a shard has the lines of
+// its shard, and no others.
 func TestShardIsKept(t *testing.T) {
 	t.Chdir(t.TempDir())
 	in := write(t, "in", numbers(0, 2000))
@@ -77,7 +82,8 @@ func TestShardMemory(t *testing.T) {
 	t.Chdir(t.TempDir())
 	good(t, "a\n", "dedupe -n 1M --shard 0/8 --state state")
 	require.InEpsilon(t, whole/8, bloom.Must(blocked.LoadFile("state")).SizeBytes(), 0.02)
-	good(t, numbers(0, 1_000_000), "dedupe -n 1M --shard 1/8") // with no warning that they are too many
+	// with no warning that they are too many
+	good(t, numbers(0, 1_000_000), "dedupe -n 1M --shard 1/8")
 
 	good(t, numbers(0, 100_000), "build --shard 3/4 -o list")
 	f := bloom.Must(bloom.LoadFile("list"))
@@ -110,7 +116,9 @@ func TestShardFiles(t *testing.T) {
 	saying(t, 1, "is one of 3 shards", "", "serve list0")
 	good(t, in, "build -n 20k --shard 0/3 -o list0")
 	good(t, in, "build -n 20k --shard 2/3 -o list2")
-	for _, flags := range []string{"--shard 1/4", "--hex --shard 1/3", "-f 2 --shard 1/3", "--type blocked --shard 1/3", ""} {
+	for _, flags := range []string{
+		"--shard 1/4", "--hex --shard 1/3", "-f 2 --shard 1/3", "--type blocked --shard 1/3", "",
+	} {
 		good(t, "", "build --force --type guava -o other "+flags)
 		saying(t, 2, "other belongs to another list than list0", asked, "check list0 other list2")
 	}
@@ -202,7 +210,8 @@ func TestRemove(t *testing.T) {
 		"add list":                           "the filter is full with",
 		"build --type cuckoo -n 100 -o list": "the filter is full with",
 		"dedupe --state list":                "to which dedupe cannot add",
-		"remove guava":                       "is a bloom.Filter: lines can be removed from a counting.Filter or a cuckoo.Filter only",
+		"remove guava": "is a bloom.Filter: lines can be removed from a " +
+			"counting.Filter or a cuckoo.Filter only",
 	} {
 		before := read(t, "list") + read(t, "guava")
 		saying(t, 1, says, numbers(0, 2000), line)

@@ -37,7 +37,8 @@ func TestExactRate(t *testing.T) {
 				}
 				const all = filters * asks
 				// The model is right to some tenths, and filters differ among each other.
-				require.Less(t, wrong, 1.25*p*all+4*math.Sqrt(p*all)+3*p*all/math.Sqrt(filters), "%s n=%d p=%v", kind, n, p)
+				require.Less(t, wrong, 1.25*p*all+4*math.Sqrt(p*all)+3*p*all/math.Sqrt(filters),
+					"%s n=%d p=%v", kind, n, p)
 			}
 		}
 	}
@@ -50,8 +51,10 @@ func TestExactRate(t *testing.T) {
 // TestHelpOfSizes: the help of build says what its example takes.
 func TestHelpOfSizes(t *testing.T) {
 	bits := func(m uint64) float64 { return math.Round(float64(m) / 1000) }
-	guava, exact, fast := bloom.Must(bloom.New(1000, 1e-6)), bloom.Must(bloom.New(roomFor(1000, 1e-6), 1e-6)), bloom.Must(blocked.New(1000, 1e-6))
+	guava, exact, fast := bloom.Must(bloom.New(1000, 1e-6)),
+		bloom.Must(bloom.New(roomFor(1000, 1e-6), 1e-6)), bloom.Must(blocked.New(1000, 1e-6))
 	help := strings.Join(strings.Fields(read(t, "help/sizes.txt")), " ")
-	require.Contains(t, help, fmt.Sprintf("take %v bits a line, where Guava takes %v and reports", bits(exact.M()), bits(guava.M())))
+	require.Contains(t, help, fmt.Sprintf("take %v bits a line, where Guava takes %v and reports",
+		bits(exact.M()), bits(guava.M())))
 	require.Contains(t, help, fmt.Sprintf("--type blocked takes %v.", bits(fast.M())))
 }

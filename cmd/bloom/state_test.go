@@ -58,7 +58,9 @@ func TestSyncBeforeState(t *testing.T) {
 func TestForce(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, text := range []string{"apple\nbanana\n", "\x00\x01\x00\x00\x00 a font", "BZ"} {
-		for _, line := range []string{"build -o list list", "build -o list", "merge -o list filter", "dedupe --state list", "add list"} {
+		for _, line := range []string{
+			"build -o list list", "build -o list", "merge -o list filter", "dedupe --state list", "add list",
+		} {
 			good(t, "x\n", "build -o filter")
 			write(t, "list", text)
 			saying(t, 1, "list", "x\n", line)
@@ -131,7 +133,8 @@ func TestOutputAppends(t *testing.T) {
 	good(t, "a\nb\n", line)
 	good(t, "b\nc\n", line)
 	require.Equal(t, "a\nb\nc\n", read(t, "out"))
-	require.Contains(t, good(t, "", "info state"), "meta      field=0&out.delim=10&out.digest=880553fca8fcea94&out.size=6\n")
+	require.Contains(t, good(t, "", "info state"),
+		"meta      field=0&out.delim=10&out.digest=880553fca8fcea94&out.size=6\n")
 	// A run that was killed before it saved anything is known, too.
 	os.Remove("state")
 	write(t, "out", "")
@@ -141,8 +144,8 @@ func TestOutputAppends(t *testing.T) {
 	require.Equal(t, "a\nhalf\n", read(t, "out"))
 }
 
-// TestKilledBeforeFirstSave: the run after one that was killed before the state was due goes on with
-// its OUT.
+// TestKilledBeforeFirstSave: the run after one that was killed before the state was due goes on
+// with its OUT.
 func TestKilledBeforeFirstSave(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const line = "dedupe --state state -o out --save-every 1h"
@@ -192,26 +195,33 @@ func TestSecondRole(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.Symlink("filter", "link"))
 	for line, says := range map[string]string{
-		"dedupe --state filter -o ./filter":     "./filter: it is the same file as filter, and is to be written",
-		"dedupe --state filter -o link":         "link: it is the same file as filter, and is to be written",
-		"dedupe --state new -o ./new":           "./new: it is the same file as new, and is to be written",
-		"dedupe --state filter -o filter":       "filter: it is named twice, and is to be written",
-		"dedupe --state filter >> filter":       "standard output goes to filter, which is read, too",
-		"dedupe --state filter -o list list":    "list: it is named twice, and is to be written",
-		"dedupe --state filter -o list < list":  "list: it is standard input, too, and is to be written",
-		"dedupe --state filter list >> list":    "standard output goes to list, which is read, too",
-		"dedupe --state filter link":            "filter: it is the same file as link, and is to be written",
-		"dedupe < list >> list":                 "standard output goes to standard input, which is read, too",
-		"check filter list >> list":             "standard output goes to list, which is read, too",
-		"merge -o - filter >> filter":           "standard output goes to filter, which is read, too",
-		"build -o - list >> list":               "standard output goes to list, which is read, too",
-		"build -o - < list >> list":             "standard output goes to standard input, which is read, too",
+		"dedupe --state filter -o ./filter": "./filter: it is the same file as filter, and " +
+			"is to be written",
+		"dedupe --state filter -o link": "link: it is the same file as filter, and is to " +
+			"be written",
+		"dedupe --state new -o ./new": "./new: it is the same file as new, and is to " +
+			"be written",
+		"dedupe --state filter -o filter":      "filter: it is named twice, and is to be written",
+		"dedupe --state filter >> filter":      "standard output goes to filter, which is read, too",
+		"dedupe --state filter -o list list":   "list: it is named twice, and is to be written",
+		"dedupe --state filter -o list < list": "list: it is standard input, too, and is to be written",
+		"dedupe --state filter list >> list":   "standard output goes to list, which is read, too",
+		"dedupe --state filter link": "filter: it is the same file as link, and is to " +
+			"be written",
+		"dedupe < list >> list": "standard output goes to standard input, which " +
+			"is read, too",
+		"check filter list >> list":   "standard output goes to list, which is read, too",
+		"merge -o - filter >> filter": "standard output goes to filter, which is read, too",
+		"build -o - list >> list":     "standard output goes to list, which is read, too",
+		"build -o - < list >> list": "standard output goes to standard input, which " +
+			"is read, too",
 		"build -o filter filter":                "filter: it is named twice, and is to be written",
 		"bank build -n 9 -o filter list filter": "filter: it is named twice, and is to be written",
 		"add filter filter":                     "filter: it is named twice, and is to be written",
-		"remove filter < filter":                "filter: it is standard input, too, and is to be written",
-		"dedupe -o list":                        "-o needs --state",
-		"dedupe --state filter -o /dev/null":    "no regular file",
+		"remove filter < filter": "filter: it is standard input, too, and is to " +
+			"be written",
+		"dedupe -o list":                     "-o needs --state",
+		"dedupe --state filter -o /dev/null": "no regular file",
 	} {
 		good(t, "a\n", "build --type counting -n 100 -o filter")
 		write(t, "list", "b\na\n")
@@ -238,22 +248,32 @@ func TestSpan(t *testing.T) {
 		require.Equal(t, run.out, good(t, run.in, "dedupe "+run.flags))
 	}
 	require.Contains(t, good(t, "", "info state"), "window.Filter")
-	for flags, says := range map[string]string{"--span 1h -n 1000": "another size or rate", "--span 24h -n 10k": "another size or rate", "-n 1000": "another size or rate", "--span 1h": "--span needs -n", "--span 1ns -n 5": "window"} {
+	for flags, says := range map[string]string{
+		"--span 1h -n 1000": "another size or rate", "--span 24h -n 10k": "another size or rate",
+		"-n 1000": "another size or rate", "--span 1h": "--span needs -n", "--span 1ns -n 5": "window",
+	} {
 		_, stderr, status := bloomRun(t, "x\n", "dedupe --state state "+flags)
 		require.NotZero(t, status, flags)
 		requireError(t, stderr, says)
 	}
-	require.True(t, bloom.Must(window.LoadFile("state")).Config().Renew, "a line that is left out stays")
-	require.Contains(t, good(t, "", "info state"), "reach     every key of the last 24h0m0s is remembered")
+	require.True(t, bloom.Must(window.LoadFile("state")).Config().Renew,
+		"a line that is left out stays")
+	require.Contains(t, good(t, "", "info state"),
+		"reach     every key of the last 24h0m0s is remembered")
 	require.Contains(t, good(t, "", "info --json state"), `"span":86400,"reach":86400,`)
-	for flag, seconds := range map[string]int{"7d": 7 * 86_400, "1w": 7 * 86_400, "1.5d": 36 * 3600, "1w2d12h": 9*86_400 + 12*3600, "1d30m": 86_400 + 1800, "90m": 5400} {
+	for flag, seconds := range map[string]int{
+		"7d": 7 * 86_400, "1w": 7 * 86_400, "1.5d": 36 * 3600, "1w2d12h": 9*86_400 + 12*3600,
+		"1d30m": 86_400 + 1800, "90m": 5400,
+	} {
 		good(t, "a\n", "dedupe -n 9 --state "+flag+" --span "+flag)
 		require.Contains(t, good(t, "", "info --json "+flag), fmt.Sprintf(`"span":%d,`, seconds), flag)
 	}
 	// A burst of all lines together is no reason to leave one out. More than -n are, for a shorter
 	// time.
-	require.True(t, numbers(0, 10_000) == good(t, numbers(0, 10_000), "dedupe --span 1h -n 10k -p 1e-9"))
-	burst := saying(t, 0, "more than 1000 lines came within 1h0m0s (-n, --span): lines are remembered for", numbers(0, 50_000), "dedupe --span 1h -n 1000 -p 1e-9 --state burst")
+	require.True(t, numbers(0, 10_000) == good(t, numbers(0, 10_000),
+		"dedupe --span 1h -n 10k -p 1e-9"))
+	burst := saying(t, 0, "more than 1000 lines came within 1h0m0s (-n, --span): lines are "+
+		"remembered for", numbers(0, 50_000), "dedupe --span 1h -n 1000 -p 1e-9 --state burst")
 	require.True(t, numbers(0, 50_000) == burst)
 }
 
@@ -274,7 +294,8 @@ func TestMemory(t *testing.T) {
 	const larger = " need a larger filter than there can be"
 	const blocked = larger + "; --type blocked has larger ones"
 	for line, says := range map[string]string{
-		"build -n 1e11 -o ":                 "100,000,000,000 lines at a rate of 0.001 (-n, -p)" + blocked,
+		"build -n 1e11 -o ": "100,000,000,000 lines at a rate of 0.001 (-n, -p)" +
+			blocked,
 		"build -n 1e10 --type counting -o ": blocked,
 		"build -n 1e15 -o ":                 larger + "\n",
 		"build --type blocked -n 1e15 -o ":  larger + "\n",

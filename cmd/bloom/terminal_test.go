@@ -102,8 +102,8 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// onTerminal runs the program with a terminal as standard error, and returns the terminal and what it
-// shows.
+// onTerminal runs the program with a terminal as standard error, and returns the terminal and what
+// it shows.
 func onTerminal(t *testing.T, stdin io.Reader, line string) (*screen, func() error) {
 	t.Helper()
 	terminal, s := newTerminal(t)
@@ -122,7 +122,9 @@ func TestSummaryComesLast(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "in", numbers(0, 1_000_000))
 	good(t, "", "build --force -n 1M -o base")
-	for line, path := range map[string]string{"build -p 1e-9 -o a in": "a", "build -n 1M -p 1e-9 -o b in": "b", "bank build -o c in": "c"} {
+	for line, path := range map[string]string{
+		"build -p 1e-9 -o a in": "a", "build -n 1M -p 1e-9 -o b in": "b", "bank build -o c in": "c",
+	} {
 		s, wait := onTerminal(t, nil, line)
 		becomes(t, func() bool { return strings.Contains(s.String(), "1,000,000 lines, ") })
 		require.FileExists(t, path)
@@ -131,10 +133,11 @@ func TestSummaryComesLast(t *testing.T) {
 	}
 }
 
-// TestProgressOfTheSecondPass: while build makes a filter of the lines that it has read, it says how
-// much is done.
+// TestProgressOfTheSecondPass: while build makes a filter of the lines that it has read, it says
+// how much is done.
 func TestProgressOfTheSecondPass(t *testing.T) {
-	p := &progress{cfg: &lines.Config{Counts: new(lines.Counts)}, verb: "new", since: time.Now().Add(-time.Second)}
+	p := &progress{cfg: &lines.Config{Counts: new(lines.Counts)}, verb: "new",
+		since: time.Now().Add(-time.Second)}
 	running.Store(p)
 	defer running.Store(nil)
 	p.count(1560, 20)
@@ -147,13 +150,15 @@ func TestProgressOfTheSecondPass(t *testing.T) {
 	require.Equal(t, "making the filter: 100 %", p.text())
 	doing("writing the filter", 0)
 	require.Equal(t, "writing the filter", p.text())
-	for n, want := range map[float64]string{0: "0", 0.6211: "1", 12.4: "12", 999.4: "999", 999.6: "1 k", 1234567: "1.2 M", 4e9: "4 G"} {
+	for n, want := range map[float64]string{
+		0: "0", 0.6211: "1", 12.4: "12", 999.4: "999", 999.6: "1 k", 1234567: "1.2 M", 4e9: "4 G",
+	} {
 		require.Equal(t, want, short(n))
 	}
 }
 
-// TestKeyboard: who types lines is told how they end, and no line of progress is in the way. Nor is it
-// on a terminal that cannot clear a line.
+// TestKeyboard: who types lines is told how they end, and no line of progress is in the way. Nor
+// is it on a terminal that cannot clear a line.
 func TestKeyboard(t *testing.T) {
 	defaultSignals(t)
 	t.Chdir(t.TempDir())

@@ -146,8 +146,8 @@ var madeFiles = map[string]string{}
 // its file in each state, and compares with testdata/transcript.txt how that ended. A cell has the
 // exit status; e after an error and w after a warning; the number of lines on standard output; and
 // what became of list: nothing if it is as it was, and otherwise *, + if it was made, or - if it is
-// gone; and + out if there is a file out. A server that starts is ended by SIGTERM; it answers first,
-// as serveRun says. With BLOOM_TRANSCRIPT=1 it writes a new file.
+// gone; and + out if there is a file out. A server that starts is ended by SIGTERM; it answers
+// first, as serveRun says. With BLOOM_TRANSCRIPT=1 it writes a new file.
 func TestTranscript(t *testing.T) {
 	const golden = "testdata/transcript.txt"
 	defaultSignals(t)
@@ -254,9 +254,9 @@ func transcriptCell(t *testing.T, made, line string,
 }
 
 // serveRun starts a server and ends it by SIGTERM. answers are what it says of a line, of the empty
-// line, and of a line for another host; the number of lines of in that it finds; and the statuses of
-// /info and /filter. Another status than 200 is in the place of an answer. There is no answer if the
-// server does not start.
+// line, and of a line for another host; the number of lines of in that it finds; and the statuses
+// of /info and /filter. Another status than 200 is in the place of an answer. There is no answer
+// if the server does not start.
 func serveRun(t *testing.T, line string) (answers, stderr string, status int) {
 	cmd := command(t, line)
 	pipe, err := cmd.StderrPipe()

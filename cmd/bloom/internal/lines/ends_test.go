@@ -50,8 +50,8 @@ func ended() context.Context {
 	return ctx
 }
 
-// TestEndedQueue: what was read is delivered, however late, even if the wait for a read under way is
-// over.
+// TestEndedQueue: what was read is delivered, however late, even if the wait for a read under way
+// is over.
 func TestEndedQueue(t *testing.T) {
 	for range 30 {
 		r := full(new(Config))
@@ -117,8 +117,8 @@ func (s *slowly) begins(t *testing.T, r *Reader) {
 }
 
 // TestStuck: once ctx is done, Each gives up an output that takes nothing for Patience. It does not
-// give up what only takes long: writes that end at last, a goroutine of writing that does not run, or
-// a whole program that stood still, and then finds that time has passed.
+// give up what only takes long: writes that end at last, a goroutine of writing that does not run,
+// or a whole program that stood still, and then finds that time has passed.
 func TestStuck(t *testing.T) {
 	const all = -1
 	for _, test := range []struct {

@@ -43,8 +43,8 @@ func (p *pieces) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// TestWritesWholeLines: a write ends with a line, unless the line is longer than a write may be. So a
-// run that is killed between two writes leaves no half line.
+// TestWritesWholeLines: a write ends with a line, unless the line is longer than a write may be.
+// So a run that is killed between two writes leaves no half line.
 func TestWritesWholeLines(t *testing.T) {
 	for _, length := range []int{7, 1000, writeSize - 1, writeSize, writeSize + 1} {
 		in := strings.Repeat(strings.Repeat("x", length-1)+"\n", 6*writeSize/length+3)

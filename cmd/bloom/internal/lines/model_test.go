@@ -94,8 +94,8 @@ type wanted struct {
 	line, key string
 }
 
-// read is the model of Each: it sets the Counts of cfg and returns the lines that are delivered. The
-// error begins like that of Each.
+// read is the model of Each: it sets the Counts of cfg and returns the lines that are delivered.
+// The error begins like that of Each.
 func (m *naive) read(texts []string) (all []wanted, says string) {
 	for i, text := range texts {
 		for n, line := range m.split(text) {
@@ -216,8 +216,8 @@ func packed(t *testing.T, rnd *rand.Rand, text string) string {
 	return text
 }
 
-// TestModel: of any files, with any flags and however they arrive, Each delivers what a program of a
-// few lines makes of their whole texts.
+// TestModel: of any files, with any flags and however they arrive, Each delivers what a program of
+// a few lines makes of their whole texts.
 func TestModel(t *testing.T) {
 	rounds := uint64(1000)
 	switch {

@@ -47,14 +47,20 @@ func TestDecompressRefuses(t *testing.T) {
 			continue
 		}
 		data := head.Bytes + strings.Repeat("a line\n", 100)
-		for _, in := range []string{data, gzipped(t, data), zstded(t, data), skippable(0, "x") + zstded(t, data)} {
-			for _, r := range []io.Reader{strings.NewReader(in), iotest.OneByteReader(strings.NewReader(in))} {
+		for _, in := range []string{
+			data, gzipped(t, data), zstded(t, data), skippable(0, "x") + zstded(t, data),
+		} {
+			for _, r := range []io.Reader{
+				strings.NewReader(in), iotest.OneByteReader(strings.NewReader(in)),
+			} {
 				_, err := Decompress(r, DefaultWindow, '\n')
 				assert.EqualError(t, err, head.Refusal, "%q", head.Bytes)
 			}
 		}
 	}
-	for _, data := range []string{gzipped(t, gzipped(t, "a\n")), gzipped(t, zstded(t, "a\n")), zstded(t, skippable(3, "x"))} {
+	for _, data := range []string{
+		gzipped(t, gzipped(t, "a\n")), gzipped(t, zstded(t, "a\n")), zstded(t, skippable(3, "x")),
+	} {
 		_, err := Decompress(strings.NewReader(data), DefaultWindow, '\n')
 		require.EqualError(t, err, "it is compressed twice")
 	}
@@ -77,7 +83,9 @@ func TestSkippableFrames(t *testing.T) {
 		skippable(0, "x") + zstded(t, mark+"text\n"):              "text\n",
 		skippable(5, "x") + zstded(t, "P*M\n") + skippable(5, ""): "P*M\n",
 	} {
-		for _, r := range []io.Reader{strings.NewReader(in), iotest.OneByteReader(strings.NewReader(in))} {
+		for _, r := range []io.Reader{
+			strings.NewReader(in), iotest.OneByteReader(strings.NewReader(in)),
+		} {
 			unpacked, err := Decompress(r, DefaultWindow, '\n')
 			require.NoError(t, err, "%.30q", in)
 			text, err := io.ReadAll(unpacked)
@@ -86,7 +94,8 @@ func TestSkippableFrames(t *testing.T) {
 		}
 	}
 	for _, in := range []string{
-		skippable(0, "xyz")[:9], skippable(0, "x")[:6], skippable(0, "x") + a[:len(a)-1], skippable(0, "x") + "a line\n", a + skippable(0, "x")[:5],
+		skippable(0, "xyz")[:9], skippable(0, "x")[:6], skippable(0, "x") + a[:len(a)-1],
+		skippable(0, "x") + "a line\n", a + skippable(0, "x")[:5],
 		skippable(0, "x") + "\x04\x22\x4d\x18", // of lz4, which has the same skippable frames
 	} {
 		unpacked, err := Decompress(strings.NewReader(in), DefaultWindow, '\n')
