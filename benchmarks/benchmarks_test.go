@@ -25,9 +25,12 @@ func TestWorkloads(t *testing.T) {
 	}
 	// Of a million keys 1 % are 10,000 with a standard deviation of 100, and sizes vary.
 	rates := map[string][2]int{
-		"ristretto.z": {0, 10_500}, "bbloom": {0, 10_500}, "parquet-go": {11_300, 13_700}, "blobloom": {5500, 7500},
-		"blobloom.SyncFilter, 1": {5500, 7500}, "blobloom.SyncFilter, 2": {5500, 7500}, "xorfilter": {3200, 4600},
-		"growing.Filter": {100, 11_000}, "growing.Filter, batches": {100, 11_000}, "seiflotfy/cuckoofilter": {1000, 30_000},
+		"ristretto.z": {0, 10_500}, "bbloom": {0, 10_500}, "parquet-go": {11_300, 13_700},
+		"blobloom":               {5500, 7500},
+		"blobloom.SyncFilter, 1": {5500, 7500}, "blobloom.SyncFilter, 2": {5500, 7500},
+		"xorfilter":      {3200, 4600},
+		"growing.Filter": {100, 11_000}, "growing.Filter, batches": {100, 11_000},
+		"seiflotfy/cuckoofilter": {1000, 30_000},
 	}
 	var r report
 	filterKeys = 2000

@@ -132,7 +132,8 @@ func TestMigrateRows(t *testing.T) {
 	}
 
 	// holiman's filters are for many goroutines. So is what replaces them.
-	theirs, ours := bloom.Must(holiman.NewOptimal(100_000, 0.01)), bloom.Must(bloom.NewSync(100_000, 0.01))
+	theirs, ours := bloom.Must(holiman.NewOptimal(100_000, 0.01)),
+		bloom.Must(bloom.NewSync(100_000, 0.01))
 	sized := bloom.NewSyncFrom(bloom.Must(bloom.NewSize(1_000_000, 7)))
 	var all sync.WaitGroup
 	for g := range 4 {

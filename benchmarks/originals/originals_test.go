@@ -69,7 +69,9 @@ func readBits(data []byte) (filter, error) {
 
 func readHoliman(data []byte) (filter, error) {
 	f, err := foreign.NewHoliman(data)
-	return filter{func(key []byte) bool { return f.ContainsHash64(sum(key)) }, func(key []byte) { f.AddHash64(sum(key)) }, written(f)}, err
+	return filter{func(key []byte) bool {
+		return f.ContainsHash64(sum(key))
+	}, func(key []byte) { f.AddHash64(sum(key)) }, written(f)}, err
 }
 
 func readDCSO(data []byte) (filter, error) {
@@ -78,7 +80,9 @@ func readDCSO(data []byte) (filter, error) {
 }
 
 // bitsFilter is a filter whose bytes encode makes, with the settings of package bitset.
-func bitsFilter(f *bits.BloomFilter, set, unset func(), encode func(*bits.BloomFilter) ([]byte, error)) filter {
+func bitsFilter(
+	f *bits.BloomFilter, set, unset func(), encode func(*bits.BloomFilter) ([]byte, error),
+) filter {
 	return filter{f.Test, func(key []byte) { f.Add(key) }, func() []byte {
 		set()
 		defer unset()
@@ -88,7 +92,9 @@ func bitsFilter(f *bits.BloomFilter, set, unset func(), encode func(*bits.BloomF
 
 func nothing() {}
 
-func bitsLibrary(name string, set, unset func(), encode func(*bits.BloomFilter) ([]byte, error)) library {
+func bitsLibrary(
+	name string, set, unset func(), encode func(*bits.BloomFilter) ([]byte, error),
+) library {
 	return library{name, func(n uint, p float64) filter {
 		return bitsFilter(bits.NewWithEstimates(n, p), set, unset, encode)
 	}, readBits}
@@ -99,23 +105,31 @@ func toJSON(f *bits.BloomFilter) ([]byte, error) { return json.Marshal(f) }
 func holimanLibrary(name string, encode func(f *holiman.Filter) []byte) library {
 	return library{name, func(n uint, p float64) filter {
 		f := bloom.Must(holiman.NewOptimal(uint64(n), p))
-		return filter{func(key []byte) bool { return f.ContainsHash(sum(key)) }, func(key []byte) { f.AddHash(sum(key)) }, func() []byte { return encode(f) }}
+		return filter{func(key []byte) bool {
+			return f.ContainsHash(sum(key))
+		}, func(key []byte) { f.AddHash(sum(key)) }, func() []byte { return encode(f) }}
 	}, readHoliman}
 }
 
 var libraries = []library{
 	bitsLibrary("bits.bin", nothing, nothing, (*bits.BloomFilter).MarshalBinary),
-	bitsLibrary("bits-little.bin", bitset.LittleEndian, bitset.BigEndian, (*bits.BloomFilter).MarshalBinary),
+	bitsLibrary("bits-little.bin", bitset.LittleEndian, bitset.BigEndian,
+		(*bits.BloomFilter).MarshalBinary),
 	bitsLibrary("bits.json", nothing, nothing, toJSON),
 	{"bits-longer.bin", func(n uint, p float64) filter { // m is less than the set's bits
 		m, k := bits.EstimateParameters(n, p)
-		return bitsFilter(bits.FromWithM(make([]uint64, m/64+3), m, k), nothing, nothing, (*bits.BloomFilter).MarshalBinary)
+		return bitsFilter(bits.FromWithM(make([]uint64, m/64+3), m, k), nothing, nothing,
+			(*bits.BloomFilter).MarshalBinary)
 	}, readBits},
 	{"willf.bin", func(n uint, p float64) filter {
 		f := willf.NewWithEstimates(n, p)
-		return filter{f.Test, func(key []byte) { f.Add(key) }, func() []byte { return bloom.Must(f.GobEncode()) }}
+		return filter{f.Test, func(key []byte) {
+			f.Add(key)
+		}, func() []byte { return bloom.Must(f.GobEncode()) }}
 	}, readBits},
-	holimanLibrary("holiman.bin", func(f *holiman.Filter) []byte { return bloom.Must(f.MarshalBinary()) }),
+	holimanLibrary("holiman.bin", func(f *holiman.Filter) []byte {
+		return bloom.Must(f.MarshalBinary())
+	}),
 	holimanLibrary("holiman.gz", func(f *holiman.Filter) []byte {
 		var out bytes.Buffer
 		bloom.Must(f.WriteTo(&out))
@@ -224,7 +238,8 @@ func TestEncodings(t *testing.T) {
 			binary := bloom.Must(made.theirs.MarshalBinary())
 			require.NoError(t, made.ours.UnmarshalBinary(binary))
 			require.Equal(t, binary, bloom.Must(made.ours.MarshalBinary()))
-			require.Equal(t, text, bloom.Must(json.Marshal(made.ours)), "JSON of a filter that was read in binary")
+			require.Equal(t, text, bloom.Must(json.Marshal(made.ours)),
+				"JSON of a filter that was read in binary")
 
 			var stream bytes.Buffer
 			require.NoError(t, gob.NewEncoder(&stream).Encode(made.theirs))
@@ -268,7 +283,8 @@ func TestSamples(t *testing.T) {
 	const n = 400
 	sampleKey := func(i int) []byte { return []byte(strings.Repeat("bloom", i%13) + strconv.Itoa(i)) }
 	answers := map[string]string{}
-	std := bitsLibrary("bits-std.json", bitset.Base64StdEncoding, nothing, toJSON) // nothing sets it back
+	// nothing sets it back
+	std := bitsLibrary("bits-std.json", bitset.Base64StdEncoding, nothing, toJSON)
 	for _, lib := range append(libraries, std) {
 		f := lib.make(n/2, 0.05)
 		for i := range n {
