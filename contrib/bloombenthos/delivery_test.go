@@ -30,7 +30,9 @@ var theSink *sink // of the test that runs
 
 func init() {
 	service.MustRegisterOutput("test_sink", service.NewConfigSpec(),
-		func(*service.ParsedConfig, *service.Resources) (service.Output, int, error) { return theSink, 1, nil })
+		func(*service.ParsedConfig, *service.Resources) (service.Output, int, error) {
+			return theSink, 1, nil
+		})
 }
 
 func (s *sink) Connect(context.Context) error { return nil }

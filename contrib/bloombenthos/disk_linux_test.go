@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// While the disk is full, no message is dropped, and the log says that ids are not on disk. The file
-// stays as it was. When there is room again, the next save has all ids.
+// While the disk is full, no message is dropped, and the log says that ids are not on disk. The
+// file stays as it was. When there is room again, the next save has all ids.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	path, log := filepath.Join(dir, "ids"), filepath.Join(dir, "log")
@@ -22,7 +22,8 @@ func TestFullDisk(t *testing.T) {
 	var room syscall.Rlimit
 	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &room))
 	allow := func(bytes uint64) {
-		require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: bytes, Max: room.Max}))
+		require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE,
+			&syscall.Rlimit{Cur: bytes, Max: room.Max}))
 	}
 	defer allow(room.Cur)
 	saves := func() {
@@ -38,7 +39,8 @@ func TestFullDisk(t *testing.T) {
 	allow(400_000) // half of the file, and room in the log for a thousand failures
 	soon(t, func() bool {
 		said, _ := os.ReadFile(log)
-		return strings.Contains(string(said), "the ids are not on disk: ") && strings.Contains(string(said), "file too large")
+		return strings.Contains(string(said), "the ids are not on disk: ") &&
+			strings.Contains(string(said), "file too large")
 	})
 	before, err := os.ReadFile(path)
 	require.NoError(t, err)

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// limit is how long a test waits for anything. A busy machine needs some seconds, and only what hangs
-// needs as long.
+// limit is how long a test waits for anything. A busy machine needs some seconds, and only what
+// hangs needs as long.
 const limit = time.Minute
 
 // soon waits until is returns true.
@@ -187,17 +187,23 @@ var theMetrics metrics
 
 func init() {
 	service.MustRegisterMetricsExporter("test_metrics", service.NewConfigSpec(),
-		func(*service.ParsedConfig, *service.Logger) (service.MetricsExporter, error) { return &theMetrics, nil })
+		func(*service.ParsedConfig, *service.Logger) (service.MetricsExporter, error) {
+			return &theMetrics, nil
+		})
 }
 
 type metric struct{ name string }
 
 func (m *metrics) NewCounterCtor(name string, _ ...string) service.MetricsExporterCounterCtor {
-	return func(labels ...string) service.MetricsExporterCounter { return metric{name + " " + labels[0]} }
+	return func(labels ...string) service.MetricsExporterCounter {
+		return metric{name + " " + labels[0]}
+	}
 }
 
 func (m *metrics) NewGaugeCtor(name string, _ ...string) service.MetricsExporterGaugeCtor {
-	return func(labels ...string) service.MetricsExporterGauge { return metric{name + " " + labels[0]} }
+	return func(labels ...string) service.MetricsExporterGauge {
+		return metric{name + " " + labels[0]}
+	}
 }
 
 func (m *metrics) NewTimerCtor(name string, _ ...string) service.MetricsExporterTimerCtor {

@@ -52,30 +52,35 @@ func TestConfigErrors(t *testing.T) {
 	require.NoError(t, w.SaveFile(other))
 
 	for conf, want := range map[string][]string{
-		"bloom: {capacity: -1}":                                                                      {"capacity"},
-		"bloom: {capacity: many}":                                                                    {"capacity"},
-		"bloom: {span: 1h}":                                                                          {"capacity: with a span it must be given"},
-		"bloom: {capacity: 10, fpr: 0}":                                                              {"fpr"},
-		"bloom: {capacity: 10, fpr: 1}":                                                              {"fpr"},
-		"bloom: {capacity: 10, fpr: .nan}":                                                           {"fpr"},
-		"bloom: {capacity: 10, span: -1h}":                                                           {"span", "-1h"},
-		"bloom: {capacity: 10, span: 1ms}":                                                           {"span", "1ms"},
-		"bloom: {capacity: 10, span: long}":                                                          {"span", "long"},
-		"bloom: {save_every: 0s}":                                                                    {"save_every", "0s"},
-		"bloom: {capacity: 9000000000000000000, span: 1h}":                                           {"capacity", "9000000000000000000"},
-		"bloom: {capacity: 10, path: " + dir + "}":                                                   {"path", dir},
-		"bloom: {capacity: 10, path: " + foreign + "}":                                               {"path", foreign},
-		"bloom: {capacity: 10, span: 1h, path: " + foreign + "}":                                     {"path", foreign},
-		"bloom: {capacity: 10, fpr: 0.01, span: 1h, path: " + damaged + "}":                          {"path", damaged},
-		"bloom: {capacity: 10, fpr: 1e-10, path: " + other + "2}":                                    {"capacity, fpr, span", "1e-10"},
-		"bloom: {capacity: 10, span: 1ms, path: " + other + "2}":                                     {"capacity, fpr, span", "1ms"},
-		"bloom: {capacity: 10, fpr: 0.01, span: 2h, path: " + other + "}":                            {"path", other, "Span"},
-		"bloom: {renew: true}":                                                                       {"span"},
-		"bloom: {time: 'root = this'}":                                                               {"span"},
-		"bloom: {capacity: 10, span: 1h, time: '='}":                                                 {"expected"},
-		"bloom: {capacity: 10, fpr: 0.01, span: 1h, renew: true, path: " + other + "}":               {"path", other, "Renew"},
-		"bloom: {capacity: 10, fpr: 0.02, span: 1h, path: " + other + "}":                            {"path", other, "P = 0.02"},
-		"bloom: {capacity: 11, fpr: 0.01, span: 1h, path: " + other + "}":                            {"path", other, "N = 11"},
+		"bloom: {capacity: -1}":                            {"capacity"},
+		"bloom: {capacity: many}":                          {"capacity"},
+		"bloom: {span: 1h}":                                {"capacity: with a span it must be given"},
+		"bloom: {capacity: 10, fpr: 0}":                    {"fpr"},
+		"bloom: {capacity: 10, fpr: 1}":                    {"fpr"},
+		"bloom: {capacity: 10, fpr: .nan}":                 {"fpr"},
+		"bloom: {capacity: 10, span: -1h}":                 {"span", "-1h"},
+		"bloom: {capacity: 10, span: 1ms}":                 {"span", "1ms"},
+		"bloom: {capacity: 10, span: long}":                {"span", "long"},
+		"bloom: {save_every: 0s}":                          {"save_every", "0s"},
+		"bloom: {capacity: 9000000000000000000, span: 1h}": {"capacity", "9000000000000000000"},
+		"bloom: {capacity: 10, path: " + dir +
+			"}": {"path", dir},
+		"bloom: {capacity: 10, path: " + foreign + "}":                      {"path", foreign},
+		"bloom: {capacity: 10, span: 1h, path: " + foreign + "}":            {"path", foreign},
+		"bloom: {capacity: 10, fpr: 0.01, span: 1h, path: " + damaged + "}": {"path", damaged},
+		"bloom: {capacity: 10, fpr: 1e-10, path: " + other +
+			"2}": {"capacity, fpr, span", "1e-10"},
+		"bloom: {capacity: 10, span: 1ms, path: " + other + "2}":          {"capacity, fpr, span", "1ms"},
+		"bloom: {capacity: 10, fpr: 0.01, span: 2h, path: " + other + "}": {"path", other, "Span"},
+		"bloom: {renew: true}":                       {"span"},
+		"bloom: {time: 'root = this'}":               {"span"},
+		"bloom: {capacity: 10, span: 1h, time: '='}": {"expected"},
+		"bloom: {capacity: 10, fpr: 0.01, span: 1h, renew: true, path: " + other +
+			"}": {"path", other, "Renew"},
+		"bloom: {capacity: 10, fpr: 0.02, span: 1h, path: " + other +
+			"}": {"path", other, "P = 0.02"},
+		"bloom: {capacity: 11, fpr: 0.01, span: 1h, path: " + other +
+			"}": {"path", other, "N = 11"},
 		"bloom_redis: {key: a, capacity: 10, span: 1h}":                                              {"url"},
 		"bloom_redis: {url: 'http://127.0.0.1:1', key: a, capacity: 10, span: 1h}":                   {"url"},
 		"bloom_redis: {url: 'redis://127.0.0.1:1', capacity: 10, span: 1h}":                          {"key"},
@@ -196,20 +201,22 @@ func TestLastSaveIsLocked(t *testing.T) {
 	_, unlock, err := hold(path)
 	require.NoError(t, err)
 	saves := 0
-	m := memory{path: path, unlock: unlock, filter: watchedFilter{bloom.Must(growing.New(0, 0.01)), func() {
-		saves++
-		_, _, err := hold(path)
-		assert.ErrorContains(t, err, "is in use by another cache or program")
-	}}}
+	m := memory{path: path, unlock: unlock,
+		filter: watchedFilter{bloom.Must(growing.New(0, 0.01)), func() {
+			saves++
+			_, _, err := hold(path)
+			assert.ErrorContains(t, err, "is in use by another cache or program")
+		}}}
 	require.NoError(t, m.close())
 	require.Equal(t, 1, saves)
 }
 
-// TestCommandWaits: the command bloom and a cache keep each other from the same file, however long its
-// name is and by whatever link it is named.
+// TestCommandWaits: the command bloom and a cache keep each other from the same file, however long
+// its name is and by whatever link it is named.
 func TestCommandWaits(t *testing.T) {
 	command := filepath.Join(t.TempDir(), "bloom")
-	out, err := exec.Command("go", "build", "-C", "../../cmd/bloom", "-o", command, ".").CombinedOutput()
+	out, err := exec.Command("go", "build", "-C", "../../cmd/bloom", "-o", command,
+		".").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	for _, size := range []int{3, 201, 212, 250} {
 		dir := t.TempDir()
@@ -270,7 +277,8 @@ func (s slowSet) close() error {
 
 // A save that is under way ends before Close does: the file is the next process's then.
 func TestCloseWaits(t *testing.T) {
-	s := slowSet{memory{filter: bloom.Must(growing.New(0, 0.01))}, make(chan struct{}, 1), make(chan struct{}), make(chan struct{})}
+	s := slowSet{memory{filter: bloom.Must(growing.New(0, 0.01))}, make(chan struct{}, 1),
+		make(chan struct{}), make(chan struct{})}
 	c := newCache(s, 0, time.Millisecond, service.MockResources())
 	from(t, s.began)
 	closed := make(chan error)
@@ -300,12 +308,14 @@ func TestOpenCaches(t *testing.T) {
 	require.True(t, found)
 	caches = "cache_resources:" + caches
 	damaged := caches + "      path: " + write("damaged", "hello") + "\n"
-	whole, broken, rest := write("whole.yaml", pipeline, caches), write("broken.yaml", pipeline, damaged), write("rest.yaml", pipeline)
+	whole, broken, rest := write("whole.yaml", pipeline, caches),
+		write("broken.yaml", pipeline, damaged), write("rest.yaml", pipeline)
 	write("good/a/caches.yaml", caches)
 	write("bad/a/caches.yaml", damaged)
 	write("bad/other.yaml", "rate_limit_resources: []\n")
 
-	write("redis/caches.yaml", "cache_resources: [{label: seen, bloom_redis: {url: 'redis://127.0.0.1:1', key: ids, capacity: 10, span: 1h}}]\n")
+	write("redis/caches.yaml", "cache_resources: [{label: seen, bloom_redis: {url: "+
+		"'redis://127.0.0.1:1', key: ids, capacity: 10, span: 1h}}]\n")
 
 	for _, test := range []struct {
 		args   string
@@ -344,13 +354,17 @@ func TestOpenOnce(t *testing.T) {
 	s := start(t, dedupe+"bloom: {path: "+filepath.Join(t.TempDir(), "ids")+"}")
 	var opened [2]*cache
 	for i := range opened {
-		c, err := openOnce(s.stream.Resources(), func() (*cache, error) { return testCache(t, "{}", nil), nil })
+		c, err := openOnce(s.stream.Resources(), func() (*cache, error) {
+			return testCache(t, "{}", nil), nil
+		})
 		require.NoError(t, err)
 		opened[i] = c
 	}
 	assert.Same(t, opened[0], opened[1])
 	require.NoError(t, opened[0].Close(context.Background()))
-	c, err := openOnce(s.stream.Resources(), func() (*cache, error) { return testCache(t, "{}", nil), nil })
+	c, err := openOnce(s.stream.Resources(), func() (*cache, error) {
+		return testCache(t, "{}", nil), nil
+	})
 	require.NoError(t, err)
 	assert.NotSame(t, opened[0], c, "a closed one is opened anew")
 }
@@ -359,9 +373,10 @@ func TestOpenOnce(t *testing.T) {
 var now atomic.Pointer[time.Time]
 
 func init() {
-	service.MustRegisterCache("test_bloom", memorySpec(), func(conf *service.ParsedConfig, res *service.Resources) (service.Cache, error) {
-		return newMemoryCache(conf, res, func() time.Time { return *now.Load() })
-	})
+	service.MustRegisterCache("test_bloom", memorySpec(),
+		func(conf *service.ParsedConfig, res *service.Resources) (service.Cache, error) {
+			return newMemoryCache(conf, res, func() time.Time { return *now.Load() })
+		})
 }
 
 // past is when messages came that say it: with the same ids in each run, chance plays no part.
@@ -375,14 +390,17 @@ func day(t testing.TB, rate, seconds int) (least, most uint64) {
 	clock := past
 	now.Store(&clock)
 	b := service.NewStreamBuilder()
-	require.NoError(t, b.SetYAML(strings.ReplaceAll(fmt.Sprintf("%stest_bloom: {capacity: %d, span: %ds}", dedupe, rate*span, span), "test_metrics", "none")))
+	require.NoError(t, b.SetYAML(
+		strings.ReplaceAll(fmt.Sprintf("%stest_bloom: {capacity: %d, span: %ds}", dedupe, rate*span,
+			span), "test_metrics", "none")))
 	send, err := b.AddBatchProducerFunc()
 	require.NoError(t, err)
 	passed, lost := 0, 0
-	require.NoError(t, b.AddBatchConsumerFunc(func(_ context.Context, batch service.MessageBatch) error {
-		passed += len(batch)
-		return nil
-	}))
+	require.NoError(t, b.AddBatchConsumerFunc(
+		func(_ context.Context, batch service.MessageBatch) error {
+			passed += len(batch)
+			return nil
+		}))
 	s, err := b.Build()
 	require.NoError(t, err)
 	ended := make(chan error, 1)
@@ -527,9 +545,9 @@ func TestLookUpMovesTheClock(t *testing.T) {
 
 func firstError(_ []byte, err error) error { return err }
 
-// What waits during an outage comes together. All of it passes, and no repetition does that is not older
-// than the span: in messages' own time where capacity is what comes in a span, and otherwise where it
-// has room for what waited, too.
+// What waits during an outage comes together. All of it passes, and no repetition does that is not
+// older than the span: in messages' own time where capacity is what comes in a span, and otherwise
+// where it has room for what waited, too.
 func TestOutage(t *testing.T) {
 	const hourly, span = 100, 24
 	for _, hours := range []int{3, 12, 24} {
@@ -549,7 +567,8 @@ func TestOutage(t *testing.T) {
 				again := sent[max(0, len(sent)-hourly*(span-hours)):] // of the last span, whatever waited
 				fresh := []string{}
 				for i := len(sent); i < hourly*hour; i++ {
-					fresh = append(fresh, fmt.Sprintf("%d@%s", i, began.Add(time.Duration(i)*time.Hour/hourly).Format(time.RFC3339)))
+					fresh = append(fresh,
+						fmt.Sprintf("%d@%s", i, began.Add(time.Duration(i)*time.Hour/hourly).Format(time.RFC3339)))
 				}
 				require.Equal(t, fresh, s.send(fresh...), "hour %d", hour)
 				require.Empty(t, s.send(append(again, fresh...)...), "hour %d", hour)
@@ -565,7 +584,8 @@ func TestOutage(t *testing.T) {
 func TestTime(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "ids")
-	conf := `{capacity: 110, fpr: 1e-12, span: 1h, path: ` + path + `, time: 'root = this.split("@").index(1)'}`
+	conf := `{capacity: 110, fpr: 1e-12, span: 1h, path: ` + path +
+		`, time: 'root = this.split("@").index(1)'}`
 	c := testCache(t, conf, nil)
 	id := func(i int, at time.Time) string { return fmt.Sprintf("%d@%s", i, at.Format(time.RFC3339)) }
 	began := past
@@ -575,7 +595,8 @@ func TestTime(t *testing.T) {
 		require.NoError(t, c.Add(ctx, id(i, at), nil, nil))
 		if i >= 99 { // what came within an hour
 			old := i - 99
-			require.Equal(t, service.ErrKeyAlreadyExists, c.Add(ctx, id(old, began.Add(time.Duration(old)*36*time.Second)), nil, nil), i)
+			require.Equal(t, service.ErrKeyAlreadyExists,
+				c.Add(ctx, id(old, began.Add(time.Duration(old)*36*time.Second)), nil, nil), i)
 		}
 		if i == 1000 {
 			require.NoError(t, c.Close(ctx))
@@ -591,13 +612,17 @@ func TestTime(t *testing.T) {
 	require.Equal(t, time.Hour, reach)
 	require.NoError(t, c.Add(ctx, id(0, began), nil, nil), "forgotten")
 	// A time in the future is none, and forgets nothing. A clock that is a little ahead is right.
-	for _, wrong := range []string{"2999-01-01T00:00:00Z", "9999-12-31T23:59:59Z", time.Now().Add(time.Hour).Format(time.RFC3339), "1e12"} {
+	for _, wrong := range []string{
+		"2999-01-01T00:00:00Z", "9999-12-31T23:59:59Z",
+		time.Now().Add(time.Hour).Format(time.RFC3339), "1e12",
+	} {
 		require.NoError(t, c.Add(ctx, "wrong@"+wrong, nil, nil))
 		require.Equal(t, service.ErrKeyAlreadyExists, c.Add(ctx, "wrong@"+wrong, nil, nil))
 		_, err := c.Get(ctx, "absent@"+wrong)
 		require.Equal(t, service.ErrKeyNotFound, err)
 		for i := 1901; i < 2000; i++ {
-			require.Equal(t, service.ErrKeyAlreadyExists, c.Add(ctx, id(i, began.Add(time.Duration(i)*36*time.Second)), nil, nil), "%s, %d", wrong, i)
+			require.Equal(t, service.ErrKeyAlreadyExists,
+				c.Add(ctx, id(i, began.Add(time.Duration(i)*36*time.Second)), nil, nil), "%s, %d", wrong, i)
 		}
 	}
 	before := time.Now()
@@ -613,7 +638,8 @@ func TestRestartOfABacklog(t *testing.T) {
 	at := time.Now().Add(-72 * time.Hour).Unix()
 	for ids := 1790; ids <= 1797; ids++ {
 		path := filepath.Join(t.TempDir(), "ids")
-		conf := `{capacity: 100000, span: 24h, path: ` + path + `, time: 'root = this.split("@").index(1).number()'}`
+		conf := `{capacity: 100000, span: 24h, path: ` + path +
+			`, time: 'root = this.split("@").index(1).number()'}`
 		c := testCache(t, conf, nil)
 		id := func(i int) string { return fmt.Sprintf("%d@%d", i, at) }
 		for i := range ids {
@@ -622,7 +648,8 @@ func TestRestartOfABacklog(t *testing.T) {
 		require.NoError(t, c.Close(ctx))
 		c = testCache(t, conf, nil)
 		for i := range ids {
-			require.ErrorIs(t, c.Add(ctx, id(i), nil, nil), service.ErrKeyAlreadyExists, "%d of %d ids", i, ids)
+			require.ErrorIs(t, c.Add(ctx, id(i), nil, nil), service.ErrKeyAlreadyExists,
+				"%d of %d ids", i, ids)
 		}
 		require.NoError(t, c.Close(ctx))
 	}

@@ -50,7 +50,9 @@ func startRedis(t *testing.T, args ...string) (url string, kill func()) {
 func restartRedis(t *testing.T, url string, args ...string) (kill func()) {
 	t.Helper()
 	socket := strings.TrimPrefix(url, "unix://")
-	server, ended := exec.Command("redis-server", append([]string{"--port", "0", "--unixsocket", socket, "--save", "", "--dir", filepath.Dir(socket)}, args...)...), make(chan struct{})
+	server, ended := exec.Command("redis-server",
+		append([]string{"--port", "0", "--unixsocket", socket, "--save", "", "--dir",
+			filepath.Dir(socket)}, args...)...), make(chan struct{})
 	require.NoError(t, server.Start())
 	go func() {
 		defer close(ended)
@@ -81,7 +83,8 @@ func TestTLS(t *testing.T) {
 		secret, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		require.NoError(t, err)
 		template := &x509.Certificate{
-			SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, IPAddresses: ip,
+			SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true,
+			BasicConstraintsValid: true, IPAddresses: ip,
 			Subject: pkix.Name{CommonName: name},
 		}
 		public, err := x509.CreateCertificate(rand.Reader, template, template, &secret.PublicKey, secret)
@@ -90,7 +93,8 @@ func TestTLS(t *testing.T) {
 		require.NoError(t, err)
 		write := func(file, kind string, data []byte) string {
 			path := filepath.Join(dir, name+file)
-			require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: data}), 0o600))
+			require.NoError(t, os.WriteFile(path,
+				pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: data}), 0o600))
 			return path
 		}
 		return write("-cert.pem", "CERTIFICATE", public), write("-key.pem", "PRIVATE KEY", private)
@@ -107,17 +111,25 @@ func TestTLS(t *testing.T) {
 	})
 
 	for _, test := range []struct{ scheme, tls, want string }{
-		{"redis", fmt.Sprintf("{enabled: true, root_cas_file: %s, client_certs: [{cert_file: %s, key_file: %s}]}", cert, cert, key), ""},
-		{"rediss", fmt.Sprintf("{enabled: true, root_cas_file: %s, client_certs: [{cert_file: %s, key_file: %s}]}", cert, cert, key), ""},
-		{"redis", fmt.Sprintf("{enabled: true, skip_cert_verify: true, client_certs: [{cert_file: %s, key_file: %s}]}", cert, key), ""},
-		{"redis", fmt.Sprintf("{enabled: true, root_cas_file: %s, client_certs: [{cert_file: %s, key_file: %s}]}", theirCert, cert, key), "unknown authority"},
+		{"redis", fmt.Sprintf("{enabled: true, root_cas_file: %s, client_certs: [{cert_file: %s, "+
+			"key_file: %s}]}", cert, cert, key), ""},
+		{"rediss", fmt.Sprintf(
+			"{enabled: true, root_cas_file: %s, client_certs: [{cert_file: %s, key_file: %s}]}",
+			cert, cert, key), ""},
+		{"redis", fmt.Sprintf("{enabled: true, skip_cert_verify: true, client_certs: "+
+			"[{cert_file: %s, key_file: %s}]}", cert, key), ""},
+		{"redis", fmt.Sprintf("{enabled: true, root_cas_file: %s, client_certs: [{cert_file: %s, "+
+			"key_file: %s}]}", theirCert, cert, key), "unknown authority"},
 		{"rediss", "{}", "unknown authority"},
-		{"redis", fmt.Sprintf("{enabled: true, root_cas_file: %s}", cert), "url, key: 127.0.0.1:" + port}, // the server says why, or hangs up,
-		{"redis", fmt.Sprintf("{enabled: true, root_cas_file: %s, client_certs: [{cert_file: %s, key_file: %s}]}", cert, theirCert, theirKey), "url, key: 127.0.0.1:" + port},
+		// the server says why, or hangs up,
+		{"redis", fmt.Sprintf("{enabled: true, root_cas_file: %s}", cert), "url, key: 127.0.0.1:" + port},
+		{"redis", fmt.Sprintf("{enabled: true, root_cas_file: %s, client_certs: [{cert_file: %s, "+
+			"key_file: %s}]}", cert, theirCert, theirKey), "url, key: 127.0.0.1:" + port},
 		{"redis", fmt.Sprintf("{enabled: true, root_cas_file: %s/none}", dir), "tls: "},
 		{"redis", "{}", "url, key: 127.0.0.1:" + port},
 	} {
-		conf := fmt.Sprintf("%sbloom_redis: {url: '%s://127.0.0.1:%s', key: ids, capacity: 1000, span: 1h, tls: %s}", dedupe, test.scheme, port, test.tls)
+		conf := fmt.Sprintf("%sbloom_redis: {url: '%s://127.0.0.1:%s', key: ids, capacity: 1000, "+
+			"span: 1h, tls: %s}", dedupe, test.scheme, port, test.tls)
 		s := start(t, conf)
 		if test.want != "" {
 			assert.ErrorContains(t, s.open(), test.want, test.tls)

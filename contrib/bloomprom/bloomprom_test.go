@@ -64,7 +64,9 @@ func TestFilterCollector(t *testing.T) {
 	problems, err := testutil.GatherAndLint(registry)
 	require.NoError(t, err)
 	assert.Empty(t, problems)
-	assert.Error(t, registry.Register(bloomprom.NewFilterCollector("users", func() bloom.Stats { return now })), "a name is taken once")
+	assert.Error(t, registry.Register(bloomprom.NewFilterCollector("users", func() bloom.Stats {
+		return now
+	})), "a name is taken once")
 
 	now = bloom.Stats{ApproxCount: 8} // another filter takes its place
 	assert.Contains(t, scrape(t, registry), `bloom_filter_keys{filter="users"} 8`+"\n")
@@ -90,10 +92,11 @@ func TestReachCollector(t *testing.T) {
 
 // TestGuard is the set-up of the package comment, scraped before the first load and after it.
 func TestGuard(t *testing.T) {
-	g := bloom.Must(guard.New(guard.Config{P: 0.01, Learn: 1, Load: func(_ context.Context, keys *guard.Loader) error {
-		keys.AddString("ada")
-		return nil
-	}}))
+	g := bloom.Must(guard.New(guard.Config{P: 0.01, Learn: 1,
+		Load: func(_ context.Context, keys *guard.Loader) error {
+			keys.AddString("ada")
+			return nil
+		}}))
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(
 		bloomprom.NewFilterCollector("users", g.Stats),
@@ -101,7 +104,8 @@ func TestGuard(t *testing.T) {
 	)
 	before := scrape(t, registry)
 	assert.Contains(t, before, `bloom_filter_size_bytes{filter="users"} 0`+"\n")
-	assert.Contains(t, before, `bloom_filter_false_positive_rate{filter="users"} 1`+"\n", "every key passes")
+	assert.Contains(t, before, `bloom_filter_false_positive_rate{filter="users"} 1`+"\n",
+		"every key passes")
 	require.NoError(t, g.Rebuild(context.Background()))
 	after := scrape(t, registry)
 	assert.Contains(t, after, `bloom_filter_keys{filter="users"} 1`+"\n")
@@ -131,7 +135,8 @@ bloom_lookups_total{filter="users",result="miss"} 1
 	require.NoError(t, err)
 	assert.Empty(t, problems)
 	assert.Panics(t, func() { bloomprom.NewGuardCollector("users", nil) })
-	assert.Error(t, registry.Register(bloomprom.NewGuardCollector("users", g.Counts)), "a name is taken once")
+	assert.Error(t, registry.Register(bloomprom.NewGuardCollector("users", g.Counts)),
+		"a name is taken once")
 }
 
 func TestLookups(t *testing.T) {
@@ -168,12 +173,16 @@ bloom_lookups_total{filter="words",result="miss"} 0
 
 	var published map[string]int
 	require.NoError(t, json.Unmarshal([]byte(expvar.Var(l).String()), &published))
-	assert.Equal(t, map[string]int{"hits": 400_000, "misses": 800_000, "false_positives": 4}, published)
+	assert.Equal(t, map[string]int{"hits": 400_000, "misses": 800_000, "false_positives": 4},
+		published)
 }
 
 func TestPanics(t *testing.T) {
-	assert.PanicsWithValue(t, "bloomprom: NewFilterCollector without a function", func() { bloomprom.NewFilterCollector("x", nil) })
-	assert.PanicsWithValue(t, "bloomprom: registering a zero Lookups: make it with NewLookups", func() { new(bloomprom.Lookups).Describe(nil) })
+	assert.PanicsWithValue(t, "bloomprom: NewFilterCollector without a function", func() {
+		bloomprom.NewFilterCollector("x", nil)
+	})
+	assert.PanicsWithValue(t, "bloomprom: registering a zero Lookups: make it with NewLookups",
+		func() { new(bloomprom.Lookups).Describe(nil) })
 }
 
 func Example() {
@@ -239,7 +248,8 @@ func TestAlerts(t *testing.T) {
 	if _, err := exec.LookPath("promtool"); err != nil && os.Getenv("BLOOM_REQUIRE_PROMTOOL") == "" {
 		t.Skip(err)
 	}
-	out, err := exec.Command("promtool", "check", "rules", "--lint-fatal", "alerts.yml").CombinedOutput()
+	out, err := exec.Command("promtool", "check", "rules", "--lint-fatal",
+		"alerts.yml").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	out, err = exec.Command("promtool", "test", "rules", "testdata/alerts_test.yml").CombinedOutput()
 	require.NoError(t, err, "%s", out)

@@ -96,9 +96,15 @@ func TestKeysOfOthersStay(t *testing.T) {
 	config := ShardedConfig{Shards: 3, N: 500, P: 1e-6}
 	other := bloom.Must(bloom.Must(bloom.New(500/3+1, 1e-6)).MarshalBinary())
 	for name, put := range map[string]func(t *testing.T){
-		"another type":       func(t *testing.T) { require.NoError(t, client.RPush(ctx, "{many:1}", "x").Err()) },
-		"other bytes":        func(t *testing.T) { require.NoError(t, client.Set(ctx, "{many:1}", "x", 0).Err()) },
-		"a filter of others": func(t *testing.T) { require.NoError(t, client.Set(ctx, "{many:1}", other, 0).Err()) },
+		"another type": func(t *testing.T) {
+			require.NoError(t, client.RPush(ctx, "{many:1}", "x").Err())
+		},
+		"other bytes": func(t *testing.T) {
+			require.NoError(t, client.Set(ctx, "{many:1}", "x", 0).Err())
+		},
+		"a filter of others": func(t *testing.T) {
+			require.NoError(t, client.Set(ctx, "{many:1}", other, 0).Err())
+		},
 		"a larger filter": func(t *testing.T) {
 			_, err := Open(ctx, client, "{many:1}", 1000, 1e-6)
 			require.NoError(t, err)

@@ -35,7 +35,9 @@ func TestOneRoundTrip(t *testing.T) {
 			assert.Equal(t, round, trips, "%s: %d", name, len(hs))
 			assert.GreaterOrEqual(t, commands, (len(hs)+chunk-1)/chunk, "%s: %d", name, len(hs))
 		}
-		for _, do := range []func(context.Context, []bool, []bloom.Hash) error{s.AddBatch, s.ContainsBatch} {
+		for _, do := range []func(context.Context, []bool, []bloom.Hash) error{
+			s.AddBatch, s.ContainsBatch,
+		} {
 			require.NoError(t, do(ctx, make([]bool, 1), hashes(0, 1))) // loads the script
 			check(do, nil, false, 0)
 		}
@@ -79,13 +81,16 @@ func TestAnswersAreMissing(t *testing.T) {
 		}
 		return err
 	}))
-	require.ErrorContains(t, firstError(all["Filter"].(*Filter).Snapshot(ctx)), "0 bytes in reply, want 1048576")
+	require.ErrorContains(t, firstError(all["Filter"].(*Filter).Snapshot(ctx)),
+		"0 bytes in reply, want 1048576")
 	require.ErrorContains(t, firstError(all["Window"].Stats(ctx)), "bytes in reply, want")
 	for name, s := range all {
 		answers := make([]bool, chunk+3)
-		require.ErrorContains(t, s.ContainsBatch(ctx, answers, hashes(0, chunk+3)), "answers in reply, want", name)
+		require.ErrorContains(t, s.ContainsBatch(ctx, answers, hashes(0, chunk+3)),
+			"answers in reply, want", name)
 		assert.Equal(t, chunk+3, count(answers), "%s: an error is no certainty", name)
-		require.ErrorContains(t, s.AddBatch(ctx, answers, hashes(0, chunk+3)), "answers in reply, want", name)
+		require.ErrorContains(t, s.AddBatch(ctx, answers, hashes(0, chunk+3)),
+			"answers in reply, want", name)
 		assert.Zero(t, count(answers), "%s: an error is no certainty", name)
 	}
 }
@@ -97,7 +102,8 @@ func TestBatchIsInterrupted(t *testing.T) {
 	do := func(args ...any) func() {
 		return func() { require.NoError(t, admin.Do(ctx, args...).Err(), args) }
 	}
-	forget, standby, master := do("SCRIPT", "FLUSH"), do("REPLICAOF", "127.0.0.1", "1"), do("REPLICAOF", "NO", "ONE")
+	forget, standby, master := do("SCRIPT", "FLUSH"), do("REPLICAOF", "127.0.0.1", "1"),
+		do("REPLICAOF", "NO", "ONE")
 	forbid, flush := do("ACL", "SETUSER", "default", "-bitfield"), do("FLUSHALL")
 	for _, test := range []struct {
 		name   string
@@ -110,7 +116,10 @@ func TestBatchIsInterrupted(t *testing.T) {
 		{"one refused", map[int]func(){1: standby, 2: master}, 4 + 1, ""},
 		{"all but one refused, and once more", map[int]func(){1: standby, 6: master}, 4 + 3 + 2, ""},
 		{"an error", map[int]func(){2: forbid}, 4, cannotRun},
-		{"one refused, and an error", map[int]func(){1: standby, 2: func() { master(); forbid() }}, 4, cannotRun},
+		{"one refused, and an error", map[int]func(){1: standby, 2: func() {
+			master()
+			forbid()
+		}}, 4, cannotRun},
 		{"lost", map[int]func(){2: flush}, 4, ErrLost.Error()},
 	} {
 		for _, name := range []string{"Filter", "Window"} {
@@ -146,9 +155,12 @@ func TestBatchIsInterrupted(t *testing.T) {
 // Replies that refuse, as servers word them.
 func TestRefused(t *testing.T) {
 	for reply, want := range map[string]bool{
-		"READONLY You can't write against a read only replica. script: 2f2c, on @user_script:1.":                                                true,
-		"ERR Error running script (call to f_2f2c): @user_script:1: @user_script: 1: -READONLY You can't write against a read only replica. ":   true, // Redis 6
-		"ERR Error running script (call to f_2f2c): @user_script:1: @user_script: 1: -WRONGTYPE Operation against a key holding the wrong kind": false,
+		"READONLY You can't write against a read only replica. script: 2f2c, on @user_script:1.": true,
+		// Redis 6
+		"ERR Error running script (call to f_2f2c): @user_script:1: @user_script: 1: -READONLY " +
+			"You can't write against a read only replica. ": true,
+		"ERR Error running script (call to f_2f2c): @user_script:1: @user_script: 1: -WRONGTYPE " +
+			"Operation against a key holding the wrong kind": false,
 		"MOVED 3999 127.0.0.1:6381":                      true,
 		"LOADING Redis is loading the dataset in memory": true,
 		"TRYAGAIN Multiple keys request during reshard":  true,
@@ -157,7 +169,9 @@ func TestRefused(t *testing.T) {
 		assert.Equal(t, want, refused(redisError(reply)), reply)
 	}
 	assert.False(t, refused(errors.New("READONLY ")))
-	assert.True(t, replied(redisError("ERR Error running script (call to f_c51a): @user_script:2: WRONGTYPE Operation against a key"), "WRONGTYPE"))
+	assert.True(t, replied(redisError(
+		"ERR Error running script (call to f_c51a): @user_script:2: WRONGTYPE Operation against "+
+			"a key"), "WRONGTYPE"))
 	assert.False(t, refused(nil))
 }
 
@@ -173,12 +187,17 @@ func TestServerRefuses(t *testing.T) {
 	s := startServer(t, "--busy-reply-threshold", "10")
 	admin := s.client()
 	do := func(args ...any) { require.NoError(t, admin.Do(ctx, args...).Err(), args) }
-	standby, master := func() { do("REPLICAOF", "127.0.0.1", "1") }, func() { do("REPLICAOF", "NO", "ONE") }
+	standby, master := func() {
+		do("REPLICAOF", "127.0.0.1", "1")
+	}, func() { do("REPLICAOF", "NO", "ONE") }
 	sets(t, admin)
 	keys := uint64(0)
 	for refusal, test := range map[string]struct{ begin, end func() }{
-		"READONLY ":   {standby, master},
-		"MASTERDOWN ": {func() { do("CONFIG", "SET", "replica-serve-stale-data", "no"); standby() }, master},
+		"READONLY ": {standby, master},
+		"MASTERDOWN ": {func() {
+			do("CONFIG", "SET", "replica-serve-stale-data", "no")
+			standby()
+		}, master},
 		"BUSY ": {
 			func() {
 				options := patient(s.addr)
@@ -269,8 +288,10 @@ func TestReplyIsLost(t *testing.T) {
 		requireOnce(t, direct, false, "token", hs[:chunk]...)
 		requireAdded(t, direct, false, hs...)
 		// Parts of one call are different calls, too.
-		answers := bloom.Must(direct.AddOnce(ctx, "token", slices.Concat(hashes(1000, 1000+chunk), hashes(1000, 1000+chunk))...))
-		assert.Equal(t, slices.Concat(slices.Repeat([]bool{true}, chunk), make([]bool, chunk)), answers, name)
+		answers := bloom.Must(direct.AddOnce(ctx, "token",
+			slices.Concat(hashes(1000, 1000+chunk), hashes(1000, 1000+chunk))...))
+		assert.Equal(t, slices.Concat(slices.Repeat([]bool{true}, chunk), make([]bool, chunk)),
+			answers, name)
 		require.ErrorContains(t, firstError(direct.AddOnce(ctx, "", hs...)), "token is empty")
 	}
 	// The answers for tokens are kept for five minutes.
@@ -297,9 +318,12 @@ func TestTokens(t *testing.T) {
 		{"a", hashes(1, 2)},
 		{"a", nil},
 		{"a", []bloom.Hash{bloom.NewHash(7, 7), bloom.NewHash(1, 2)}},
-		{"\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x02a", []bloom.Hash{bloom.NewHash(7, 7)}},
-		{"\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x02a", []bloom.Hash{bloom.NewHash(7, 7)}},
-		{"\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00a", []bloom.Hash{bloom.NewHash(7, 7)}},
+		{"\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x02a",
+			[]bloom.Hash{bloom.NewHash(7, 7)}},
+		{"\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x02a",
+			[]bloom.Hash{bloom.NewHash(7, 7)}},
+		{"\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00a",
+			[]bloom.Hash{bloom.NewHash(7, 7)}},
 	} {
 		token := bloom.Must(tokenOf(call.token, call.hs))
 		assert.NotContains(t, seen, token, "calls %d and %d", i, seen[token])

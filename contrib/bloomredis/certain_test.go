@@ -92,12 +92,13 @@ func TestErrorIsNoCertainty(t *testing.T) {
 		}, io.ErrUnexpectedEOF},
 		{"second round trip", func(_ *testing.T, _ string, client *redis.Client) context.Context {
 			var trips atomic.Int64 // of all shards, each with a goroutine
-			client.AddHook(hook(func(ctx context.Context, cmds []redis.Cmder, send redis.ProcessPipelineHook) error {
-				if trips.Add(1)%2 == 0 || len(cmds) < 64 {
-					return fails(io.EOF)(ctx, cmds, send)
-				}
-				return send(ctx, cmds)
-			}))
+			client.AddHook(hook(
+				func(ctx context.Context, cmds []redis.Cmder, send redis.ProcessPipelineHook) error {
+					if trips.Add(1)%2 == 0 || len(cmds) < 64 {
+						return fails(io.EOF)(ctx, cmds, send)
+					}
+					return send(ctx, cmds)
+				}))
 			return ctx
 		}, io.EOF},
 		{"server is away", func(t *testing.T, _ string, _ *redis.Client) context.Context {

@@ -22,7 +22,9 @@ func TestCluster(t *testing.T) {
 	t.Parallel()
 	var servers []*server
 	for range 3 {
-		servers = append(servers, startServer(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "60000", "--cluster-require-full-coverage", "no"))
+		servers = append(servers,
+			startServer(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "60000",
+				"--cluster-require-full-coverage", "no"))
 	}
 	const slots = 16384
 	for i, s := range servers {
@@ -35,7 +37,8 @@ func TestCluster(t *testing.T) {
 	soon(t, func() bool {
 		for _, s := range servers {
 			info := s.client().ClusterInfo(ctx).Val()
-			if !strings.Contains(info, "cluster_state:ok") || !strings.Contains(info, "cluster_known_nodes:3") {
+			if !strings.Contains(info, "cluster_state:ok") ||
+				!strings.Contains(info, "cluster_known_nodes:3") {
 				return false
 			}
 		}
@@ -54,7 +57,8 @@ func TestCluster(t *testing.T) {
 	}
 	// So are the strings of a window, and the keys for tokens.
 	for _, key := range []string{"visits", "{tag}visits", "other"} {
-		w := bloom.Must(OpenWindow(ctx, client, key, WindowConfig{N: 40_000_000, P: 0.01, Span: time.Hour}))
+		w := bloom.Must(OpenWindow(ctx, client, key,
+			WindowConfig{N: 40_000_000, P: 0.01, Span: time.Hour}))
 		require.Greater(t, len(w.names), 1)
 		hs := hashes(0, 3*chunk)
 		requireAdded(t, w, true, hs...)
@@ -64,7 +68,8 @@ func TestCluster(t *testing.T) {
 
 	// A user of a cluster needs one right more; see the README.
 	for _, s := range servers {
-		require.NoError(t, s.client().Do(ctx, "ACL", "SETUSER", "reader", "on", ">secret", "%R~plain", "%R~*:{plain}",
+		require.NoError(t, s.client().Do(ctx, "ACL", "SETUSER", "reader", "on", ">secret",
+			"%R~plain", "%R~*:{plain}",
 			"+cluster|slots", "+type", "+strlen", "+getrange", "+bitfield_ro").Err())
 	}
 	as := clusterClient(t, servers, redis.ClusterOptions{Username: "reader", Password: "secret"})
@@ -169,9 +174,12 @@ func testRefused(t *testing.T, servers []*server) {
 // No call fails, no key is lost, and each is new once.
 func testMoves(t *testing.T, servers []*server) {
 	client := func() *redis.ClusterClient { return clusterClient(t, servers, redis.ClusterOptions{}) }
-	w := bloom.Must(OpenWindow(ctx, client(), "moving window", WindowConfig{N: 20_000_000, P: 1e-6, Span: time.Hour}))
+	w := bloom.Must(OpenWindow(ctx, client(), "moving window",
+		WindowConfig{N: 20_000_000, P: 1e-6, Span: time.Hour}))
 	require.Greater(t, len(w.names), 1)
-	for key, s := range map[string]set{"moving": bloom.Must(Open(ctx, client(), "moving", 1_000_000, 1e-6)), "moving window": w} {
+	for key, s := range map[string]set{
+		"moving": bloom.Must(Open(ctx, client(), "moving", 1_000_000, 1e-6)), "moving window": w,
+	} {
 		m := newMover(t, client(), servers, key)
 		calls, stop := make(chan error), make(chan struct{})
 		ended := during(t, func() {
@@ -202,7 +210,9 @@ func testMoves(t *testing.T, servers []*server) {
 				call()
 				call()
 			}
-			once := during(t, func() { assert.NoError(t, firstError(s.AddOnce(ctx, nonce(), hashes(1<<40, 1<<40+1000)...))) })
+			once := during(t, func() {
+				assert.NoError(t, firstError(s.AddOnce(ctx, nonce(), hashes(1<<40, 1<<40+1000)...)))
+			})
 			m.end()
 			once()
 			call()
@@ -237,15 +247,17 @@ func TestSentinel(t *testing.T) {
 
 	conf := filepath.Join(t.TempDir(), "sentinel.conf")
 	require.NoError(t, os.WriteFile(conf, []byte(fmt.Sprintf(
-		"sentinel monitor m %s %s 1\nsentinel down-after-milliseconds m 3600000\nsentinel failover-timeout m 10000\n", host, port)), 0o600))
+		"sentinel monitor m %s %s 1\nsentinel down-after-milliseconds m 3600000\nsentinel "+
+			"failover-timeout m 10000\n", host, port)), 0o600))
 	sentinelPort := freePort()
 	sentinel := &server{t: t, addr: net.JoinHostPort("127.0.0.1", sentinelPort), args: []string{
 		program, conf, "--sentinel", "--port", sentinelPort, "--bind", "127.0.0.1"}}
 	require.NoError(t, sentinel.start())
 	t.Cleanup(sentinel.kill)
 
-	client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "m", SentinelAddrs: []string{sentinel.addr},
-		DialTimeout: limit, ReadTimeout: limit, WriteTimeout: limit, PoolTimeout: limit})
+	client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "m",
+		SentinelAddrs: []string{sentinel.addr},
+		DialTimeout:   limit, ReadTimeout: limit, WriteTimeout: limit, PoolTimeout: limit})
 	defer client.Close()
 	all := sets(t, client)
 	for _, s := range all {
@@ -262,7 +274,8 @@ func TestSentinel(t *testing.T) {
 		return len(known) == 1 && replica.Exists(ctx, "last").Val() == 1
 	})
 
-	lagging := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "m", SentinelAddrs: []string{sentinel.addr}, ReplicaOnly: true})
+	lagging := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "m",
+		SentinelAddrs: []string{sentinel.addr}, ReplicaOnly: true})
 	for name, open := range openers {
 		assert.ErrorContains(t, open(lagging, "lagging"), "ReplicaOnly", name)
 	}
@@ -271,7 +284,8 @@ func TestSentinel(t *testing.T) {
 	master.kill()
 	// Sentinel is told to act: if it watched for the death, it would find it in a server that is slow.
 	soon(t, func() bool {
-		_ = watch.Do(ctx, "SENTINEL", "FAILOVER", "m").Err() // also again, if there was no good replica yet
+		// also again, if there was no good replica yet
+		_ = watch.Do(ctx, "SENTINEL", "FAILOVER", "m").Err()
 		return strings.Contains(replica.Info(ctx, "replication").Val(), "role:master")
 	})
 	soon(t, func() bool { return firstError(f.AddHash(ctx, hashes(1000, 1001)[0])) == nil })

@@ -186,9 +186,12 @@ func TestSource(t *testing.T) {
 	add := func(f *Filter, from, to uint64) { mustAdd(t, f, hashes(from, to)...) }
 	replace := func(f *Filter, id string, values ...string) {
 		client.Del(ctx, f.stream)
-		require.NoError(t, client.XAdd(ctx, &redis.XAddArgs{Stream: f.stream, ID: id, Values: values}).Err())
+		require.NoError(t, client.XAdd(ctx,
+			&redis.XAddArgs{Stream: f.stream, ID: id, Values: values}).Err())
 	}
-	last := func(f *Filter) redis.XMessage { return client.XRevRangeN(ctx, f.stream, "+", "-", 1).Val()[0] }
+	last := func(f *Filter) redis.XMessage {
+		return client.XRevRangeN(ctx, f.stream, "+", "-", 1).Val()[0]
+	}
 	for _, test := range []struct {
 		name string
 		do   func(f *Filter)
@@ -258,8 +261,8 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// Keys that are added before any step of a copy of the whole filter are in the copy, or in what the next
-// fetch gets.
+// Keys that are added before any step of a copy of the whole filter are in the copy, or in what
+// the next fetch gets.
 func TestSourceKeepsWhatComesMeanwhile(t *testing.T) {
 	client := startServer(t, "--appendonly", "no").client()
 	f := openFilter(t, client, 3_000_000, 0.01) // several pieces
@@ -283,7 +286,9 @@ func TestSourceKeepsWhatComesMeanwhile(t *testing.T) {
 
 func TestSourceDoesNotKnowVersion(t *testing.T) {
 	f := openFilter(t, startServer(t).client(), 1000, 0.01)
-	for _, have := range []string{"x", "/", "1-1/", "1-1", "1-1/zz", "-/00", "99999999999999-0/00", "1-99999999999999999999/00"} {
+	for _, have := range []string{
+		"x", "/", "1-1/", "1-1", "1-1/zz", "-/00", "99999999999999-0/00", "1-99999999999999999999/00",
+	} {
 		u, err := f.Source().Fetch(ctx, have)
 		require.NoError(t, err, have)
 		assert.NotNil(t, u.Full, have)
@@ -414,7 +419,8 @@ func TestScenario(t *testing.T) {
 	}
 	sources[0].gate.Lock()
 	fulls := sources[0].fulls.Load()
-	for asleep := len(done.all()); uint64(len(done.all())-asleep) < f.keep+200; { // beyond the stream's slack of one node
+	// beyond the stream's slack of one node
+	for asleep := len(done.all()); uint64(len(done.all())-asleep) < f.keep+200; {
 		done.wait(200)
 		front.cut()
 		back.cut()
@@ -443,7 +449,9 @@ func TestScenario(t *testing.T) {
 			require.True(t, r.ContainsHash(h), "replica %d", i)
 		}
 		// The server may be about to run what came over connections cut since.
-		soon(t, func() bool { return r.Refresh(run) == nil && r.Snapshot().Equal(stored(t, f)) }, "replica %d differs", i)
+		soon(t, func() bool {
+			return r.Refresh(run) == nil && r.Snapshot().Equal(stored(t, f))
+		}, "replica %d differs", i)
 		assert.NotZero(t, sources[i].deltas.Load())
 		assert.Greater(t, sources[i].fulls.Load(), int64(1))
 	}

@@ -109,8 +109,10 @@ func TestKeysAreHashed(t *testing.T) {
 		requireAdded(t, s, true)
 		requireFound(t, s, false, bloom.SumString("absent"))
 	}
-	assert.Equal(t, `bloomredis.Filter("f", m = 28755200, k = 7, strategy = Mitz64)`, fmt.Sprint(all["Filter"]))
-	assert.Equal(t, `bloomredis.Sharded("s", 2 shards of m = 28755200, k = 7, strategy = Mitz64)`, fmt.Sprint(all["Sharded"]))
+	assert.Equal(t, `bloomredis.Filter("f", m = 28755200, k = 7, strategy = Mitz64)`,
+		fmt.Sprint(all["Filter"]))
+	assert.Equal(t, `bloomredis.Sharded("s", 2 shards of m = 28755200, k = 7, strategy = Mitz64)`,
+		fmt.Sprint(all["Sharded"]))
 	assert.Equal(t, `bloomredis.Window("w", N = 3000000, P = 0.01, Span = 1000h0m0s, Generations = 7, Renew = false)`, fmt.Sprint(all["Window"]))
 	assert.Contains(t, fmt.Sprint(new(Filter), new(Sharded), new(Window)), "bloomredis.Filter")
 }
@@ -118,8 +120,12 @@ func TestKeysAreHashed(t *testing.T) {
 // Parameters that are out of range are errors that name them, and reach no server.
 func TestParameters(t *testing.T) {
 	client := clientOf(t, "127.0.0.1:1") // nobody's
-	filter := func(key string, n uint64, p float64) error { return firstError(Open(ctx, client, key, n, p)) }
-	sharded := func(key string, c ShardedConfig) error { return firstError(OpenSharded(ctx, client, key, c)) }
+	filter := func(key string, n uint64, p float64) error {
+		return firstError(Open(ctx, client, key, n, p))
+	}
+	sharded := func(key string, c ShardedConfig) error {
+		return firstError(OpenSharded(ctx, client, key, c))
+	}
 	window := func(change func(*WindowConfig)) error {
 		c := WindowConfig{N: 1000, P: 0.01, Span: time.Hour}
 		change(&c)
@@ -139,25 +145,41 @@ func TestParameters(t *testing.T) {
 		{filter("f", 100, math.NaN()), "bloomredis: p = NaN is outside"},
 		{filter("f", 100, -1), "bloomredis: p = -1 is outside"},
 		{filter("f", 1, 1e-100), "k = 332 hashes"},
-		{filter("f", 500e6, 0.01), "bloomredis: n = 500000000, p = 0.01 need m = 4792529216 bits, but a Redis string holds 536870912 bytes: use OpenSharded"},
+		{filter("f", 500e6, 0.01),
+			"bloomredis: n = 500000000, p = 0.01 need m = 4792529216 bits, but a Redis string " +
+				"holds 536870912 bytes: use OpenSharded"},
 		{filter("f", math.MaxUint64, 0.01), "bloomredis: n = 18446744073709551615, p = 0.01 take m = "},
 		{filter("a}b", 100, 0.01), `bloomredis: key "a}b": it has a closing brace but no hash tag`},
-		{sharded("s", ShardedConfig{Shards: -1, N: 100, P: 0.01}), "bloomredis: Shards = -1 is outside [1, 16384]"},
-		{sharded("s", ShardedConfig{Shards: 0, N: 100, P: 0.01}), "bloomredis: Shards = 0 is outside [1, 16384]"},
-		{sharded("s", ShardedConfig{Shards: maxShards + 1, N: 100, P: 0.01}), "bloomredis: Shards = 16385 is outside [1, 16384]"},
-		{sharded("{s}", ShardedConfig{Shards: 2, N: 100, P: 0.01}), `bloomredis: key "{s}" of a Sharded has braces`},
-		{sharded("s", ShardedConfig{Shards: 2, N: math.MaxUint64, P: 0.01}), "(for a shard of N = 18446744073709551615, Shards = 2)"},
+		{sharded("s", ShardedConfig{Shards: -1, N: 100, P: 0.01}),
+			"bloomredis: Shards = -1 is outside [1, 16384]"},
+		{sharded("s", ShardedConfig{Shards: 0, N: 100, P: 0.01}),
+			"bloomredis: Shards = 0 is outside [1, 16384]"},
+		{sharded("s", ShardedConfig{Shards: maxShards + 1, N: 100, P: 0.01}),
+			"bloomredis: Shards = 16385 is outside [1, 16384]"},
+		{sharded("{s}", ShardedConfig{Shards: 2, N: 100, P: 0.01}),
+			`bloomredis: key "{s}" of a Sharded has braces`},
+		{sharded("s", ShardedConfig{Shards: 2, N: math.MaxUint64, P: 0.01}),
+			"(for a shard of N = 18446744073709551615, Shards = 2)"},
 		{sharded("s", ShardedConfig{Shards: 2, N: 0, P: 0.01}), "n = 0 "},
-		{sharded("s", ShardedConfig{Shards: 2, N: 100, P: 1}), "bloomredis: p = 1 is outside (0, 1) (for a shard of N = 100, Shards = 2)"},
+		{sharded("s", ShardedConfig{Shards: 2, N: 100, P: 1}),
+			"bloomredis: p = 1 is outside (0, 1) (for a shard of N = 100, Shards = 2)"},
 		{window(func(c *WindowConfig) { c.N = 0 }), "bloomredis: N = 0 is not at least 1"},
-		{window(func(c *WindowConfig) { c.N = math.MaxUint64 }), "bloomredis: N = 18446744073709551615, P = 0.01 need "},
+		{window(func(c *WindowConfig) {
+			c.N = math.MaxUint64
+		}), "bloomredis: N = 18446744073709551615, P = 0.01 need "},
 		{window(func(c *WindowConfig) { c.P = 0 }), "bloomredis: P = 0 is outside"},
 		{window(func(c *WindowConfig) { c.P = 1 }), "bloomredis: P = 1 is outside"},
 		{window(func(c *WindowConfig) { c.P = math.NaN() }), "bloomredis: P = NaN is outside"},
 		{window(func(c *WindowConfig) { c.Span = -1 }), "bloomredis: Span = -1ns is too short"},
-		{window(func(c *WindowConfig) { c.Span = 7*time.Millisecond - 1 }), "is too short for 7 generations of a millisecond"},
-		{window(func(c *WindowConfig) { c.Generations = -1 }), "bloomredis: Generations = -1 is outside [0, 15]"},
-		{window(func(c *WindowConfig) { c.Generations = 16 }), "bloomredis: Generations = 16 is outside [0, 15]"},
+		{window(func(c *WindowConfig) {
+			c.Span = 7*time.Millisecond - 1
+		}), "is too short for 7 generations of a millisecond"},
+		{window(func(c *WindowConfig) {
+			c.Generations = -1
+		}), "bloomredis: Generations = -1 is outside [0, 15]"},
+		{window(func(c *WindowConfig) {
+			c.Generations = 16
+		}), "bloomredis: Generations = 16 is outside [0, 15]"},
 		{firstError(OpenWindow(ctx, client, "a}b", visits)), "it has a closing brace but no hash tag"},
 	} {
 		assert.ErrorContains(t, test.err, test.want)
@@ -172,7 +194,9 @@ func TestSlots(t *testing.T) {
 	}
 	require.NotEqual(t, slot("a"), slot("b"))
 	seen := make(map[string]string)
-	for _, key := range []string{"a", "{a}", "a{b}c", "{", "a{b", "x{y}{z}", "{a}:adds", "adds:{a}", "adds:{{a}"} {
+	for _, key := range []string{
+		"a", "{a}", "a{b}c", "{", "a{b", "x{y}{z}", "{a}:adds", "adds:{a}", "adds:{{a}",
+	} {
 		for _, name := range []string{"adds", "merge-1"} {
 			other := bloom.Must((caller{key: key}).beside(name))
 			assert.Equal(t, slot(key), slot(other), "%s %s", key, other)
@@ -198,7 +222,9 @@ func TestAddIsAllOrNothing(t *testing.T) {
 			func(f *Filter) { client.Rename(ctx, f.stream, "saved"); client.RPush(ctx, f.stream, "x") },
 			func(f *Filter) { client.Rename(ctx, "saved", f.stream) }, "WRONGTYPE"},
 		{"no more ids",
-			func(f *Filter) { client.Do(ctx, "XSETID", f.stream, "18446744073709551615-18446744073709551615") },
+			func(f *Filter) {
+				client.Do(ctx, "XSETID", f.stream, "18446744073709551615-18446744073709551615")
+			},
 			func(f *Filter) { client.Del(ctx, f.stream) }, "exhausted"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -238,25 +264,32 @@ func TestRefusedWritesChangeNothing(t *testing.T) {
 	mustAdd(t, w, hashes(0, 10)...)
 	g := bloom.Must(bloom.New(1000, 0.001))
 	g.AddString("merged")
-	add := func(s set) func() error { return func() error { return firstError(s.AddString(ctx, "b")) } }
+	add := func(s set) func() error {
+		return func() error { return firstError(s.AddString(ctx, "b")) }
+	}
 	for _, test := range []struct {
 		name   string
 		rights []string
 		call   func() error
 	}{
 		{"Filter.Add", []string{"bitfield", "xadd", ""}, add(f)},
-		{"Filter.AddOnce", []string{"set", "xadd", ""}, func() error { return firstError(f.AddOnce(ctx, "token", bloom.SumString("c"))) }},
+		{"Filter.AddOnce", []string{"set", "xadd", ""}, func() error {
+			return firstError(f.AddOnce(ctx, "token", bloom.SumString("c")))
+		}},
 		{"Merge", []string{"xadd", ""}, func() error { return f.Merge(ctx, g) }},
 		{"Reset", []string{"xadd", "unlink", "setrange", ""}, func() error { return f.Reset(ctx) }},
 		{"Window.Add", []string{"setrange", "pexpire", ""}, add(w)},
-		{"Window.AddOnce", []string{"set", ""}, func() error { return firstError(w.AddOnce(ctx, "token", bloom.SumString("c"))) }},
+		{"Window.AddOnce", []string{"set", ""}, func() error {
+			return firstError(w.AddOnce(ctx, "token", bloom.SumString("c")))
+		}},
 		{"Add to a new Window", []string{"setrange", "pexpire", ""}, func() error {
 			return firstError(bloom.Must(OpenWindow(ctx, client, "new", visits)).AddString(ctx, "a"))
 		}},
 	} {
 		before := []string{client.Dump(ctx, "f").Val(), client.Dump(ctx, "w").Val()}
 		for _, right := range test.rights {
-			want, allow := "OOM ", func() { require.NoError(t, client.ConfigSet(ctx, "maxmemory", "0").Err()) }
+			want, allow := "OOM ",
+				func() { require.NoError(t, client.ConfigSet(ctx, "maxmemory", "0").Err()) }
 			if right != "" {
 				want, allow = cannotRun, forbid(t, client, right)
 			} else {
@@ -264,7 +297,9 @@ func TestRefusedWritesChangeNothing(t *testing.T) {
 			}
 			assert.Regexp(t, want, test.call(), "%s without %q", test.name, right)
 			allow()
-			assert.Equal(t, before, []string{client.Dump(ctx, "f").Val(), client.Dump(ctx, "w").Val()}, "%s without %q", test.name, right)
+			assert.Equal(t, before,
+				[]string{client.Dump(ctx, "f").Val(), client.Dump(ctx, "w").Val()}, "%s without %q",
+				test.name, right)
 			assert.Zero(t, client.Exists(ctx, "new").Val())
 		}
 		require.NoError(t, test.call(), test.name)
@@ -296,7 +331,8 @@ func TestOpenExisting(t *testing.T) {
 	data[0] = 0 // Mitz32
 	for _, other := range []string{string(data), "", "x", string(data[:80])} {
 		require.NoError(t, client.Set(ctx, "f", other, 0).Err())
-		require.ErrorContains(t, firstError(OpenExisting(ctx, client, "f")), "bloomredis: key", "%q", other)
+		require.ErrorContains(t, firstError(OpenExisting(ctx, client, "f")), "bloomredis: key",
+			"%q", other)
 		require.NotErrorIs(t, firstError(OpenExisting(ctx, client, "f")), redis.Nil)
 	}
 }
@@ -334,16 +370,28 @@ func TestServerGoesAway(t *testing.T) {
 	f := openFilter(t, client, 100_000, 0.01)
 	mustAdd(t, f, bloom.SumString("a"))
 	calls := map[string]func(context.Context) error{
-		"Add":           func(ctx context.Context) error { return firstError(f.AddString(ctx, "a")) },
-		"AddBatch":      func(ctx context.Context) error { return f.AddBatch(ctx, nil, hashes(0, 1000)) },
-		"AddOnce":       func(ctx context.Context) error { return firstError(f.AddOnce(ctx, "token", hashes(0, 1000)...)) },
-		"Contains":      func(ctx context.Context) error { return firstError(f.ContainsString(ctx, "a")) },
-		"ContainsBatch": func(ctx context.Context) error { return f.ContainsBatch(ctx, make([]bool, 1000), hashes(0, 1000)) },
-		"Snapshot":      func(ctx context.Context) error { return firstError(f.Snapshot(ctx)) },
-		"Fetch":         func(ctx context.Context) error { return firstError(f.Source().Fetch(ctx, "")) },
-		"Merge":         func(ctx context.Context) error { return f.Merge(ctx, bloom.Must(bloom.New(100_000, 0.01))) },
-		"Open":          func(ctx context.Context) error { return firstError(Open(ctx, f.client, "f", 100_000, 0.01)) },
-		"OpenWindow":    func(ctx context.Context) error { return firstError(OpenWindow(ctx, f.client, "w", visits)) },
+		"Add":      func(ctx context.Context) error { return firstError(f.AddString(ctx, "a")) },
+		"AddBatch": func(ctx context.Context) error { return f.AddBatch(ctx, nil, hashes(0, 1000)) },
+		"AddOnce": func(ctx context.Context) error {
+			return firstError(f.AddOnce(ctx, "token", hashes(0, 1000)...))
+		},
+		"Contains": func(ctx context.Context) error {
+			return firstError(f.ContainsString(ctx, "a"))
+		},
+		"ContainsBatch": func(ctx context.Context) error {
+			return f.ContainsBatch(ctx, make([]bool, 1000), hashes(0, 1000))
+		},
+		"Snapshot": func(ctx context.Context) error { return firstError(f.Snapshot(ctx)) },
+		"Fetch":    func(ctx context.Context) error { return firstError(f.Source().Fetch(ctx, "")) },
+		"Merge": func(ctx context.Context) error {
+			return f.Merge(ctx, bloom.Must(bloom.New(100_000, 0.01)))
+		},
+		"Open": func(ctx context.Context) error {
+			return firstError(Open(ctx, f.client, "f", 100_000, 0.01))
+		},
+		"OpenWindow": func(ctx context.Context) error {
+			return firstError(OpenWindow(ctx, f.client, "w", visits))
+		},
 	}
 	check := func(begin func() (context.Context, context.CancelFunc), want error) {
 		for name, call := range calls {
@@ -359,14 +407,18 @@ func TestServerGoesAway(t *testing.T) {
 		return ctx, cancel
 	}
 	p.held.Store(true)
-	check(func() (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, 20*time.Millisecond) }, context.DeadlineExceeded)
+	check(func() (context.Context, context.CancelFunc) {
+		return context.WithTimeout(ctx, 20*time.Millisecond)
+	}, context.DeadlineExceeded)
 	check(func() (context.Context, context.CancelFunc) {
 		ctx, cancel := context.WithCancel(ctx)
 		time.AfterFunc(20*time.Millisecond, cancel)
 		return ctx, cancel
 	}, context.Canceled)
 	p.held.Store(false)
-	check(func() (context.Context, context.CancelFunc) { return canceled(context.WithCancel(ctx)) }, context.Canceled)
+	check(func() (context.Context, context.CancelFunc) {
+		return canceled(context.WithCancel(ctx))
+	}, context.Canceled)
 	p.cut()
 	for name, call := range calls {
 		assert.NoError(t, call(ctx), name)
@@ -405,7 +457,9 @@ func TestNoClient(t *testing.T) {
 // TestNoRoom: a batch without room for its answers panics before it writes or asks.
 func TestNoRoom(t *testing.T) {
 	for _, s := range []set{new(Filter), new(Sharded), new(Window)} {
-		for _, batch := range []func(context.Context, []bool, []bloom.Hash) error{s.AddBatch, s.ContainsBatch} {
+		for _, batch := range []func(context.Context, []bool, []bloom.Hash) error{
+			s.AddBatch, s.ContainsBatch,
+		} {
 			room := []bool{true, false, true}
 			const want = "bloomredis: batch of 3 with room for 1 results"
 			assert.PanicsWithValue(t, want, func() { _ = batch(ctx, room[:1], hashes(0, 3)) })
@@ -437,7 +491,9 @@ func TestInfoTravels(t *testing.T) {
 	g.UpdateInfo(func(i *bloom.Info) { i.Hash = "sha1" })
 	require.NoError(t, f.Merge(ctx, g))
 	require.Equal(t, bloom.Info{N: 1000, P: 0.01, Hash: "sha1"}, info(), "taken over")
-	require.NoError(t, other.UpdateInfo(ctx, func(i *bloom.Info) { i.Comment, i.Meta = "<é>", "field=2" }))
+	require.NoError(t, other.UpdateInfo(ctx, func(i *bloom.Info) {
+		i.Comment, i.Meta = "<é>", "field=2"
+	}))
 	want := bloom.Info{N: 1000, P: 0.01, Hash: "sha1", Comment: "<é>", Meta: "field=2"}
 	require.Equal(t, want, info())
 	g.UpdateInfo(func(i *bloom.Info) { i.Hash = "SumString" })
@@ -508,7 +564,9 @@ func TestInfoTravels(t *testing.T) {
 			require.NoError(t, f.UpdateInfo(ctx, func(i *bloom.Info) { i.Hash = "sha1" }))
 		}
 	}))
-	require.ErrorIs(t, l.UpdateInfo(ctx, func(i *bloom.Info) { i.Hash = "SumString" }), bloom.ErrMismatch)
+	require.ErrorIs(t, l.UpdateInfo(ctx, func(i *bloom.Info) {
+		i.Hash = "SumString"
+	}), bloom.ErrMismatch)
 	require.Equal(t, "sha1", info().Hash)
 
 	// A filter that others created has none, until somebody says it.
@@ -532,7 +590,8 @@ func TestGuavaReadsTheKey(t *testing.T) {
 		if os.Getenv("BLOOM_REQUIRE_JAVA") != "" {
 			t.Fatal("BLOOM_REQUIRE_JAVA is set, and: ", err)
 		}
-		t.Skip("there is no Java with Guava, which Debian has in packages default-jdk-headless and libguava-java: ", err)
+		t.Skip("there is no Java with Guava, which Debian has in packages default-jdk-headless "+
+			"and libguava-java: ", err)
 	}
 	client := startServer(t).client()
 	f := openFilter(t, client, 10_000, 1e-4)
@@ -547,7 +606,8 @@ func TestGuavaReadsTheKey(t *testing.T) {
 	cmd.Stderr = &said
 	written, err := cmd.Output()
 	require.NoError(t, err, "%s", &said)
-	assert.Equal(t, "1000 of 1000, "+strconv.FormatUint(stored(t, f).ApproxCount(), 10)+" in all\n", said.String())
+	assert.Equal(t, "1000 of 1000, "+strconv.FormatUint(stored(t, f).ApproxCount(), 10)+" in all\n",
+		said.String())
 
 	requireFound(t, f, false, bloom.SumString("from Java"))
 	require.NoError(t, client.Set(ctx, "f", written, 0).Err())
@@ -596,16 +656,19 @@ func testSharded(t *testing.T, client redis.UniversalClient) {
 	}
 	stats := bloom.Must(same.Stats(ctx))
 	first := s.Shards()[0]
-	assert.Equal(t, bloom.Stats{M: shards * first.M(), K: first.K(), OnesCount: ones, FillRatio: stats.FillRatio, ApproxCount: count, FPR: stats.FPR, SizeBytes: s.SizeBytes()}, stats)
+	assert.Equal(t, bloom.Stats{M: shards * first.M(), K: first.K(), OnesCount: ones,
+		FillRatio: stats.FillRatio, ApproxCount: count, FPR: stats.FPR, SizeBytes: s.SizeBytes()}, stats)
 	assert.InEpsilon(t, fpr, stats.FPR, 1e-9)
 	assert.InEpsilon(t, float64(ones)/float64(shards*first.M()), stats.FillRatio, 1e-9)
 	assert.EqualValues(t, shards*(6+first.M()/8), s.SizeBytes())
 
-	require.ErrorIs(t, firstError(OpenSharded(ctx, client, "s", ShardedConfig{Shards: shards, N: 2 * n, P: p})), bloom.ErrMismatch)
+	require.ErrorIs(t, firstError(OpenSharded(ctx, client, "s",
+		ShardedConfig{Shards: shards, N: 2 * n, P: p})), bloom.ErrMismatch)
 
 	require.NoError(t, s.Delete(ctx))
 	for i := range shards {
-		assert.Zero(t, client.Exists(ctx, fmt.Sprintf("{s:%d}", i), fmt.Sprintf("adds:{s:%d}", i), fmt.Sprintf("id:{s:%d}", i)).Val())
+		assert.Zero(t, client.Exists(ctx, fmt.Sprintf("{s:%d}", i), fmt.Sprintf("adds:{s:%d}", i),
+			fmt.Sprintf("id:{s:%d}", i)).Val())
 	}
 	require.ErrorIs(t, firstError(OpenExistingSharded(ctx, client, "s")), redis.Nil)
 }
@@ -615,18 +678,21 @@ func TestShardedNumber(t *testing.T) {
 	client := startServer(t).client()
 	s := bloom.Must(OpenSharded(ctx, client, "s", ShardedConfig{Shards: 3, N: 1000, P: 0.01}))
 	for _, shards := range []int{2, 4} {
-		_, err := OpenSharded(ctx, client, "s", ShardedConfig{Shards: shards, N: uint64(shards) * 334, P: 0.01})
+		_, err := OpenSharded(ctx, client, "s",
+			ShardedConfig{Shards: shards, N: uint64(shards) * 334, P: 0.01})
 		require.ErrorIs(t, err, bloom.ErrMismatch)
 		require.ErrorContains(t, err, fmt.Sprintf("it is one of 3 shards, want %d", shards))
 	}
 	for shard, shards := range map[int]string{0: "0", 1: "2", 2: "-1"} {
 		f := s.shards[shard]
-		require.NoError(t, client.Set(ctx, f.ident, identityMark+nonce()+`{"Shards":`+shards+`}`, 0).Err())
+		require.NoError(t, client.Set(ctx, f.ident, identityMark+nonce()+`{"Shards":`+shards+`}`,
+			0).Err())
 		require.ErrorIs(t, firstError(OpenExistingSharded(ctx, client, "s")), bloom.ErrMismatch)
 		require.NoError(t, client.Set(ctx, f.ident, identityMark+nonce()+`{"Shards":3}`, 0).Err())
 
 		require.NoError(t, client.Rename(ctx, f.key, "saved").Err())
-		require.NoError(t, client.Set(ctx, f.key, bloom.Must(bloom.Must(bloom.New(1000, 0.01)).MarshalBinary()), 0).Err())
+		require.NoError(t, client.Set(ctx, f.key,
+			bloom.Must(bloom.Must(bloom.New(1000, 0.01)).MarshalBinary()), 0).Err())
 		require.ErrorIs(t, firstError(OpenExistingSharded(ctx, client, "s")), bloom.ErrMismatch)
 		require.NoError(t, client.Rename(ctx, "saved", f.key).Err())
 	}
@@ -661,7 +727,8 @@ func TestRoute(t *testing.T) {
 	assert.Equal(t, []int{604, 848, 674, 355, 261, 841, 701, 152}, routes)
 }
 
-// TestFileAndBack: a filter in a file goes to Redis with its Info, and back with what was added there.
+// TestFileAndBack: a filter in a file goes to Redis with its Info, and back with what was added
+// there.
 func TestFileAndBack(t *testing.T) {
 	client := startServer(t, "--appendonly", "no").client()
 	path := filepath.Join(t.TempDir(), "seen.bloom")

@@ -42,12 +42,23 @@ func TestWhatHappensToTheKey(t *testing.T) {
 			client.SetRange(ctx, "id:{f}", 18, "2")
 			client.SetRange(ctx, "{s:0}:id", 18, "2")
 		}, bloom.ErrVersion, nil},
-		{"created anew", func(_ string, _ int64, open func(uint64)) { client.FlushAll(ctx); open(1000) }, nil, nil},
-		{"created anew beside what is left", func(key string, _ int64, open func(uint64)) { client.Del(ctx, key); open(1000) }, nil, nil},
-		{"another configuration", func(_ string, _ int64, open func(uint64)) { client.FlushAll(ctx); open(2000) }, bloom.ErrMismatch, map[string]any{
-			"Filter":  "it holds a filter of m = 19200, k = 7, strategy = Mitz64, want m = 9600, k = 7, strategy = Mitz64",
+		{"created anew", func(_ string, _ int64, open func(uint64)) {
+			client.FlushAll(ctx)
+			open(1000)
+		}, nil, nil},
+		{"created anew beside what is left", func(key string, _ int64, open func(uint64)) {
+			client.Del(ctx, key)
+			open(1000)
+		}, nil, nil},
+		{"another configuration", func(_ string, _ int64, open func(uint64)) {
+			client.FlushAll(ctx)
+			open(2000)
+		}, bloom.ErrMismatch, map[string]any{
+			"Filter": "it holds a filter of m = 19200, k = 7, strategy = Mitz64, want m = 9600, " +
+				"k = 7, strategy = Mitz64",
 			"Sharded": "it holds a filter of m = 19200",
-			"Window":  "it holds a window of N = 2000, P = 0.01, Span = 1000h0m0s, Generations = 7, Renew = false, want N = 1000, P = ",
+			"Window": "it holds a window of N = 2000, P = 0.01, Span = 1000h0m0s, Generations = " +
+				"7, Renew = false, want N = 1000, P = ",
 		}},
 		{"cut by a byte", func(key string, size int64, _ func(uint64)) {
 			client.Set(ctx, key, client.GetRange(ctx, key, 0, size-2).Val(), 0)
@@ -58,29 +69,42 @@ func TestWhatHappensToTheKey(t *testing.T) {
 		{"cut to a few", func(key string, _ int64, _ func(uint64)) {
 			client.Set(ctx, key, client.GetRange(ctx, key, 0, 5).Val(), 0)
 		}, bloom.ErrFormat, nil},
-		{"longer", func(key string, _ int64, _ func(uint64)) { client.Append(ctx, key, "x") }, bloom.ErrFormat, nil},
-		{"list", func(key string, _ int64, _ func(uint64)) { client.Del(ctx, key); client.RPush(ctx, key, "x") }, bloom.ErrFormat, nil},
-		{"text", func(key string, _ int64, _ func(uint64)) { client.Set(ctx, key, "hello, world", 0) }, bloom.ErrFormat, map[string]any{
+		{"longer", func(key string, _ int64, _ func(uint64)) {
+			client.Append(ctx, key, "x")
+		}, bloom.ErrFormat, nil},
+		{"list", func(key string, _ int64, _ func(uint64)) {
+			client.Del(ctx, key)
+			client.RPush(ctx, key, "x")
+		}, bloom.ErrFormat, nil},
+		{"text", func(key string, _ int64, _ func(uint64)) {
+			client.Set(ctx, key, "hello, world", 0)
+		}, bloom.ErrFormat, map[string]any{
 			"Filter": "it holds neither a filter nor a window but 12 bytes that start 68 65 6c 6c 6f 2c",
 			"Window": "it holds neither a filter nor a window but 12 bytes that start 68 65 6c 6c 6f 2c",
 		}},
-		{"filter", func(key string, _ int64, _ func(uint64)) { client.Set(ctx, key, guava(bloom.NewSize(640, 3)), 0) }, nil, map[string]any{
+		{"filter", func(key string, _ int64, _ func(uint64)) {
+			client.Set(ctx, key, guava(bloom.NewSize(640, 3)), 0)
+		}, nil, map[string]any{
 			"Filter":  bloom.ErrMismatch,
 			"Sharded": bloom.ErrMismatch,
 			"Window":  bloom.ErrFormat,
 		}},
-		{"empty", func(key string, _ int64, _ func(uint64)) { client.Set(ctx, key, "", 0) }, bloom.ErrFormat, nil},
+		{"empty", func(key string, _ int64, _ func(uint64)) {
+			client.Set(ctx, key, "", 0)
+		}, bloom.ErrFormat, nil},
 		{"filter of a newer strategy", func(key string, _ int64, _ func(uint64)) {
 			client.Set(ctx, key, append([]byte{2, 7, 0, 0, 0, 1}, make([]byte, 8)...), 0)
 		}, bloom.ErrVersion, nil},
 		{"filter of the other strategy", func(key string, _ int64, _ func(uint64)) {
 			client.Set(ctx, key, guava(bloom.NewWithStrategy(bloom.Mitz32, 1000, 0.01)), 0)
-		}, nil, map[string]any{"Filter": bloom.ErrMismatch, "Sharded": bloom.ErrMismatch, "Window": bloom.ErrFormat}},
+		}, nil, map[string]any{"Filter": bloom.ErrMismatch, "Sharded": bloom.ErrMismatch,
+			"Window": bloom.ErrFormat}},
 		{"window", func(key string, _ int64, _ func(uint64)) {
 			w := bloom.Must(OpenWindow(ctx, client, "visits", visits))
 			mustAdd(t, w, bloom.SumString("a"))
 			client.Rename(ctx, "visits", key)
-		}, nil, map[string]any{"Filter": "it holds a window, see OpenWindow", "Sharded": bloom.ErrFormat, "Window": bloom.ErrMismatch}},
+		}, nil, map[string]any{"Filter": "it holds a window, see OpenWindow",
+			"Sharded": bloom.ErrFormat, "Window": bloom.ErrMismatch}},
 	} {
 		for name, kind := range kinds {
 			t.Run(test.name+"/"+name, func(t *testing.T) {
@@ -98,9 +122,11 @@ func TestWhatHappensToTheKey(t *testing.T) {
 				}
 				h := keyOf(s)
 				calls := map[string]func() error{
-					"Add":           func() error { return firstError(s.AddHash(ctx, h)) },
-					"AddBatch":      func() error { return firstError(addBatch(ctx, s, hashes(0, 200))) },
-					"AddOnce":       func() error { return firstError(s.AddOnce(ctx, "token", hashes(0, 200)...)) },
+					"Add":      func() error { return firstError(s.AddHash(ctx, h)) },
+					"AddBatch": func() error { return firstError(addBatch(ctx, s, hashes(0, 200))) },
+					"AddOnce": func() error {
+						return firstError(s.AddOnce(ctx, "token", hashes(0, 200)...))
+					},
 					"Contains":      func() error { return firstError(s.ContainsHash(ctx, h)) },
 					"ContainsBatch": func() error { return firstError(containsBatch(ctx, s, hashes(0, 200))) },
 					"Stats":         func() error { return firstError(s.Stats(ctx)) },
@@ -146,7 +172,8 @@ func TestWhatHappensToTheKey(t *testing.T) {
 				if name == "Window" { // what is a window can be deleted, then opened
 					err := DeleteWindow(ctx, client, "w")
 					switch test.name {
-					case "cut to a few", "empty", "filter of a newer strategy", "list", "text", "filter", "filter of the other strategy":
+					case "cut to a few", "empty", "filter of a newer strategy", "list", "text",
+						"filter", "filter of the other strategy":
 						assert.ErrorIs(t, err, bloom.ErrFormat)
 						assert.Equal(t, before, dump(client))
 					default:
@@ -308,7 +335,8 @@ func TestTokensEndWithTheirFilter(t *testing.T) {
 	}
 	// Where others created the filter, too.
 	require.NoError(t, client.FlushAll(ctx).Err())
-	require.NoError(t, client.Set(ctx, "f", bloom.Must(bloom.Must(bloom.New(1000, 0.01)).MarshalBinary()), 0).Err())
+	require.NoError(t, client.Set(ctx, "f",
+		bloom.Must(bloom.Must(bloom.New(1000, 0.01)).MarshalBinary()), 0).Err())
 	f := bloom.Must(OpenExisting(ctx, client, "f"))
 	check(f)
 	require.NoError(t, f.Reset(ctx))
@@ -353,8 +381,10 @@ func TestWindowGoesInItsTime(t *testing.T) {
 func TestWindowGoesOnAfterALoss(t *testing.T) {
 	client, set := startClock(t)
 	for name, call := range map[string]func(*Window) error{
-		"Add":      func(w *Window) error { return firstError(w.AddString(ctx, "a")) },
-		"AddOnce":  func(w *Window) error { return firstError(w.AddOnce(ctx, nonce(), hashes(0, 300)...)) },
+		"Add": func(w *Window) error { return firstError(w.AddString(ctx, "a")) },
+		"AddOnce": func(w *Window) error {
+			return firstError(w.AddOnce(ctx, nonce(), hashes(0, 300)...))
+		},
 		"Contains": func(w *Window) error { return firstError(w.ContainsString(ctx, "a")) },
 		"Stats":    func(w *Window) error { return firstError(w.Stats(ctx)) },
 		"Reach":    func(w *Window) error { return firstError(w.Reach(ctx)) },
@@ -380,7 +410,8 @@ func TestWindowGoesOnAfterALoss(t *testing.T) {
 				w.reopened = began
 			}
 			require.ErrorIs(t, call(w), ErrLost, name)
-			if i > 0 && (lost == i || time.Since(began) < time.Second) { // too soon, unless the machine is slow
+			// too soon, unless the machine is slow
+			if i > 0 && (lost == i || time.Since(began) < time.Second) {
 				require.Equal(t, i, lost)
 				w.reopened = began.Add(-time.Second)
 				require.ErrorIs(t, call(w), ErrLost, name)
@@ -388,7 +419,8 @@ func TestWindowGoesOnAfterALoss(t *testing.T) {
 			require.Equal(t, i+1, lost, name)
 			require.NoError(t, call(w), name)
 		}
-		// A clock that is ahead for a moment, so that Redis deletes the string, is a loss, not a Span of errors.
+		// A clock that is ahead for a moment, so that Redis deletes the string, is a loss, not a
+		// Span of errors.
 		mustAdd(t, w, bloom.SumString("a"))
 		w.reopened = time.Time{}
 		require.NoError(t, client.PExpire(ctx, "w", 0).Err())
@@ -426,18 +458,19 @@ func TestWindowDeletedBesideCalls(t *testing.T) {
 		for _, first := range []bool{true, false} {
 			mustAdd(t, w, bloom.SumString("a"))
 			done := false
-			client.AddHook(hook(func(ctx context.Context, cmds []redis.Cmder, send redis.ProcessPipelineHook) (err error) {
-				mine := !done
-				done = true
-				if mine && first {
-					assert.NoError(t, w.Delete(ctx))
-				}
-				err = send(ctx, cmds)
-				if mine && !first {
-					assert.NoError(t, w.Delete(ctx))
-				}
-				return err
-			}))
+			client.AddHook(hook(
+				func(ctx context.Context, cmds []redis.Cmder, send redis.ProcessPipelineHook) (err error) {
+					mine := !done
+					done = true
+					if mine && first {
+						assert.NoError(t, w.Delete(ctx))
+					}
+					err = send(ctx, cmds)
+					if mine && !first {
+						assert.NoError(t, w.Delete(ctx))
+					}
+					return err
+				}))
 			keys++
 			got := bloom.Must(call(bloom.SumUint64(keys)))
 			assert.Equal(t, name != "Contains", got, name)

@@ -40,9 +40,11 @@ func TestClientsThatReadReplicas(t *testing.T) {
 	nowhere := []string{"127.0.0.1:1"}
 	short := time.Millisecond
 	for name, client := range map[string]redis.UniversalClient{
-		"ReadOnly":       redis.NewClusterClient(&redis.ClusterOptions{Addrs: nowhere, ReadOnly: true}),
-		"RouteByLatency": redis.NewClusterClient(&redis.ClusterOptions{Addrs: nowhere, RouteByLatency: true}),
-		"RouteRandomly":  wrapper{redis.NewClusterClient(&redis.ClusterOptions{Addrs: nowhere, RouteRandomly: true})},
+		"ReadOnly": redis.NewClusterClient(&redis.ClusterOptions{Addrs: nowhere, ReadOnly: true}),
+		"RouteByLatency": redis.NewClusterClient(&redis.ClusterOptions{Addrs: nowhere,
+			RouteByLatency: true}),
+		"RouteRandomly": wrapper{redis.NewClusterClient(&redis.ClusterOptions{Addrs: nowhere,
+			RouteRandomly: true})},
 		"ReplicaOnly": redis.NewFailoverClusterClient(&redis.FailoverOptions{
 			MasterName: "m", SentinelAddrs: nowhere, ReplicaOnly: true, DialTimeout: short}),
 		"RouteRandomly ": redis.NewFailoverClusterClient(&redis.FailoverOptions{
@@ -75,7 +77,8 @@ func TestServersThatAreReplicas(t *testing.T) {
 		replica := redis.NewClient(&redis.Options{Addr: standby.addr, Protocol: protocol})
 		ring := redis.NewRing(&redis.RingOptions{
 			Addrs: map[string]string{"a": master.addr, "b": standby.addr}, Protocol: protocol})
-		same := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": master.addr}, Protocol: protocol})
+		same := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": master.addr},
+			Protocol: protocol})
 		for name, open := range openers {
 			for _, client := range []redis.UniversalClient{replica, ring} {
 				err := open(client, "key")
@@ -83,7 +86,8 @@ func TestServersThatAreReplicas(t *testing.T) {
 				assert.Contains(t, err.Error(), "ReplicaOnly", name)
 			}
 			require.NoError(t, open(same, "key"), name)
-			require.NoError(t, open(redis.NewClient(&redis.Options{Addr: master.addr, Protocol: protocol}), "key"), name)
+			require.NoError(t, open(redis.NewClient(&redis.Options{Addr: master.addr,
+				Protocol: protocol}), "key"), name)
 		}
 	}
 	require.NoError(t, standby.client().Do(ctx, "REPLICAOF", "NO", "ONE").Err())

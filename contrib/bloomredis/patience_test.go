@@ -67,12 +67,16 @@ func TestPausesBetweenTries(t *testing.T) {
 func TestContextEndsBetweenTries(t *testing.T) {
 	f := refusing(t, 1000)
 	for name, call := range map[string]func(context.Context) error{
-		"AddString":      func(ctx context.Context) error { return firstError(f.AddString(ctx, "a")) },
-		"ContainsString": func(ctx context.Context) error { return firstError(f.ContainsString(ctx, "a")) },
-		"AddOnce":        func(ctx context.Context) error { return firstError(f.AddOnce(ctx, "token", hashes(0, 1)...)) },
-		"Stats":          func(ctx context.Context) error { return firstError(f.Stats(ctx)) },
-		"Reset":          f.Reset,
-		"Reopen":         f.Reopen,
+		"AddString": func(ctx context.Context) error { return firstError(f.AddString(ctx, "a")) },
+		"ContainsString": func(ctx context.Context) error {
+			return firstError(f.ContainsString(ctx, "a"))
+		},
+		"AddOnce": func(ctx context.Context) error {
+			return firstError(f.AddOnce(ctx, "token", hashes(0, 1)...))
+		},
+		"Stats":  func(ctx context.Context) error { return firstError(f.Stats(ctx)) },
+		"Reset":  f.Reset,
+		"Reopen": f.Reopen,
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(ctx)

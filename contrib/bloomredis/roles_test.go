@@ -93,7 +93,8 @@ func TestRoles(t *testing.T) {
 		}
 		return roleCalls(role, client)
 	}
-	next := map[string]string{"filter-reader": "filter-writer", "filter-writer": "filter-owner", "window-reader": "window-writer"}
+	next := map[string]string{"filter-reader": "filter-writer", "filter-writer": "filter-owner",
+		"window-reader": "window-writer"}
 	users := regexp.MustCompile(`(?m)^ACL SETUSER (.*)$`).FindAllStringSubmatch(string(readme), -1)
 	require.Len(t, users, 5)
 	for _, user := range users {

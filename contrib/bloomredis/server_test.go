@@ -26,7 +26,8 @@ import (
 
 var ctx = context.Background()
 
-// program is the server: redis-server, or another one that is to behave alike, such as valkey-server.
+// program is the server: redis-server, or another one that is to behave alike, such as
+// valkey-server.
 var program = cmp.Or(os.Getenv("BLOOM_REDIS_SERVER"), "redis-server")
 
 // Without Redis there is nothing to test. Of what a package prints that passes,
@@ -44,7 +45,8 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(m.Run())
 	}
-	fmt.Println("bloomredis: all tests need " + program + ", which Debian has in a package of that name; BLOOM_REQUIRE_REDIS=1 makes its absence a failure")
+	fmt.Println("bloomredis: all tests need " + program +
+		", which Debian has in a package of that name; BLOOM_REQUIRE_REDIS=1 makes its absence a failure")
 	if os.Getenv("BLOOM_REQUIRE_REDIS") != "" {
 		os.Exit(1)
 	}
@@ -59,8 +61,8 @@ func (silent) Printf(context.Context, string, ...any) {}
 // cannotRun is what Redis says, or Valkey, of a command that a script may not run.
 const cannotRun = "can't run this command|no permissions to run"
 
-// limit is how long a test waits for anything. A busy machine needs some seconds, and only what hangs
-// needs as long.
+// limit is how long a test waits for anything. A busy machine needs some seconds, and only what
+// hangs needs as long.
 const limit = time.Minute
 
 // soon waits until is returns true.
@@ -105,8 +107,10 @@ func startServer(t testing.TB, args ...string) *server {
 	for try := 0; ; try++ {
 		port := freePort()
 		s := &server{t: t, addr: net.JoinHostPort("127.0.0.1", port), args: append([]string{
-			program, "--port", port, "--bind", "127.0.0.1", "--dir", dir, "--logfile", filepath.Join(dir, "log"),
-			"--save", "", "--appendonly", "yes", "--appendfsync", "always", "--auto-aof-rewrite-percentage", "0",
+			program, "--port", port, "--bind", "127.0.0.1", "--dir", dir, "--logfile",
+			filepath.Join(dir, "log"),
+			"--save", "", "--appendonly", "yes", "--appendfsync", "always",
+			"--auto-aof-rewrite-percentage", "0",
 		}, args...)}
 		err := s.start()
 		if err == nil {
@@ -118,8 +122,8 @@ func startServer(t testing.TB, args ...string) *server {
 	}
 }
 
-// freePort returns a port below those that the system gives to clients, also with the 10,000 that are
-// added for the bus of a cluster. So no client takes it while a server is away.
+// freePort returns a port below those that the system gives to clients, also with the 10,000 that
+// are added for the bus of a cluster. So no client takes it while a server is away.
 func freePort() string {
 	for {
 		port := strconv.Itoa(10_000 + rand.IntN(12_000))
@@ -175,12 +179,15 @@ func clientOf(t testing.TB, addr string) *redis.Client {
 
 // patient returns options of a client that gives up no call because a server or a disk is slow.
 func patient(addr string) *redis.Options {
-	return &redis.Options{Addr: addr, DialTimeout: limit, ReadTimeout: limit, WriteTimeout: limit, PoolTimeout: limit}
+	return &redis.Options{Addr: addr, DialTimeout: limit, ReadTimeout: limit, WriteTimeout: limit,
+		PoolTimeout: limit}
 }
 
 // forbid takes a right from all clients, until the function it returns is called.
 func forbid(t testing.TB, client *redis.Client, right string) (allow func()) {
-	set := func(rule string) { require.NoError(t, client.Do(ctx, "ACL", "SETUSER", "default", rule).Err()) }
+	set := func(rule string) {
+		require.NoError(t, client.Do(ctx, "ACL", "SETUSER", "default", rule).Err())
+	}
 	set("-" + right)
 	return func() { set("+" + right) }
 }
@@ -281,7 +288,9 @@ type hook func(ctx context.Context, cmds []redis.Cmder, send redis.ProcessPipeli
 func (h hook) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	one := h.ProcessPipelineHook(func(ctx context.Context, cmds []redis.Cmder) error { return next(ctx, cmds[0]) })
+	one := h.ProcessPipelineHook(func(ctx context.Context, cmds []redis.Cmder) error {
+		return next(ctx, cmds[0])
+	})
 	return func(ctx context.Context, cmd redis.Cmder) error { return one(ctx, []redis.Cmder{cmd}) }
 }
 
@@ -357,7 +366,9 @@ var kinds = map[string]struct {
 	key  string
 	open func(client redis.UniversalClient, n uint64) (set, error)
 }{
-	"Filter": {"f", func(c redis.UniversalClient, n uint64) (set, error) { return Open(ctx, c, "f", n, 0.01) }},
+	"Filter": {"f", func(c redis.UniversalClient, n uint64) (set, error) {
+		return Open(ctx, c, "f", n, 0.01)
+	}},
 	"Sharded": {"{s:0}", func(c redis.UniversalClient, n uint64) (set, error) {
 		return OpenSharded(ctx, c, "s", ShardedConfig{Shards: 2, N: 2 * n, P: 0.01})
 	}},
@@ -413,7 +424,9 @@ func containsBatch(ctx context.Context, s set, hs []bloom.Hash) ([]bool, error) 
 	return answers(ctx, s.ContainsBatch, hs)
 }
 
-func answers(ctx context.Context, call func(context.Context, []bool, []bloom.Hash) error, hs []bloom.Hash) ([]bool, error) {
+func answers(
+	ctx context.Context, call func(context.Context, []bool, []bloom.Hash) error, hs []bloom.Hash,
+) ([]bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	answers := make([]bool, len(hs))

@@ -40,7 +40,8 @@ func TestStepBackInAScript(t *testing.T) {
 				require.NoError(t, firstError(w.AddString(ctx, "a")))
 			}
 			past := strings.ReplaceAll(before.source,
-				"redis.call('PEXPIRE', KEYS[1], string.format('%.0f', ms))", "redis.call('PEXPIREAT', KEYS[1], 1)")
+				"redis.call('PEXPIRE', KEYS[1], string.format('%.0f', ms))",
+				"redis.call('PEXPIREAT', KEYS[1], 1)")
 			require.NotEqual(t, before.source, past)
 			windowAddScript = newScript(past)
 			require.NoError(t, w.AddBatch(ctx, nil, hs))
@@ -73,8 +74,10 @@ func TestRemains(t *testing.T) {
 		// leave makes the remains.
 		kinds := map[string]func(){
 			"the head is zeros": func() { client.SetRange(ctx, key, 0, strings.Repeat("\x00", int(floor))) },
-			"the mark is zeros": func() { client.SetRange(ctx, key, 0, strings.Repeat("\x00", len(windowMark))) },
-			"all is zeros":      func() { client.Set(ctx, key, strings.Repeat("\x00", int(w.size())), 0) },
+			"the mark is zeros": func() {
+				client.SetRange(ctx, key, 0, strings.Repeat("\x00", len(windowMark)))
+			},
+			"all is zeros": func() { client.Set(ctx, key, strings.Repeat("\x00", int(w.size())), 0) },
 			"a count and a lane": func() {
 				client.Set(ctx, key, "", 0)
 				client.SetRange(ctx, key, floor+32+16, "\x00\x00\x00\x00\x00\x00\xf0\x3f") // 1.0

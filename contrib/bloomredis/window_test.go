@@ -21,10 +21,13 @@ import (
 // setClock replaces the server's clock for windows, until the test ends, by one that
 // the function it returns sets. Redis still expires by its own.
 func setClock(t testing.TB, client *redis.Client) (set func(at time.Duration)) {
-	for _, s := range []*script{&windowAddScript, &windowContainsScript, &windowStateScript, &windowResetScript} {
+	for _, s := range []*script{
+		&windowAddScript, &windowContainsScript, &windowStateScript, &windowResetScript,
+	} {
 		before := *s
 		t.Cleanup(func() { *s = before })
-		source := strings.Replace(s.source, "redis.call('TIME')", "redis.call('LRANGE', 'clock', 0, 1)", 1)
+		source := strings.Replace(s.source, "redis.call('TIME')",
+			"redis.call('LRANGE', 'clock', 0, 1)", 1)
 		require.NotEqual(t, s.source, source)
 		*s = script{source, newScript(source).sha, s.repeats}
 	}
@@ -87,7 +90,9 @@ func (f *traffic) add(after time.Duration, fresh int, back ...uint64) {
 		keys = append(keys, f.next)
 		f.next++
 	}
-	rand.New(rand.NewPCG(uint64(f.now), 0)).Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+	rand.New(rand.NewPCG(uint64(f.now), 0)).Shuffle(len(keys), func(i, j int) {
+		keys[i], keys[j] = keys[j], keys[i]
+	})
 	hs := make([]bloom.Hash, len(keys))
 	for i, key := range keys {
 		hs[i] = bloom.SumUint64(key)
@@ -113,9 +118,9 @@ func (f *traffic) add(after time.Duration, fresh int, back ...uint64) {
 	}
 }
 
-// check checks that all keys of the last Reach are found, that this is a Span if wanted and not much
-// less than it could be, and that the newest N are found. With Renew that is the newest N that were
-// added, again or not.
+// check checks that all keys of the last Reach are found, that this is a Span if wanted and not
+// much less than it could be, and that the newest N are found. With Renew that is the newest N
+// that were added, again or not.
 func (f *traffic) check(whole bool) {
 	f.t.Helper()
 	if f.checks++; f.checks%4 != 1 && !whole { // it takes its time
@@ -317,19 +322,25 @@ func TestWindowKeepsItsWord(t *testing.T) {
 			}
 		},
 	} {
-		for _, c := range []WindowConfig{{P: 1e-2}, {P: 1e-3, Renew: true}, {P: 1e-6, Generations: 15}, {P: 1e-6, Renew: true, Generations: 3}} {
+		for _, c := range []WindowConfig{
+			{P: 1e-2}, {P: 1e-3, Renew: true}, {P: 1e-6, Generations: 15},
+			{P: 1e-6, Renew: true, Generations: 3},
+		} {
 			t.Run(fmt.Sprintf("%s/p=%v/renew=%v", name, c.P, c.Renew), func(t *testing.T) {
 				if testing.Short() && c.P == 1e-6 || strings.HasPrefix(name, "a hundred") && c.P != 1e-2 {
 					t.Skip("it takes its time")
 				}
 				require.NoError(t, DeleteWindow(ctx, client, "w"))
-				f := &traffic{t: t, set: set, now: 1_700_000_000 * time.Second, stored: make(map[uint64]time.Duration), place: make(map[uint64]int), taken: make(map[uint64]bool)}
+				f := &traffic{t: t, set: set, now: 1_700_000_000 * time.Second,
+					stored: make(map[uint64]time.Duration), place: make(map[uint64]int),
+					taken: make(map[uint64]bool)}
 				set(f.now)
 				c.N, c.Span = windowN, length
 				f.w = openWindow(t, client, c)
 				test(f)
 				trials := float64(f.absent)
-				assert.LessOrEqual(t, float64(f.refused), trials*c.P+4*math.Sqrt(trials*c.P)+1, "of %d", f.absent)
+				assert.LessOrEqual(t, float64(f.refused), trials*c.P+4*math.Sqrt(trials*c.P)+1,
+					"of %d", f.absent)
 			})
 		}
 	}
@@ -344,7 +355,9 @@ func TestWindowReachAfterAStepBack(t *testing.T) {
 		set(now)
 		w := openWindow(t, client, WindowConfig{N: windowN, P: 1e-6, Span: length, Renew: renew})
 		mustAdd(t, w, hashes(0, 3*windowN)...)
-		for _, test := range []struct{ step, want time.Duration }{{0, 0}, {-5 * time.Hour, 0}, {time.Hour, time.Hour}, {time.Hour, 2 * time.Hour}} {
+		for _, test := range []struct{ step, want time.Duration }{
+			{0, 0}, {-5 * time.Hour, 0}, {time.Hour, time.Hour}, {time.Hour, 2 * time.Hour},
+		} {
 			now += test.step
 			set(now)
 			mustAdd(t, w, bloom.SumUint64(1e6+uint64(now)))
@@ -355,8 +368,8 @@ func TestWindowReachAfterAStepBack(t *testing.T) {
 	}
 }
 
-// Of many that open a filter concurrently and add the same keys, one makes it, one hears that a key is new, and
-// all find it.
+// Of many that open a filter concurrently and add the same keys, one makes it, one hears that a
+// key is new, and all find it.
 func TestWriters(t *testing.T) {
 	s := startServer(t, "--appendonly", "no")
 	for name, kind := range kinds {
@@ -484,7 +497,8 @@ func TestWindowExpires(t *testing.T) {
 	for i, generations := range []int{1, 7, 15} {
 		require.NoError(t, client.FlushAll(ctx).Err())
 		set(1_700_000_000 * time.Second)
-		c := WindowConfig{N: 100, P: 0.01, Span: 1000*time.Hour + time.Nanosecond, Generations: generations, Renew: i == 1}
+		c := WindowConfig{N: 100, P: 0.01, Span: 1000*time.Hour + time.Nanosecond,
+			Generations: generations, Renew: i == 1}
 		w, step := openWindow(t, client, c), c.Span/time.Duration(generations)
 		require.NoError(t, firstError(w.ContainsString(ctx, "a")))
 		assert.EqualValues(t, 1, client.DBSize(ctx).Val(), "the clock")
@@ -502,10 +516,14 @@ func TestWindowExpires(t *testing.T) {
 	}
 }
 
-// A Window takes at most 1.2 times the memory of a window.Filter, 1.6 times with more than 7 Generations,
-// in strings of some 32 MB. Renew takes 13 to 21 % more with the default Generations.
+// A Window takes at most 1.2 times the memory of a window.Filter, 1.6 times with more than 7
+// Generations, in strings of some 32 MB. Renew takes 13 to 21 % more with the default Generations.
 func TestWindowSize(t *testing.T) {
-	for _, c := range []WindowConfig{{N: 1, P: 1e-300, Span: time.Hour, Generations: 1}, {N: 1, P: 0.999, Span: time.Hour, Renew: true}, {N: 1e9, P: 1e-9, Span: math.MaxInt64, Generations: 15}} {
+	for _, c := range []WindowConfig{
+		{N: 1, P: 1e-300, Span: time.Hour, Generations: 1},
+		{N: 1, P: 0.999, Span: time.Hour, Renew: true},
+		{N: 1e9, P: 1e-9, Span: math.MaxInt64, Generations: 15},
+	} {
 		l := bloom.Must(c.withDefaults().layout())
 		assert.LessOrEqual(t, l.size(), int64(maxString+maxString/50))
 	}
@@ -533,8 +551,8 @@ func TestWindowSize(t *testing.T) {
 
 // TestWindowsAgree holds the sizes of a window in Redis and of a window.Filter against one
 // calculation: N keys fill the planes that are neither new, nor ended by time, nor, with Renew,
-// younger than a key that is not written again. Each plane has the least bits for its part of P, and
-// a surplus that depends on P alone, because positions are few and pages uneven.
+// younger than a key that is not written again. Each plane has the least bits for its part of P,
+// and a surplus that depends on P alone, because positions are few and pages uneven.
 func TestWindowsAgree(t *testing.T) {
 	for _, p := range []float64{0.3, 0.01, 1e-3, 1e-6, 1e-9, 1e-12} {
 		surplus := map[int]float64{} // by the number of planes
@@ -570,7 +588,8 @@ func TestWindowsAgree(t *testing.T) {
 // A plane with its share of keys keeps its part of P, and does not waste memory.
 func TestWindowRate(t *testing.T) {
 	for _, c := range []WindowConfig{
-		{N: 1, P: 0.01}, {N: 100, P: 0.01}, {N: 100, P: 0.3, Generations: 15}, {N: 1000, P: 0.01}, {N: 1000, P: 1e-3, Renew: true},
+		{N: 1, P: 0.01}, {N: 100, P: 0.01}, {N: 100, P: 0.3, Generations: 15}, {N: 1000, P: 0.01},
+		{N: 1000, P: 1e-3, Renew: true},
 		{N: 10_000, P: 1e-4}, {N: 300_000, P: 0.01}, {N: 1_000_000, P: 1e-3},
 	} {
 		l := bloom.Must(c.withDefaults().layout())
@@ -610,7 +629,9 @@ func TestWindowRate(t *testing.T) {
 // Stats says how many keys there are, and the rate that random keys find.
 func TestWindowStats(t *testing.T) {
 	client, set := startClock(t)
-	for _, c := range []WindowConfig{{N: 1000, P: 0.1, Span: 7 * time.Hour}, {N: 20_000, P: 0.1, Span: 7 * time.Hour}} {
+	for _, c := range []WindowConfig{
+		{N: 1000, P: 0.1, Span: 7 * time.Hour}, {N: 20_000, P: 0.1, Span: 7 * time.Hour},
+	} {
 		now := 1000 * time.Hour
 		set(now)
 		require.NoError(t, DeleteWindow(ctx, client, "w"))
@@ -652,63 +673,64 @@ func TestWindowAfterAStepBack(t *testing.T) {
 	for _, generations := range []int{1, 3, 7} {
 		for _, renew := range []bool{false, true} {
 			for _, step := range []time.Duration{length / 24, length / 3, 5 * length} {
-				t.Run(fmt.Sprintf("generations=%d/renew=%t/step=%v", generations, renew, step), func(t *testing.T) {
-					require.NoError(t, DeleteWindow(ctx, client, "w"))
-					now := 1000 * time.Hour
-					set(now)
-					w := openWindow(t, client, WindowConfig{
-						N: windowN, P: 1e-9, Span: length, Generations: generations, Renew: renew,
-					})
-					part := length / time.Duration(generations)
-					longest := length + part
-					if renew {
-						longest += part
-					}
-					tick := part / 6
-					var came []time.Duration // of each key, by the clock after the step
-					add := func() {
-						mustAdd(t, w, bloom.SumUint64(uint64(len(came))))
-						came = append(came, now)
-						now += tick
+				t.Run(fmt.Sprintf("generations=%d/renew=%t/step=%v", generations, renew, step),
+					func(t *testing.T) {
+						require.NoError(t, DeleteWindow(ctx, client, "w"))
+						now := 1000 * time.Hour
 						set(now)
-					}
-					for range 6*(generations+1) + 1 { // more than a Span, to a phase of its own
-						add()
-					}
-					before := len(came)
-					now -= step
-					set(now)
-					stepped := now
-					for i := range came {
-						came[i] = min(came[i], stepped)
-					}
-					forgotten := make(map[int]bool)
-					for now < stepped+5*length {
-						if now < stepped+length+2*part {
-							add()
-						} else {
+						w := openWindow(t, client, WindowConfig{
+							N: windowN, P: 1e-9, Span: length, Generations: generations, Renew: renew,
+						})
+						part := length / time.Duration(generations)
+						longest := length + part
+						if renew {
+							longest += part
+						}
+						tick := part / 6
+						var came []time.Duration // of each key, by the clock after the step
+						add := func() {
+							mustAdd(t, w, bloom.SumUint64(uint64(len(came))))
+							came = append(came, now)
 							now += tick
 							set(now)
 						}
-						for key := range came {
-							if forgotten[key] {
-								continue
-							}
-							found, err := w.ContainsHash(ctx, bloom.SumUint64(uint64(key)))
-							require.NoError(t, err)
-							age := now - came[key]
-							if !found {
-								forgotten[key] = true
-								if key >= before {
-									require.GreaterOrEqual(t, age, length, "key %d is forgotten early", key)
-								}
-								continue
-							}
-							require.LessOrEqual(t, age, 2*longest+tick, "key %d is found too long", key)
+						for range 6*(generations+1) + 1 { // more than a Span, to a phase of its own
+							add()
 						}
-					}
-					require.Len(t, forgotten, len(came), "keys that are forgotten in the end")
-				})
+						before := len(came)
+						now -= step
+						set(now)
+						stepped := now
+						for i := range came {
+							came[i] = min(came[i], stepped)
+						}
+						forgotten := make(map[int]bool)
+						for now < stepped+5*length {
+							if now < stepped+length+2*part {
+								add()
+							} else {
+								now += tick
+								set(now)
+							}
+							for key := range came {
+								if forgotten[key] {
+									continue
+								}
+								found, err := w.ContainsHash(ctx, bloom.SumUint64(uint64(key)))
+								require.NoError(t, err)
+								age := now - came[key]
+								if !found {
+									forgotten[key] = true
+									if key >= before {
+										require.GreaterOrEqual(t, age, length, "key %d is forgotten early", key)
+									}
+									continue
+								}
+								require.LessOrEqual(t, age, 2*longest+tick, "key %d is found too long", key)
+							}
+						}
+						require.Len(t, forgotten, len(came), "keys that are forgotten in the end")
+					})
 			}
 		}
 	}

@@ -111,7 +111,9 @@ func TestCookies(t *testing.T) {
 
 func TestNilPanics(t *testing.T) {
 	assert.PanicsWithValue(t, "collystore: New without a set", func() { collystore.New(nil) })
-	assert.PanicsWithValue(t, "collystore: use of a zero Storage: make it with New", func() { _ = new(collystore.Storage).Init() })
+	assert.PanicsWithValue(t, "collystore: use of a zero Storage: make it with New", func() {
+		_ = new(collystore.Storage).Init()
+	})
 }
 
 // Without a number of pages that is known, take a filter that grows.

@@ -92,7 +92,8 @@ func TestKilled(t *testing.T) {
 	kills := 0
 	for {
 		crawler = exec.Command(os.Args[0])
-		crawler.Env = append(os.Environ(), "COLLYSTORE_TEST_CRAWL="+server.URL+"/1", "COLLYSTORE_TEST_PATH="+path)
+		crawler.Env = append(os.Environ(), "COLLYSTORE_TEST_CRAWL="+server.URL+"/1",
+			"COLLYSTORE_TEST_PATH="+path)
 		crawler.Stderr = os.Stderr
 		mu.Lock()
 		left = 0
@@ -127,7 +128,8 @@ func TestKilled(t *testing.T) {
 
 // TestCrawlStops: what has no answer stays under way, and what was refused does not.
 func TestCrawlStops(t *testing.T) {
-	statuses := map[string]int{"/ok": 200, "/gone": 404, "/slower": 429, "/fails": 500, "/away": 302, "/dead": 0, "/headers": 200}
+	statuses := map[string]int{"/ok": 200, "/gone": 404, "/slower": 429, "/fails": 500,
+		"/away": 302, "/dead": 0, "/headers": 200}
 	var busy atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", "/ok")
@@ -145,8 +147,10 @@ func TestCrawlStops(t *testing.T) {
 	defer server.Close()
 	for _, async := range []bool{false, true} {
 		path := filepath.Join(t.TempDir(), "visited.bloom")
-		c := colly.NewCollector(colly.Async(async), colly.MaxDepth(1), colly.DisallowedDomains("example.org"),
-			colly.URLFilters(regexp.MustCompile("^[^?]*$")), colly.DisallowedURLFilters(regexp.MustCompile("/no$")))
+		c := colly.NewCollector(colly.Async(async), colly.MaxDepth(1),
+			colly.DisallowedDomains("example.org"),
+			colly.URLFilters(regexp.MustCompile("^[^?]*$")),
+			colly.DisallowedURLFilters(regexp.MustCompile("/no$")))
 		c.IgnoreRobotsTxt = false
 		crawl := open(c, path)
 		var tooDeep error
@@ -163,14 +167,18 @@ func TestCrawlStops(t *testing.T) {
 			}
 		})
 		busy.Store(true)
-		for _, page := range []string{"/ok", "/gone", "/busy", "/slower", "/fails", "/away", "/dead", "/ok", "/busy", "/headers"} {
+		for _, page := range []string{
+			"/ok", "/gone", "/busy", "/slower", "/fails", "/away", "/dead", "/ok", "/busy", "/headers",
+		} {
 			_ = crawl.Visit(nil, server.URL+page)
 			c.Wait()
 		}
 		require.Contains(t, string(saved), "/ok", "as long as its callbacks run")
 		require.ErrorIs(t, tooDeep, colly.ErrMaxDepth)
-		for link, refusal := range map[string]error{"http://example.org/": colly.ErrForbiddenDomain, "/no": colly.ErrForbiddenURL,
-			"/?query": colly.ErrNoURLFiltersMatch, "/robots": colly.ErrRobotsTxtBlocked, "": colly.ErrMissingURL} {
+		for link, refusal := range map[string]error{"http://example.org/": colly.ErrForbiddenDomain,
+			"/no":     colly.ErrForbiddenURL,
+			"/?query": colly.ErrNoURLFiltersMatch, "/robots": colly.ErrRobotsTxtBlocked,
+			"": colly.ErrMissingURL} {
 			if strings.HasPrefix(link, "/") {
 				link = server.URL + link
 			}
@@ -179,8 +187,10 @@ func TestCrawlStops(t *testing.T) {
 		require.Error(t, crawl.Visit(nil, "http://%/"))
 		require.NoError(t, crawl.Save())
 		data := bloom.Must(os.ReadFile(path + ".pages"))
-		assert.ElementsMatch(t, []string{"1 " + server.URL + "/busy", "1 " + server.URL + "/slower", "1 " + server.URL + "/fails",
-			"1 " + server.URL + "/dead", ""}, strings.Split(string(data), "\n"))
+		assert.ElementsMatch(t,
+			[]string{"1 " + server.URL + "/busy", "1 " + server.URL + "/slower",
+				"1 " + server.URL + "/fails",
+				"1 " + server.URL + "/dead", ""}, strings.Split(string(data), "\n"))
 
 		busy.Store(false)
 		c = colly.NewCollector(colly.Async(async))
@@ -222,12 +232,15 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// TestNeverFetched: a link that no later attempt can fetch does not stay under way, neither on a page
-// nor behind a redirect nor in a list of pages from before.
+// TestNeverFetched: a link that no later attempt can fetch does not stay under way, neither on a
+// page nor behind a redirect nor in a list of pages from before.
 func TestNeverFetched(t *testing.T) {
-	bad := []string{"mailto:ada@example.org", "mailto:a b?subject=c d", "tel:+41", "javascript:void(0)", "javascript:alert(1)//%zz",
-		"data:text/html,hello #part", "blob:x", "about:blank", "ftp://example.org/", "irc://example.org:/x", "x:", "HTTPX://a", "MAILTO:a@b",
-		"http://[::1", "http://a b/", "http:///", "//", "http://a:99999/", "https://", "mailto:/%2F\\|@$^", "", "#part", "file:///etc/motd"}
+	bad := []string{"mailto:ada@example.org", "mailto:a b?subject=c d", "tel:+41",
+		"javascript:void(0)", "javascript:alert(1)//%zz",
+		"data:text/html,hello #part", "blob:x", "about:blank", "ftp://example.org/",
+		"irc://example.org:/x", "x:", "HTTPX://a", "MAILTO:a@b",
+		"http://[::1", "http://a b/", "http:///", "//", "http://a:99999/", "https://",
+		"mailto:/%2F\\|@$^", "", "#part", "file:///etc/motd"}
 	// Colly's parser and Go's write these in different ways.
 	good := []string{"/a|b/%2F..", "..%2F^", "/x%2F./{y}", "/é%zz/|%2F..?%zz=|"}
 	var redirects []string
@@ -263,7 +276,8 @@ func TestNeverFetched(t *testing.T) {
 	for _, async := range []bool{false, true} {
 		for _, robots := range []bool{false, true} {
 			path := filepath.Join(t.TempDir(), "visited.bloom")
-			require.NoError(t, os.WriteFile(path+".pages", []byte("2 mailto:old@example.org\n2 http://%zz/\n2 http://[::1\n"), 0o666))
+			require.NoError(t, os.WriteFile(path+".pages",
+				[]byte("2 mailto:old@example.org\n2 http://%zz/\n2 http://[::1\n"), 0o666))
 			c := colly.NewCollector(colly.Async(async))
 			c.IgnoreRobotsTxt = !robots
 			crawl := open(c, path)
@@ -296,7 +310,8 @@ func TestDaily(t *testing.T) {
 	for day := range 3 {
 		fetched.Store(0)
 		now := func() time.Time { return time.Unix(int64(day)*86400, 0) }
-		visited, err := window.LoadOrNew(path, window.Config{N: 100, P: 1e-9, Span: 20 * time.Hour, Now: now})
+		visited, err := window.LoadOrNew(path,
+			window.Config{N: 100, P: 1e-9, Span: 20 * time.Hour, Now: now})
 		require.NoError(t, err)
 		c := colly.NewCollector()
 		crawl := bloom.Must(collystore.NewCrawl(c, visited, path))
@@ -317,7 +332,8 @@ func TestResume(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		body, _ := io.ReadAll(r.Body)
-		asked = append(asked, fmt.Sprintf("%s %s %q %q %q %q", r.Method, r.URL, r.Header["Collectors"], r.Header["Callbacks"], r.Header["Own"], body))
+		asked = append(asked, fmt.Sprintf("%s %s %q %q %q %q", r.Method, r.URL,
+			r.Header["Collectors"], r.Header["Callbacks"], r.Header["Own"], body))
 		if busy && r.URL.Path != "/" {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
@@ -332,7 +348,9 @@ func TestResume(t *testing.T) {
 	crawl := func() (*colly.Collector, *collystore.Crawl) {
 		c := colly.NewCollector(colly.Headers(map[string]string{"Collectors": "1"}))
 		w := open(c, path)
-		c.OnRequest(func(r *colly.Request) { r.Headers.Set("Callbacks", fmt.Sprint(r.Depth, r.Ctx.Get("key"))) })
+		c.OnRequest(func(r *colly.Request) {
+			r.Headers.Set("Callbacks", fmt.Sprint(r.Depth, r.Ctx.Get("key")))
+		})
 		return c, w
 	}
 	c, w := crawl()
@@ -341,7 +359,8 @@ func TestResume(t *testing.T) {
 	own := http.Header{"Own": {"1"}}
 	assert.Error(t, c.Request("GET", server.URL+"/own", nil, nil, own))
 	assert.Error(t, c.Request("GET", server.URL+"/body", strings.NewReader("body"), nil, nil))
-	assert.Error(t, c.Request("GET", server.URL+"/stream", io.MultiReader(strings.NewReader("body")), nil, nil))
+	assert.Error(t, c.Request("GET", server.URL+"/stream",
+		io.MultiReader(strings.NewReader("body")), nil, nil))
 	assert.Error(t, c.Post(server.URL+"/post", map[string]string{"a": "b"}))
 	assert.Error(t, c.Head(server.URL+"/head"))
 	require.NoError(t, w.Save())
@@ -360,7 +379,8 @@ func TestResume(t *testing.T) {
 		_, w = crawl()
 		assert.Equal(t, 2, w.Resume())
 		require.NoError(t, w.Save())
-		assert.Equal(t, []string{`GET /child?page=2 ["1"] ["2"] [] ""`, `GET /own ["1"] ["1"] [] ""`}, asked)
+		assert.Equal(t, []string{`GET /child?page=2 ["1"] ["2"] [] ""`,
+			`GET /own ["1"] ["1"] [] ""`}, asked)
 	}
 	_, w = crawl()
 	assert.Zero(t, w.Resume())
@@ -410,13 +430,18 @@ func TestSaveWaits(t *testing.T) {
 
 func TestCrawlFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "visited.bloom")
-	for _, content := range []string{"http://example.org\n", "x http://example.org\n", "1 \n", "1 http://example.org"} {
+	for _, content := range []string{
+		"http://example.org\n", "x http://example.org\n", "1 \n", "1 http://example.org",
+	} {
 		require.NoError(t, os.WriteFile(path+".pages", []byte(content), 0o666))
 		_, err := collystore.NewCrawl(colly.NewCollector(), bloom.Must(growing.New(0, 0.01)), path)
 		require.ErrorContains(t, err, "collystore: loading: "+path+".pages: line 1 is no page")
 	}
 	// Where Save would fail, after the crawl.
-	for _, bad := range []string{"", filepath.Join(t.TempDir(), "missing", "visited.bloom"), filepath.Join(path+".pages", "visited.bloom")} {
+	for _, bad := range []string{
+		"", filepath.Join(t.TempDir(), "missing", "visited.bloom"),
+		filepath.Join(path+".pages", "visited.bloom"),
+	} {
 		_, err := collystore.NewCrawl(colly.NewCollector(), bloom.Must(growing.New(0, 0.01)), bad)
 		require.ErrorContains(t, err, "collystore: loading: ", "%q", bad)
 	}

@@ -28,12 +28,15 @@ func startRedis(t *testing.T) (addr string) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	addr = filepath.Join(dir, "socket")
-	server := exec.Command("redis-server", "--port", "0", "--unixsocket", addr, "--save", "", "--dir", dir)
+	server := exec.Command("redis-server", "--port", "0", "--unixsocket", addr, "--save", "",
+		"--dir", dir)
 	require.NoError(t, server.Start())
 	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
 	client := redis.NewClient(&redis.Options{Addr: addr})
 	defer client.Close()
-	require.Eventually(t, func() bool { return client.Ping(t.Context()).Err() == nil }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return client.Ping(t.Context()).Err() == nil
+	}, time.Minute, 5*time.Millisecond)
 	return addr
 }
 
@@ -45,7 +48,8 @@ func TestGuard(t *testing.T) {
 	require.NoError(t, client.Set(t.Context(), "theirs", "1", 0).Err())
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), &out, addr, 5000))
-	figures := regexp.MustCompile(`^5000 requests, (\d+) of them for keys that do not exist: (\d+) queries in .*\na new row is found after .*\n$`).FindStringSubmatch(out.String())
+	figures := regexp.MustCompile(
+		`^5000 requests, (\d+) of them for keys that do not exist: (\d+) queries in .*\na new row is found after .*\n$`).FindStringSubmatch(out.String())
 	require.Len(t, figures, 3, out.String())
 	// One request in five is for a key that exists, and for some 15 others there is a query, too.
 	sigma := math.Sqrt(5000 * 0.2 * 0.8)
@@ -62,7 +66,10 @@ func TestRedisComesBackEmpty(t *testing.T) {
 	db, err := bbolt.Open(t.TempDir()+"/db", 0o600, nil)
 	require.NoError(t, err)
 	defer db.Close()
-	require.NoError(t, db.Update(func(tx *bbolt.Tx) error { _, err := tx.CreateBucket(items); return err }))
+	require.NoError(t, db.Update(func(tx *bbolt.Tx) error {
+		_, err := tx.CreateBucket(items)
+		return err
+	}))
 	table, err := Open(t.Context(), db, client, "guard", 1000)
 	require.NoError(t, err)
 	require.NoError(t, table.Put(t.Context(), "old", "1"))
