@@ -127,7 +127,8 @@ func TestServe(t *testing.T) {
 		method, path string
 		want         int
 	}{
-		{"GET", "users/ada", 404}, {"PUT", "users/ada", 201}, {"GET", "users/ada", 200}, {"PUT", "users/ada", 409}, {"GET", "users/bob", 404},
+		{"GET", "users/ada", 404}, {"PUT", "users/ada", 201}, {"GET", "users/ada", 200},
+		{"PUT", "users/ada", 409}, {"GET", "users/bob", 404},
 	} {
 		status, err := call(c.method, url+c.path)
 		require.NoError(t, err)
@@ -139,7 +140,8 @@ func TestServe(t *testing.T) {
 	text, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
 	for _, want := range []string{
-		`bloom_lookups_total{filter="users",result="hit"} 1`, `bloom_filter_keys{filter="users"} 1`, "\nusers_load_seconds ",
+		`bloom_lookups_total{filter="users",result="hit"} 1`, `bloom_filter_keys{filter="users"} 1`,
+		"\nusers_load_seconds ",
 	} {
 		require.Contains(t, string(text), want)
 	}

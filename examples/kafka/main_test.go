@@ -17,7 +17,9 @@ func TestRun(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, run(ctx, "", &out))
 	var ids, killed, lost, again, size int
-	_, err := fmt.Sscanf(out.String(), "%d ids, killed %d times, lost %d, handled again %d, in batches of %d\n", &ids, &killed, &lost, &again, &size)
+	_, err := fmt.Sscanf(out.String(),
+		"%d ids, killed %d times, lost %d, handled again %d, in batches of %d\n", &ids, &killed,
+		&lost, &again, &size)
 	require.NoError(t, err, out.String())
 	assert.Zero(t, lost)
 	assert.Greater(t, ids, messages/3)
