@@ -83,6 +83,27 @@ type filter struct {
 // [LoadOrNew].
 var ErrMismatch = form.ErrMismatch
 
+// ParamError is the error for a parameter that is out of range, of the constructors and configurations
+// of all packages of this module. A program that takes parameters from its own users can show them
+// another text, with its own name for the parameter:
+//
+//	var bad *bloom.ParamError
+//	if errors.As(err, &bad) && bad.Param == "p" {
+//		return fmt.Errorf("--rate %v is %s", bad.Value, bad.Bound)
+//	}
+//
+// Errors that wrap [ErrFormat] wrap no ParamError: no caller chose what is in damaged bytes.
+type ParamError struct {
+	Package string // the package's name, such as "bloom"
+	Param   string // the parameter or the field, such as "p", "len(words)", "Span" or "Info.Meta"
+	Value   any    // its value
+	Bound   string // how it is out of range, such as "outside (0, 1)" or "not UTF-8"
+	Advice  string // what a Go program can do instead, or ""
+}
+
+// Error returns a text such as "bloom: p = 2 is outside (0, 1)".
+func (e *ParamError) Error() string { return form.Param(*e).String() }
+
 // New returns an empty filter sized for n distinct keys. With n keys in it, it reports a key that
 // was not added as present with a probability of about p; docs/sizes.md says when the probability
 // is higher, and [StrictSize] returns sizes that keep p. A fifth more keys turn p = 1 % into 2.3 %,
@@ -93,7 +114,7 @@ func New(n uint64, p float64) (*Filter, error) { return NewWithStrategy(Mitz64, 
 // NewWithStrategy is [New] with a strategy of the caller's choice. New uses [Mitz64].
 func NewWithStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
 	if s > Mitz64 {
-		return nil, fmt.Errorf("bloom: strategy = %d is neither Mitz32 nor Mitz64", s)
+		return nil, form.NewParam("strategy", uint8(s), "neither Mitz32 nor Mitz64").In("bloom")
 	}
 	m, k, err := Size(n, p)
 	if err != nil {
@@ -112,9 +133,9 @@ func NewWithStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
 // blocked.Size returns 1 to 4 lines, and a filter of that many hashes has a high rate. NewSize
 // cannot refuse so few, because [New] uses one hash for rates near 1/2.
 func NewSize(m uint64, k int) (*Filter, error) {
-	words, err := form.WordsFor("bloom", m, k, form.MaxWords)
-	if err != nil {
-		return nil, err
+	words, bad := form.WordsFor(m, k, form.MaxWords)
+	if bad != nil {
+		return nil, bad.In("bloom")
 	}
 	return newFilter(Mitz64, words, k), nil
 }
@@ -132,11 +153,11 @@ func newFilter(s Strategy, words, k int) *Filter {
 // Strategy is [Mitz64], and its Info is zero. It returns an error unless 1 <= k <= 255 and there
 // are 1 to 2^31-1 words.
 func NewWords(words []uint64, k int) (*Filter, error) {
-	if err := form.CheckK("bloom", k); err != nil {
-		return nil, err
+	if bad := form.CheckK(k); bad != nil {
+		return nil, bad.In("bloom")
 	}
 	if n := len(words); n < 1 || n > form.MaxWords {
-		return nil, fmt.Errorf("bloom: %d words are outside [1, %d]", n, form.MaxWords)
+		return nil, form.NewParam("len(words)", n, "outside [1, %d]", form.MaxWords).In("bloom")
 	}
 	h := form.Header{Strategy: uint8(Mitz64), K: k}
 	return &Filter{filter: filterOf(h, bitwords.Clone(words), form.Info{})}, nil
@@ -281,7 +302,7 @@ func (f *filter) compatible(g *Filter) error {
 func (f *Filter) Fold(d int) (*Filter, error) {
 	words := len(f.bits.words)
 	if d < 1 || words < d || words%d != 0 {
-		return nil, fmt.Errorf("bloom: d = %d does not divide the filter's %d words", d, words)
+		return nil, form.NewParam("d", d, "no divisor of the filter's %d words", words).In("bloom")
 	}
 	g := &Filter{filter: filter{
 		bits:     f.bits.fold(d),

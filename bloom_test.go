@@ -234,10 +234,10 @@ func TestFoldErrors(t *testing.T) {
 	f := bloom.Must(bloom.NewSize(128, 3))
 	for _, d := range []int{0, -1, math.MinInt, 3, 4, math.MaxInt} {
 		_, err := f.Fold(d)
-		require.EqualError(t, err, fmt.Sprintf("bloom: d = %d does not divide the filter's 2 words", d))
+		require.EqualError(t, err, fmt.Sprintf("bloom: d = %d is no divisor of the filter's 2 words", d))
 	}
 	_, err := new(bloom.Filter).Fold(1)
-	require.EqualError(t, err, "bloom: d = 1 does not divide the filter's 0 words")
+	require.EqualError(t, err, "bloom: d = 1 is no divisor of the filter's 0 words")
 }
 
 // TestNewWordsCopies: NewWords copies the words. NewSync allocates one filter and not two.
@@ -259,7 +259,7 @@ func TestNewSyncMakesOneFilter(t *testing.T) {
 // TestNewWordsErrors: NewWords refuses no words, and a number of hashes out of range.
 func TestNewWordsErrors(t *testing.T) {
 	_, err := bloom.NewWords(nil, 3)
-	require.ErrorContains(t, err, "bloom: 0 words are outside [1, ")
+	require.ErrorContains(t, err, "bloom: len(words) = 0 is outside [1, ")
 	_, err = bloom.NewWords(make([]uint64, 4), 0)
 	require.EqualError(t, err, "bloom: k = 0 is outside [1, 255]")
 }

@@ -16,8 +16,8 @@ func (f *filter) SaveFile(path string) error {
 		return errNoForm
 	}
 	info := f.info.Get()
-	if err := info.Check("bloom"); err != nil {
-		return err
+	if bad := info.Check(); bad != nil {
+		return bad.In("bloom")
 	}
 	err := files.Write(path, func(w io.Writer) error {
 		return guavaForm.WriteFile(w, f.header(), f.bits.words, info)
@@ -66,8 +66,8 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 // LoadOrNewSize is [LoadOrNew] with the parameters of [NewSize], for filters of other sizes than
 // New's, such as those of [StrictSize].
 func LoadOrNewSize(path string, m uint64, k int) (*Filter, error) {
-	if _, err := form.WordsFor("bloom", m, k, form.MaxWords); err != nil {
-		return nil, err
+	if _, bad := form.WordsFor(m, k, form.MaxWords); bad != nil {
+		return nil, bad.In("bloom")
 	}
 	create := func() (*Filter, error) { return NewSize(m, k) }
 	return storage.LoadOr(path, LoadFile, create, func(f *Filter) error {

@@ -195,11 +195,11 @@ func TestInfoCheck(t *testing.T) {
 		{bloom.Info{P: 1}, "bloom: Info.P = 1 is outside [0, 1)"},
 		{bloom.Info{P: -1e-9}, "bloom: Info.P = -1e-09 is outside [0, 1)"},
 		{bloom.Info{P: math.NaN()}, "bloom: Info.P = NaN is outside [0, 1)"},
-		{bloom.Info{Hash: hash + "h"}, "bloom: Info.Hash has 256 bytes, more than 255"},
+		{bloom.Info{Hash: hash + "h"}, "bloom: len(Info.Hash) = 256 is more than 255"},
 		{bloom.Info{Hash: "\xff"}, `bloom: Info.Hash = "\xff" is not UTF-8`},
-		{bloom.Info{Comment: long + "c"}, "bloom: Info.Comment has 4097 bytes, more than 4096"},
+		{bloom.Info{Comment: long + "c"}, "bloom: len(Info.Comment) = 4097 is more than 4096"},
 		{bloom.Info{Comment: "\xff"}, `bloom: Info.Comment = "\xff" is not UTF-8`},
-		{bloom.Info{Meta: "m=" + long}, "bloom: Info.Meta has 4098 bytes, more than 4096"},
+		{bloom.Info{Meta: "m=" + long}, "bloom: len(Info.Meta) = 4098 is more than 4096"},
 		{bloom.Info{Meta: "b=&a="}, `bloom: Info.Meta = "b=&a=" is not what url.Values.Encode returns`},
 	}
 	for name, make := range informedTypes() {

@@ -30,7 +30,9 @@ func init() {
 			return &Filter{filter: filterOf(h, words, info)}
 		},
 		Share: func(f *Filter) *SyncFilter { return syncOf(f.filter) },
+		Size:  size,
 	})
+	form.NewParamError = func(p form.Param) error { return (*ParamError)(&p) }
 }
 
 // header returns the start of f's binary form. Its Words is 0 if f is zero.

@@ -1,12 +1,12 @@
 package bloom
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 	"sort"
 
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/limits"
 	"github.com/seed79a3ff49/bloom/internal/portable"
 )
 
@@ -45,24 +45,50 @@ func OptimalK(m, n uint64) int {
 // returns an error as New does. For a small n and a low p, [StrictSize] returns more bits, with
 // which the rate is at most p.
 func Size(n uint64, p float64) (m uint64, k int, err error) {
-	if err := form.CheckRate("bloom", "p", p); err != nil {
-		return 0, 0, err
+	m, k, bad := size(n, p, form.MaxWords)
+	if bad == nil {
+		return m, k, nil
 	}
-	if err := form.CheckKeys("bloom", n); err != nil {
-		return 0, 0, err
+	if bad.Param == "n" {
+		bad.Advice = adviceFor(n, p)
+	}
+	return 0, 0, bad.In("bloom")
+}
+
+// adviceFor returns the Advice for an n that is out of range at the rate p.
+func adviceFor(n uint64, p float64) string {
+	if n == 0 {
+		return "package growing needs no n"
+	}
+	// A blocked filter has at most twice as many bits.
+	if p >= limits.BlockedRate && OptimalM(n, p) <= 64*form.MaxFrameWords/2 {
+		return "package blocked has larger filters"
+	}
+	return ""
+}
+
+// size returns the results of Size, or what is wrong with a parameter, if filters have at most
+// maxWords words.
+func size(n uint64, p float64, maxWords uint64) (m uint64, k int, bad *form.Param) {
+	if bad := form.CheckRate("p", p); bad != nil {
+		return 0, 0, bad
 	}
 	m = OptimalM(n, p)
 	k = OptimalK(m, n)
+	if m == math.MaxInt64 { // a filter of fewer keys shows whether p is too low
+		const fewer = 1 << 40
+		k = OptimalK(OptimalM(fewer, p), fewer)
+	}
 	switch {
 	case m == 0:
-		return 0, 0, fmt.Errorf("bloom: p = %v is too close to 1: a filter of n = %d has no bits", p, n)
+		return 0, 0, form.NewParam("p", p, "too close to 1: a filter for so few keys has no bits")
 	case k > form.MaxK:
-		return 0, 0, fmt.Errorf("bloom: p = %v is too low: it takes k = %d hashes, and %d is the most",
-			p, k, form.MaxK)
-	case m > 64*form.MaxWords:
-		const limit = uint64(64 * form.MaxWords)
-		return 0, 0, fmt.Errorf("bloom: n = %d, p = %v take m = %d bits, and %d is the most; "+
-			"package blocked has larger filters", n, p, m, limit)
+		return 0, 0, form.NewParam(
+			"p", p, "too low: it takes %d hashes, and %d is the most", k, form.MaxK)
+	}
+	fits := func(n uint64) bool { return OptimalM(n, p) <= 64*maxWords }
+	if bad := form.CheckKeys("n", n, p, fits); bad != nil {
+		return 0, 0, bad
 	}
 	return (m + 63) &^ 63, k, nil
 }
@@ -86,8 +112,7 @@ func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
 	// small multiple of one. The loop below looks for a smaller number, odd or even.
 	words := 1 + 2*sort.Search(form.MaxWords/2+1, func(i int) bool { return enough(1 + 2*i) })
 	if words > form.MaxWords {
-		return 0, 0, fmt.Errorf("bloom: n = %d, p = %v need more than %d bits; "+
-			"package blocked has larger filters", n, p, uint64(form.MaxWords)*64)
+		return 0, 0, tooStrict(n, p, limit)
 	}
 	for less := max(1, words-8); less < words; less++ {
 		if enough(less) {
@@ -97,6 +122,20 @@ func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
 	m = 64 * uint64(words)
 	k, _ = strictK(m, n, limit)
 	return m, k, nil
+}
+
+// tooStrict returns the error of StrictSize if the largest filter of n keys, with up to maxK hashes,
+// has a rate above p.
+func tooStrict(n uint64, p float64, maxK int) error {
+	fits := func(n uint64) bool {
+		_, rate := strictK(64*form.MaxWords, n, maxK)
+		return rate <= p
+	}
+	if !fits(1) {
+		bad := form.NewParam("p", p, "too low: double hashing adds more, even to the largest filter")
+		return bad.In("bloom")
+	}
+	return form.CheckKeys("n", n, p, fits).Advise(adviceFor(n, p)).In("bloom")
 }
 
 // strictK returns the number of hashes, up to maxK, with which a filter of m bits and n keys has

@@ -71,7 +71,12 @@ type Info struct {
 }
 
 // Check returns an error that names a field if SaveFile would refuse i.
-func (i Info) Check() error { return form.Info(i).Check("bloom") }
+func (i Info) Check() error {
+	if bad := form.Info(i).Check(); bad != nil {
+		return bad.In("bloom")
+	}
+	return nil
+}
 
 // Info returns the filter's Info, which [New] and UpdateInfo set, and Merge and Patch may change.
 // [Filter.SaveFile] keeps it. Guava's binary form has no room for it, so a filter decoded from that

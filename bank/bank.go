@@ -53,9 +53,9 @@ type state struct {
 //
 // New returns an error if bloom.New does. The Bank's Info has n and p.
 func New(n uint64, p float64) (*Bank, error) {
-	m, k, err := bloom.Size(n, p)
-	if err != nil {
-		return nil, form.As("bank", err)
+	m, k, bad := door.Size(n, p, form.MaxWords)
+	if bad != nil {
+		return nil, bad.In("bank")
 	}
 	b, err := NewSize(m, k)
 	if err != nil {
@@ -68,9 +68,9 @@ func New(n uint64, p float64) (*Bank, error) {
 // NewSize returns an empty Bank whose members have m bits, rounded up to a multiple of 64, and k
 // hashes. It returns an error unless 1 <= k <= 255, k <= m, and m rounds up to 1 to 2^31-1 words.
 func NewSize(m uint64, k int) (*Bank, error) {
-	size, err := form.WordsFor("bank", m, k, form.MaxWords)
-	if err != nil {
-		return nil, err
+	size, bad := form.WordsFor(m, k, form.MaxWords)
+	if bad != nil {
+		return nil, bad.In("bank")
 	}
 	return &Bank{bank: bank{&state{shape: shapeOf(size, k)}, form.Keep(form.Info{})}}, nil
 }

@@ -204,11 +204,11 @@ func TestMembersHaveBloomsSize(t *testing.T) {
 		"bank: p = 0 is outside (0, 1)":                         second(New(1, 0)),
 		"bank: p = 1 is outside (0, 1)":                         second(New(1, 1)),
 		"bank: k = 0 is outside [1, 255]":                       second(NewSize(64, 0)),
-		"bank: k = 64 is more than m = 7: are the two swapped?": second(NewSize(7, 64)),
+		"bank: k = 64 is more than m = 7; are the two swapped?": second(NewSize(7, 64)),
 		"bank: k = 256 is outside [1, 255]":                     second(NewSize(64, 256)),
 		"bank: m = 0 is outside [1, ":                           second(NewSize(0, 1)),
 		"bank: m = 1099511627776 is outside":                    second(NewSize(1<<40, 1)),
-		"bank: p = 1e-100 is too low: it takes k = 332 hashes":  second(New(1, 1e-100)),
+		"bank: p = 1e-100 is too low: it takes 332 hashes":      second(New(1, 1e-100)),
 	} {
 		require.ErrorContains(t, err, want)
 	}

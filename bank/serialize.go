@@ -39,9 +39,9 @@ func (l *layout) parse(params []uint64) (total uint64, err error) {
 	full, rest := members/segmentMembers, members%segmentMembers
 	switch {
 	case size < 1 || size > form.MaxWords:
-		return 0, fmt.Errorf("bank: word count %d of a member is outside [1, %d]", size, form.MaxWords)
+		return 0, fmt.Errorf("word count %d of a member is outside [1, %d]", size, form.MaxWords)
 	case k < 1 || k > form.MaxK:
-		return 0, fmt.Errorf("bank: k = %d is outside [1, %d]", k, form.MaxK)
+		return 0, fmt.Errorf("k = %d is outside [1, %d]", k, form.MaxK)
 	}
 	// With this bound no sum below overflows: a segment has at most 2^46 words.
 	over, total := bits.Mul64(full, 64*size*pageWords)
@@ -51,12 +51,12 @@ func (l *layout) parse(params []uint64) (total uint64, err error) {
 		total += (64 * size >> g.shift) * uint64(g.page)
 	}
 	if tooMany || total > form.MaxFrameWords {
-		return 0, fmt.Errorf("bank: %d members of %d words are more than %d words",
+		return 0, fmt.Errorf("%d members of %d words are more than %d words",
 			members, size, uint64(form.MaxFrameWords))
 	}
 	noTable := members == 0 || names < members*entryBytes
 	if names > 0 && (noTable || names > form.MaxFrameWords) {
-		return 0, fmt.Errorf("bank: %d bytes of names for %d members", names, members)
+		return 0, fmt.Errorf("%d bytes of names for %d members", names, members)
 	}
 	*l = layout{shapeOf(int(size), int(k)), int(members), int(names)}
 	return uint64(l.padding()) + total + (names+7)/8, nil
@@ -433,7 +433,7 @@ func (b *Bank) UnmarshalText(text []byte) error {
 // day, as the example of [OpenFile] does: only the last one changes, and a look-up asks all of
 // them.
 func (b *Bank) SaveFile(path string) error {
-	return storage.SaveFile(form.Bank, path, b.SizeBytes(), b)
+	return storage.SaveFile(form.Bank, path, b.SizeBytes(), b.info.Get(), b)
 }
 
 // LoadFile loads a file of SaveFile; see "Files" in package bloom.

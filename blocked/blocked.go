@@ -87,12 +87,13 @@ func New(n uint64, p float64) (*Filter, error) {
 // to a power of two, 1<<bits.Len64(m-1).
 func NewSize(m uint64, lines int) (*Filter, error) {
 	if lines < 1 || lines > splitblock.MaxLines {
-		return nil, fmt.Errorf("blocked: lines = %d is outside [1, %d]", lines, splitblock.MaxLines)
+		bad := form.NewParam("lines", lines, "outside [1, %d]", splitblock.MaxLines)
+		return nil, bad.In("blocked")
 	}
 	n := m/splitblock.Bits + min(m%splitblock.Bits, 1)
 	if n < 1 || n > splitblock.Max {
 		limit := uint64(splitblock.Max) * splitblock.Bits
-		return nil, fmt.Errorf("blocked: m = %d is outside [1, %d]", m, limit)
+		return nil, form.NewParam("m", m, "outside [1, %d]", limit).In("blocked")
 	}
 	return newFilter(n, lines), nil
 }

@@ -57,7 +57,7 @@ func (f *filter) UnmarshalText(text []byte) error {
 
 // SaveFile saves f to the file at path; see "Files" in package bloom.
 func (f *filter) SaveFile(path string) error {
-	return storage.SaveFile(form.Blocked, path, f.size(), f)
+	return storage.SaveFile(form.Blocked, path, f.size(), f.info.Get(), f)
 }
 
 // LoadFile loads a file of SaveFile; see "Files" in package bloom.

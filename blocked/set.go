@@ -67,11 +67,12 @@ func (f *filter) fits(m uint64, lines int) error {
 func (f *Filter) Fold(d int) (*Filter, error) {
 	n := int(f.M() / splitblock.Bits)
 	if d < 1 || d > n || n%d != 0 {
-		return nil, fmt.Errorf("blocked: d = %d does not divide the filter's %d blocks", d, n)
+		return nil, form.NewParam("d", d, "no divisor of the filter's %d blocks", n).In("blocked")
 	}
 	if n > splitblock.Narrow && n/d <= splitblock.Narrow {
-		return nil, fmt.Errorf("blocked: d = %d takes the filter's %d blocks to %d or fewer",
-			d, n, splitblock.Narrow)
+		bad := form.NewParam("d", d, "too large: it takes the filter's %d blocks to %d or fewer",
+			n, splitblock.Narrow)
+		return nil, bad.In("blocked")
 	}
 	// A block's number is a fraction of the number of blocks, rounded down, so blocks d*i to
 	// d*i+d-1 become block i.

@@ -1,7 +1,6 @@
 package blocked
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/seed79a3ff49/bloom/internal/form"
@@ -15,15 +14,25 @@ const minRate = limits.BlockedRate
 // Size returns the parameters of New's filter for n keys at rate p. It returns an error as New
 // does.
 func Size(n uint64, p float64) (m uint64, lines int, err error) {
-	if err := form.CheckKeys("blocked", n); err != nil {
-		return 0, 0, err
+	if !(p >= minRate && p < 1) {
+		return 0, 0, form.NewParam("p", p, "outside [%v, 1)", minRate).In("blocked")
 	}
-	if err := form.CheckRate("blocked", "p", p); err != nil {
-		return 0, 0, err
+	fits := func(n uint64) bool {
+		blocks, _ := blocksFor(n, p)
+		return blocks <= splitblock.Max
 	}
-	if p < minRate {
-		return 0, 0, fmt.Errorf("blocked: p = %v is below %v, the least rate of four lines", p, minRate)
+	if bad := form.CheckKeys("n", n, p, fits); bad != nil {
+		if n == 0 {
+			bad.Advice = "package growing needs no n"
+		}
+		return 0, 0, bad.In("blocked")
 	}
+	blocks, lines := blocksFor(n, p)
+	return blocks * splitblock.Bits, lines, nil
+}
+
+// blocksFor returns the number of blocks of New's filter, and of lines of a key.
+func blocksFor(n uint64, p float64) (blocks uint64, lines int) {
 	var need [splitblock.MaxLines + 1]uint64
 	least := uint64(math.MaxUint64)
 	for l := 1; l <= splitblock.MaxLines; l++ {
@@ -34,11 +43,7 @@ func Size(n uint64, p float64) (m uint64, lines int, err error) {
 	for float64(need[lines]) > 1.1*float64(least) {
 		lines++
 	}
-	if need[lines] > splitblock.Max {
-		return 0, 0, fmt.Errorf("blocked: n = %d, p = %v need %d blocks of %d bytes, more than %d",
-			n, p, need[lines], splitblock.Bytes, uint64(splitblock.Max))
-	}
-	return need[lines] * splitblock.Bits, lines, nil
+	return need[lines], lines
 }
 
 // fewest returns the smallest number of blocks for which the rate is at most p.

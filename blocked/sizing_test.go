@@ -47,7 +47,7 @@ func TestSmallest(t *testing.T) {
 		for _, p := range []float64{1 - 1e-16, 0.9, 0.1, 0.01, 1e-3, 1e-6, 1e-9, 1e-12} {
 			m, lines, err := Size(n, p)
 			if err != nil {
-				require.ErrorContains(t, err, fmt.Sprintf("more than %d", uint64(splitblock.Max)))
+				require.ErrorContains(t, err, fmt.Sprintf("blocked: n = %d is outside [1, ", n))
 				require.Greater(t, fewest(n, p, splitblock.MaxLines), uint64(splitblock.Max/2))
 				continue
 			}
@@ -106,8 +106,7 @@ func TestMostKeys(t *testing.T) {
 	require.EqualValues(t, uint64(splitblock.Max*splitblock.Bits), m)
 	_, _, err = Size(uint64(most+1), 0.01)
 	require.ErrorContains(t, err,
-		fmt.Sprintf("need %d blocks of 32 bytes, more than %d", uint64(splitblock.Max+1),
-			uint64(splitblock.Max)))
+		fmt.Sprintf("blocked: n = %d is outside [1, %d] at a rate of 0.01", most+1, most))
 }
 
 func TestParameters(t *testing.T) {
@@ -116,13 +115,13 @@ func TestParameters(t *testing.T) {
 		p    float64
 		want string
 	}{
-		{10, 0, "blocked: p = 0 is outside (0, 1)"},
-		{10, 1, "blocked: p = 1 is outside (0, 1)"},
-		{10, math.NaN(), "blocked: p = NaN is outside (0, 1)"},
-		{10, 9e-13, "blocked: p = 9e-13 is below 1e-12, the least rate"},
+		{10, 0, "blocked: p = 0 is outside [1e-12, 1)"},
+		{10, 1, "blocked: p = 1 is outside [1e-12, 1)"},
+		{10, math.NaN(), "blocked: p = NaN is outside [1e-12, 1)"},
+		{10, 9e-13, "blocked: p = 9e-13 is outside [1e-12, 1)"},
 		{0, 0.01, "blocked: n = 0"},
-		{math.MaxUint64, 0.01, "blocked: n = 18446744073709551615, p = 0.01 need"},
-		{math.MaxUint64, 1e-12, "blocked: n = 18446744073709551615, p = 1e-12 need"},
+		{math.MaxUint64, 0.01, "blocked: n = 18446744073709551615 is outside [1, "},
+		{math.MaxUint64, 1e-12, "blocked: n = 18446744073709551615 is outside [1, "},
 	} {
 		_, err := New(test.n, test.p)
 		require.ErrorContains(t, err, test.want)

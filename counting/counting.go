@@ -76,17 +76,13 @@ func (f *filter) zero() bool { return f.state == nil }
 // New returns an error if bloom.New does. On a 32-bit machine it also returns an error if the
 // counters would need more than 2 GiB.
 func New(n uint64, p float64) (*Filter, error) {
-	m, k, err := bloom.Size(n, p)
-	if err != nil {
-		return nil, form.As("counting", err)
-	}
-	words, err := form.WordsFor("counting", m, k, maxWords)
-	if err != nil {
-		return nil, err
+	m, k, bad := door.Size(n, p, maxWords)
+	if bad != nil {
+		return nil, bad.In("counting")
 	}
 	// All counters are 0, so New need not count them as stateOf does, and the system provides no
 	// pages before they are used.
-	s := &state{counters: countersOf(bitwords.Make(words * perBits)), k: k}
+	s := &state{counters: countersOf(bitwords.Make(int(m/64) * perBits)), k: k}
 	return &Filter{filter: filter{state: s, info: form.Keep(form.Info{N: n, P: p})}}, nil
 }
 

@@ -423,6 +423,7 @@ func TestParameters(t *testing.T) {
 			require.Equal(t, g.K(), f.K())
 		}
 	}
+	most := form.Most(func(n uint64) bool { return bloom.OptimalM(n, 0.01) <= 64*maxWords })
 	for _, test := range []struct {
 		n    uint64
 		p    float64
@@ -431,13 +432,12 @@ func TestParameters(t *testing.T) {
 		{1, 0, "counting: p = 0 is outside (0, 1)"},
 		{1, 1, "counting: p = 1 is outside (0, 1)"},
 		{1, math.NaN(), "counting: p = NaN is outside (0, 1)"},
-		{1, 1 - 1e-16, "counting: p = 0.9999999999999999 is too close to 1: a filter of n = 1 " +
+		{1, 1 - 1e-16, "counting: p = 0.9999999999999999 is too close to 1: a filter for so few keys " +
 			"has no bits"},
-		{0, 0.01, "counting: n = 0: name the number of keys, or take package growing"},
+		{0, 0.01, fmt.Sprintf("counting: n = 0 is outside [1, %d] at a rate of 0.01", most)},
 		{math.MaxUint64, 0.01, fmt.Sprintf(
-			"counting: n = 18446744073709551615, p = 0.01 take m = 9223372036854775807 bits, and "+
-				"%d is the most; package blocked has larger filters", uint64(form.MaxWords)*64)},
-		{1, 1e-80, "counting: p = 1e-80 is too low: it takes k = 265 hashes, and 255 is the most"},
+			"counting: n = 18446744073709551615 is outside [1, %d] at a rate of 0.01", most)},
+		{1, 1e-80, "counting: p = 1e-80 is too low: it takes 265 hashes, and 255 is the most"},
 	} {
 		f, err := New(test.n, test.p)
 		assert.EqualError(t, err, test.want)

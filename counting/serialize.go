@@ -15,9 +15,9 @@ const errNoForm = form.NoForm("counting")
 func checkParams(p []uint64) (uint64, error) {
 	switch {
 	case p[0] < 1 || p[0] > maxWords:
-		return 0, fmt.Errorf("counting: word count %d is outside [1, %d]", p[0], uint64(maxWords))
+		return 0, fmt.Errorf("word count %d is outside [1, %d]", p[0], uint64(maxWords))
 	case p[1] < 1 || p[1] > form.MaxK:
-		return 0, fmt.Errorf("counting: k = %d is outside [1, %d]", p[1], form.MaxK)
+		return 0, fmt.Errorf("k = %d is outside [1, %d]", p[1], form.MaxK)
 	}
 	return p[0] * perBits, nil
 }
@@ -88,7 +88,7 @@ func (f *filter) UnmarshalText(text []byte) error {
 // SaveFile saves f to the file at path; see "Files" in package bloom. Add and Remove wait
 // meanwhile.
 func (f *Filter) SaveFile(path string) error {
-	return storage.SaveFile(form.Counting, path, f.SizeBytes(), f)
+	return storage.SaveFile(form.Counting, path, f.SizeBytes(), f.info.Get(), f)
 }
 
 // LoadFile loads a file of SaveFile; see "Files" in package bloom.

@@ -80,14 +80,15 @@ func maxBuckets(bits int) uint64 { return uint64(maxWords) * 16 / uint64(bits) }
 // less. In small filters the deviation is larger; four more buckets and the list make up for that.
 func size(n uint64, p float64) (buckets uint64, bits int, err error) {
 	if !(p >= minP && p <= maxP) {
-		return 0, 0, fmt.Errorf("cuckoo: p = %v is outside [%v, %v]", p, minP, maxP)
+		return 0, 0, form.NewParam("p", p, "outside [%v, %v]", minP, maxP).In("cuckoo")
 	}
 	bits = minBits
 	for 8/float64(uint64(1)<<bits-1) > p {
 		bits++
 	}
-	if limit := (maxBuckets(bits) - 4) * 96 / 25; n < 1 || n > limit {
-		return 0, 0, fmt.Errorf("cuckoo: n = %d is outside [1, %d] (for p = %v)", n, limit, p)
+	limit := (maxBuckets(bits) - 4) * 96 / 25
+	if bad := form.CheckKeys("n", n, p, func(n uint64) bool { return n <= limit }); bad != nil {
+		return 0, 0, bad.In("cuckoo")
 	}
 	return (n*25+95)/96 + 4, bits, nil // 25/96 is 1/(4 * 0.96)
 }
@@ -117,10 +118,10 @@ func New(n uint64, p float64) (*Filter, error) {
 
 func checkSize(buckets, bits uint64) error {
 	if bits < minBits || bits > maxBits {
-		return fmt.Errorf("cuckoo: bits = %d is outside [%d, %d]", int64(bits), minBits, maxBits)
+		return fmt.Errorf("bits = %d is outside [%d, %d]", int64(bits), minBits, maxBits)
 	}
 	if limit := maxBuckets(int(bits)); buckets < 1 || buckets > limit {
-		return fmt.Errorf("cuckoo: buckets = %d is outside [1, %d]", buckets, limit)
+		return fmt.Errorf("buckets = %d is outside [1, %d]", buckets, limit)
 	}
 	return nil
 }

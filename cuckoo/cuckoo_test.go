@@ -453,11 +453,11 @@ func TestParameters(t *testing.T) {
 		bits    int
 		want    string
 	}{
-		{1, 6, "cuckoo: bits = 6 is outside [7, 33]"},
-		{1, 34, "cuckoo: bits = 34 is"},
-		{1, -1, "cuckoo: bits = -1 is"},
-		{0, 7, "cuckoo: buckets = 0 is outside [1, "},
-		{math.MaxUint64, 7, "cuckoo: buckets = 18446744073709551615 is"},
+		{1, 6, "bits = 6 is outside [7, 33]"},
+		{1, 34, "bits = 34 is"},
+		{1, -1, "bits = -1 is"},
+		{0, 7, "buckets = 0 is outside [1, "},
+		{math.MaxUint64, 7, "buckets = 18446744073709551615 is"},
 	} {
 		require.ErrorContains(t, checkSize(test.buckets, uint64(test.bits)), test.want)
 	}

@@ -19,7 +19,7 @@ func checkParams(params []uint64) (uint64, error) {
 		return 0, err
 	}
 	if entries > room {
-		return 0, fmt.Errorf("cuckoo: a list of %d keys is longer than %d", entries, room)
+		return 0, fmt.Errorf("a list of %d keys is longer than %d", entries, room)
 	}
 	return wordsFor(buckets, bits) + 1 + 3*entries, nil
 }
@@ -129,7 +129,7 @@ func (f *filter) UnmarshalText(text []byte) error {
 // SaveFile saves f to the file at path; see "Files" in package bloom. Insertions into a SyncFilter
 // and removals from it wait meanwhile.
 func (f *filter) SaveFile(path string) error {
-	return storage.SaveFile(form.Cuckoo, path, f.Stats().SizeBytes, f)
+	return storage.SaveFile(form.Cuckoo, path, f.Stats().SizeBytes, f.info.Get(), f)
 }
 
 // LoadFile loads a file of SaveFile; see "Files" in package bloom.

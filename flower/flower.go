@@ -99,14 +99,15 @@ func New(c Config) (*Filter, error) {
 func (c Config) words() (uint64, error) {
 	switch {
 	case c.Bits != 8 && c.Bits != 16 && c.Bits != 32:
-		return 0, fmt.Errorf("flower: Bits = %d is none of 8, 16, 32", c.Bits)
+		return 0, form.NewParam("Bits", c.Bits, "none of 8, 16, 32").In("flower")
 	case c.Ways < 1 || c.Ways > maxWays:
-		return 0, fmt.Errorf("flower: Ways = %d is outside [1, %d]", c.Ways, maxWays)
+		return 0, form.NewParam("Ways", c.Ways, "outside [1, %d]", maxWays).In("flower")
 	}
 	perWord := 64 / uint64(c.Bits)
-	if c.Slots < uint64(c.Ways) || c.Slots > form.MaxFrameWords*perWord {
-		return 0, fmt.Errorf("flower: Slots = %d is outside [%d, %d] for %d ways of %d bits",
-			c.Slots, c.Ways, form.MaxFrameWords*perWord, c.Ways, c.Bits)
+	if most := form.MaxFrameWords * perWord; c.Slots < uint64(c.Ways) || c.Slots > most {
+		bad := form.NewParam("Slots", c.Slots, "outside [%d, %d] for %d ways of %d bits",
+			c.Ways, most, c.Ways, c.Bits)
+		return 0, bad.In("flower")
 	}
 	return (c.Slots + perWord - 1) / perWord, nil
 }

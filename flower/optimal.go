@@ -1,7 +1,6 @@
 package flower
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/seed79a3ff49/bloom/internal/form"
@@ -15,20 +14,11 @@ import (
 // Optimal returns an error unless t >= 1, 0 < recall < 1 and 0 < fpr < 1. It also returns an error
 // if fpr is too small for 32 bits, or if the filter would be larger than a tebibyte.
 func Optimal(t uint64, recall, fpr float64) (Config, error) {
-	if t < 1 {
-		return Config{}, fmt.Errorf("flower: t = 0 is not at least 1")
-	}
-	if err := form.CheckRate("flower", "recall", recall); err != nil {
-		return Config{}, err
-	}
-	if err := form.CheckRate("flower", "fpr", fpr); err != nil {
-		return Config{}, err
-	}
-	if (Config{Bits: 32, Ways: 1}).fpr() > fpr {
-		return Config{}, fmt.Errorf("flower: fpr = %v is too small for 32 bits", fpr)
+	if bad := checkOptimal(t, recall, fpr); bad != nil {
+		return Config{}, bad.In("flower")
 	}
 	var best Config
-	most := uint64(64 * form.MaxFrameWords) // the most bits of a filter that is smaller than best
+	most := uint64(maxBits) // the most bits of a filter that is smaller than best
 	for _, bits := range []int{8, 16, 32} {
 		for ways := 1; ways <= maxWays; ways++ {
 			c := Config{Ways: ways, Bits: bits}
@@ -55,12 +45,40 @@ func Optimal(t uint64, recall, fpr float64) (Config, error) {
 			most = enough*uint64(bits) - 1
 		}
 	}
-	if best.Ways == 0 {
-		return Config{}, fmt.Errorf("flower: t = %d, recall = %v, fpr = %v need more than %d bytes",
-			t, recall, fpr, uint64(8*form.MaxFrameWords))
-	}
 	return best, nil
 }
+
+// checkOptimal returns which parameter of Optimal is out of range, or nil.
+func checkOptimal(t uint64, recall, fpr float64) *form.Param {
+	if bad := form.CheckRate("recall", recall); bad != nil {
+		return bad
+	}
+	if bad := form.CheckRate("fpr", fpr); bad != nil {
+		return bad
+	}
+	if least := (Config{Bits: 32, Ways: 1}).fpr(); fpr < least {
+		return form.NewParam("fpr", fpr, "below %v, the least rate of 32 bits", least)
+	}
+	fits := func(t uint64) bool {
+		for _, bits := range []int{8, 16, 32} {
+			for ways := 1; ways <= maxWays; ways++ {
+				c := Config{Slots: maxBits / uint64(bits), Ways: ways, Bits: bits}
+				if c.fpr() <= fpr && c.recall(t) >= recall {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	if t > 0 && fits(t) {
+		return nil
+	}
+	return form.NewParam("t", t, "outside [1, %d] at a recall of %v and a rate of %v",
+		form.Most(fits), recall, fpr)
+}
+
+// maxBits is the number of bits of the largest filter.
+const maxBits = 64 * form.MaxFrameWords
 
 // recall is [Filter.Recall]. In a way of n slots, a key's slot still holds its fingerprint with
 // probability (1-1/n)^t, and otherwise another key's, which differs with probability 1 -

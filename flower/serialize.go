@@ -86,7 +86,7 @@ func (f *Filter) UnmarshalText(text []byte) error {
 
 // SaveFile saves f to the file at path; see "Files" in package bloom.
 func (f *Filter) SaveFile(path string) error {
-	return storage.SaveFile(form.Flower, path, f.SizeBytes(), f)
+	return storage.SaveFile(form.Flower, path, f.SizeBytes(), f.info.Get(), f)
 }
 
 // LoadFile loads a file of SaveFile; see "Files" in package bloom.

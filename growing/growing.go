@@ -91,8 +91,8 @@ const (
 // New returns an error unless n <= 2^40 and 1e-9 <= p < 1. The filter's Info has n and p.
 func New(n uint64, p float64) (*Filter, error) {
 	s := newState(n, p)
-	if err := s.rates.check(); err != nil {
-		return nil, err
+	if bad := s.rates.check(); bad != nil {
+		return nil, bad.In("growing")
 	}
 	s.reset()
 	return &Filter{filter: filter{s, form.Keep(form.Info{N: n, P: p})}}, nil
@@ -102,8 +102,8 @@ func New(n uint64, p float64) (*Filter, error) {
 // filter in the file was made for a different n or p, the error wraps [bloom.ErrMismatch]. See
 // [bloom.LoadOrNew] for other errors, and for what is not compared.
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
-	if err := (&rates{n: n, p: p}).check(); err != nil {
-		return nil, err
+	if bad := (&rates{n: n, p: p}).check(); bad != nil {
+		return nil, bad.In("growing")
 	}
 	makeNew := func() (*Filter, error) { return New(n, p) }
 	return storage.LoadOr(path, LoadFile, makeNew, func(f *Filter) error {

@@ -38,7 +38,7 @@ func TestNew(t *testing.T) {
 		p    float64
 		says string
 	}{
-		{1<<40 + 1, 0.01, "n = 1099511627777 is more than 1099511627776"},
+		{1<<40 + 1, 0.01, "n = 1099511627777 is outside [0, 1099511627776]"},
 		{0, -1, "p = -1 is outside [1e-09, 1)"},
 		{0, 0.99e-9, "p = 9.9e-10 is outside [1e-09, 1)"},
 		{1, 1, "p = 1 is outside [1e-09, 1)"},

@@ -1,11 +1,11 @@
 package growing
 
 import (
-	"fmt"
 	"math"
 	"sync"
 
 	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/limits"
 	"github.com/seed79a3ff49/bloom/internal/portable"
 )
@@ -39,12 +39,12 @@ type rates struct {
 	known []sizing // the sizings of the first layers, as far as they were needed
 }
 
-func (r *rates) check() error {
+func (r *rates) check() *form.Param {
 	if !(r.p >= minP && r.p < 1) {
-		return fmt.Errorf("growing: p = %v is outside [%v, 1)", r.p, minP)
+		return form.NewParam("p", r.p, "outside [%v, 1)", minP)
 	}
 	if r.n > mostKeys {
-		return fmt.Errorf("growing: n = %d is more than %d", r.n, uint64(mostKeys))
+		return form.NewParam("n", r.n, "outside [0, %d]", uint64(mostKeys))
 	}
 	return nil
 }

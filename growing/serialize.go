@@ -35,8 +35,8 @@ func stateOf(params []uint64) *state {
 }
 
 func checkParams(params []uint64) (uint64, error) {
-	if err := stateOf(params).rates.check(); err != nil {
-		return 0, err
+	if bad := stateOf(params).rates.check(); bad != nil {
+		return 0, fmt.Errorf("%v", bad)
 	}
 	if params[2] != shards {
 		return 0, fmt.Errorf("shard count %d is not %d", params[2], shards)
@@ -150,7 +150,7 @@ func (f *filter) UnmarshalText(text []byte) error {
 
 // SaveFile saves f to the file at path; see "Files" in package bloom.
 func (f *Filter) SaveFile(path string) error {
-	return storage.SaveFile(form.Growing, path, f.SizeBytes(), f)
+	return storage.SaveFile(form.Growing, path, f.SizeBytes(), f.info.Get(), f)
 }
 
 // LoadFile loads a file of SaveFile; see "Files" in package bloom.

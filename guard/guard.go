@@ -60,6 +60,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/limits"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/pause"
@@ -187,15 +188,15 @@ func New(c Config) (*Guard, error) {
 	case c.Load == nil:
 		return nil, errors.New("guard: Load is nil")
 	case !(c.P >= minP && c.P < 1):
-		return nil, fmt.Errorf("guard: P = %v is outside [%v, 1)", c.P, minP)
+		return nil, form.NewParam("P", c.P, "outside [%v, 1)", minP).In("guard")
 	case c.N > maxN:
-		return nil, fmt.Errorf("guard: N = %d is more than %d", c.N, uint64(maxN))
+		return nil, form.NewParam("N", c.N, "outside [0, %d]", uint64(maxN)).In("guard")
 	case c.Every < 0:
-		return nil, fmt.Errorf("guard: Every = %v is negative", c.Every)
+		return nil, form.NewParam("Every", c.Every, "negative").In("guard")
 	case c.Lag < 0:
-		return nil, fmt.Errorf("guard: Lag = %v is negative", c.Lag)
+		return nil, form.NewParam("Lag", c.Lag, "negative").In("guard")
 	case c.Learn < 0 || c.Learn > maxLearn:
-		return nil, fmt.Errorf("guard: Learn = %d is outside [0, %d]", c.Learn, maxLearn)
+		return nil, form.NewParam("Learn", c.Learn, "outside [0, %d]", maxLearn).In("guard")
 	}
 	if c.OnError == nil {
 		c.OnError = func(err error) { slog.Error("the filter could not be rebuilt", "error", err) }

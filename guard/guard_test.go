@@ -722,13 +722,13 @@ func TestLaterLoadsExpectWhatIsThere(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	for want, cfg := range map[string]Config{
-		"guard: Load is nil":                                  {P: 0.01},
-		"guard: P = 0 is outside [1e-09, 1)":                  {Load: nothing},
-		"guard: P = 1 is outside [1e-09, 1)":                  {Load: nothing, P: 1},
-		"guard: P = NaN is outside [1e-09, 1)":                {Load: nothing, P: math.NaN()},
-		"guard: P = 1e-10 is outside [1e-09, 1)":              {Load: nothing, P: 1e-10},
-		"guard: N = 1099511627777 is more than 1099511627776": {Load: nothing, P: 0.01, N: 1<<40 + 1},
-		"guard: Every = -1ns is negative":                     {Load: nothing, P: 0.01, Every: -1},
+		"guard: Load is nil":                                     {P: 0.01},
+		"guard: P = 0 is outside [1e-09, 1)":                     {Load: nothing},
+		"guard: P = 1 is outside [1e-09, 1)":                     {Load: nothing, P: 1},
+		"guard: P = NaN is outside [1e-09, 1)":                   {Load: nothing, P: math.NaN()},
+		"guard: P = 1e-10 is outside [1e-09, 1)":                 {Load: nothing, P: 1e-10},
+		"guard: N = 1099511627777 is outside [0, 1099511627776]": {Load: nothing, P: 0.01, N: 1<<40 + 1},
+		"guard: Every = -1ns is negative":                        {Load: nothing, P: 0.01, Every: -1},
 		"guard: Lag = -1s is negative": {Load: nothing, P: 0.01,
 			Lag: -time.Second},
 		"guard: Learn = -1 is outside [0, 67108864]":       {Load: nothing, P: 0.01, Learn: -1},

@@ -56,7 +56,10 @@ type Hasher struct {
 // secret has [SecretSize] bytes. It does not retain secret.
 func New(secret []byte) (*Hasher, error) {
 	if len(secret) != SecretSize {
-		return nil, fmt.Errorf("keyed: a secret of %d bytes, not %d", len(secret), SecretSize)
+		return nil, &bloom.ParamError{
+			Package: "keyed", Param: "len(secret)", Value: len(secret),
+			Bound: fmt.Sprintf("not %d", SecretSize),
+		}
 	}
 	k0, k1 := binary.LittleEndian.Uint64(secret), binary.LittleEndian.Uint64(secret[8:])
 	return &Hasher{func() (uint64, uint64) { return k0, k1 }}, nil

@@ -84,8 +84,8 @@ func (p *Publisher) publish() (version string) {
 		panic("replica: Publish of nil or the zero Filter: " +
 			"a Replica has a snapshot once it has loaded")
 	}
-	if err := form.Info(f.Info()).Check("replica"); err != nil {
-		panic(err)
+	if bad := form.Info(f.Info()).Check(); bad != nil {
+		panic(bad.In("replica"))
 	}
 	return p.versions.Publish(f, false, made)
 }
@@ -96,7 +96,7 @@ func (p *Publisher) publish() (version string) {
 func (p *Publisher) Run(ctx context.Context, interval time.Duration) error {
 	p.checkMade()
 	if interval <= 0 {
-		return fmt.Errorf("replica: Run: interval = %v is not positive", interval)
+		return form.NewParam("interval", interval, "not positive").In("replica")
 	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()

@@ -158,7 +158,7 @@ func (f *Filter) UnmarshalText(text []byte) error {
 
 // SaveFile saves f to the file at path; see "Files" in package bloom.
 func (f *Filter) SaveFile(path string) error {
-	return storage.SaveFile(form.Window, path, f.SizeBytes(), f)
+	return storage.SaveFile(form.Window, path, f.SizeBytes(), f.info.Get(), f)
 }
 
 // LoadFile loads a file of SaveFile; see "Files" in package bloom. The filter has the configuration
@@ -198,8 +198,11 @@ func checkParams(p []uint64) (words uint64, err error) {
 			p[paramSpan], p[paramGenerations], p[paramRenew])
 	}
 	c := configOf(p)
-	if err := c.check(); err != nil {
-		return 0, err
+	if bad := c.check(); bad != nil {
+		return 0, fmt.Errorf("%v", bad)
+	}
+	if c.N == 0 {
+		return 0, fmt.Errorf("N = 0")
 	}
 	if err := checkLayout(p[paramK], p[paramPages], p[paramLanes]); err != nil {
 		return 0, err

@@ -42,23 +42,19 @@ func (c Config) text() string {
 		c.N, c.P, c.Span, c.Renew, c.Generations)
 }
 
-// check returns an error that names a field of c that is out of range. The caller has set the
-// defaults of c.
-func (c Config) check() error {
-	if c.N == 0 {
-		return fmt.Errorf("window: N = 0 is not at least 1")
-	}
-	if err := form.CheckRate("window", "P", c.P); err != nil {
-		return err
+// check returns which field of c is out of range, or nil. It does not look at N. The caller has set
+// the defaults of c.
+func (c Config) check() *form.Param {
+	if bad := form.CheckRate("P", c.P); bad != nil {
+		return bad
 	}
 	if c.Generations < 1 || c.Generations > maxGenerations {
-		return fmt.Errorf("window: Generations = %d is outside [0, %d]", c.Generations, maxGenerations)
+		return form.NewParam("Generations", c.Generations, "outside [0, %d]", maxGenerations)
 	}
-	tooShort := c.Span < time.Duration(c.Generations)*time.Millisecond
-	if c.Span != 0 && (tooShort || c.Span >= maxSpan) {
-		return fmt.Errorf(
-			"window: Span = %v is neither 0 nor from a millisecond for each of %d generations to 36 years",
-			c.Span, c.Generations)
+	shortest := time.Duration(c.Generations) * time.Millisecond
+	if c.Span != 0 && (c.Span < shortest || c.Span >= maxSpan) {
+		bad := form.NewParam("Span", c.Span, "outside [%v, 36 years)", shortest)
+		return bad.Advise("0 means without a clock")
 	}
 	return nil
 }
@@ -132,9 +128,27 @@ func (c Config) share(pages uint64) (share, feed uint64) {
 // layout returns the layout for c, or an error if c is out of range or the filter would be too
 // large.
 func (c Config) layout() (l layout, err error) {
-	if err := c.check(); err != nil {
-		return l, err
+	if bad := c.check(); bad != nil {
+		return l, bad.In("window")
 	}
+	fits := func(n uint64) bool {
+		other := c
+		other.N = n
+		_, words := other.sized()
+		return words <= form.MaxFrameWords
+	}
+	if bad := form.CheckKeys("N", c.N, c.P, fits); bad != nil {
+		return l, bad.In("window")
+	}
+	l, _ = c.sized()
+	if limits.Explored {
+		l.pages, l.lanes = limits.WindowPages, leastPage
+	}
+	return l, nil
+}
+
+// sized returns the layout for c, and the number of its words, which may be too large.
+func (c Config) sized() (l layout, words float64) {
 	// The ideal number of positions needs the least memory. Fewer need more memory and less time.
 	// Choose the fewest that need at most 8 % more memory. Positions come in pairs.
 	p := max(c.P/planes, leastRate)
@@ -164,15 +178,8 @@ func (c Config) layout() (l layout, err error) {
 		share, _ = c.share(uint64(pages))
 		lanes = math.Ceil(float64(share) * perKey(l.k, p) / pages)
 	}
-	if !(pages*lanes <= form.MaxFrameWords) {
-		return l, fmt.Errorf("window: N = %d, P = %v need %.3g bytes, more than %d",
-			c.N, c.P, 8*lanes*pages, uint64(8*form.MaxFrameWords))
-	}
 	l.pages, l.lanes = uint64(pages), uint64(lanes)
-	if limits.Explored {
-		l.pages, l.lanes = limits.WindowPages, leastPage
-	}
-	return l, nil
+	return l, pages * lanes
 }
 
 // perKey returns how many bits a Bloom filter of k hashes needs for each key at a false-positive

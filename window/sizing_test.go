@@ -26,8 +26,8 @@ func TestConfig(t *testing.T) {
 		want   string
 	}{
 		{func(c *Config) { c.N = 0 }, "window: N = 0 "},
-		{func(c *Config) { c.N = math.MaxUint64 }, "window: N = 18446744073709551615, "},
-		{func(c *Config) { c.N, c.P = 1e16, 1e-9 }, "window: N = 10000000000000000, "},
+		{func(c *Config) { c.N = math.MaxUint64 }, "window: N = 18446744073709551615 is outside [1, "},
+		{func(c *Config) { c.N, c.P = 1e16, 1e-9 }, "window: N = 10000000000000000 is outside [1, "},
 		{func(c *Config) { c.P = 0 }, "window: P = 0 "},
 		{func(c *Config) { c.P = 1 }, "window: P = 1 "},
 		{func(c *Config) { c.P = -0.5 }, "window: P = -0.5 "},
@@ -35,7 +35,7 @@ func TestConfig(t *testing.T) {
 		{func(c *Config) { c.Span = -time.Hour }, "window: Span = -1h0m0s "},
 		{func(c *Config) {
 			c.Span = 7*time.Millisecond - 1
-		}, "window: Span = 6.999999ms is neither 0 nor from a millisecond for each of 7 generations"},
+		}, "window: Span = 6.999999ms is outside [7ms, 36 years); 0 means without a clock"},
 		{func(c *Config) { c.Span = math.MaxInt64 }, "window: Span = 2562047h47m16.854775807s "},
 		{func(c *Config) { c.Generations = -1 }, "window: Generations = -1 is outside [0, 31]"},
 		{func(c *Config) { c.Generations = 32 }, "window: Generations = 32 is outside [0, 31]"},
@@ -91,7 +91,7 @@ func TestLargest(t *testing.T) {
 	lanes := func(n uint64) uint64 {
 		l, err := Config{N: n, P: 0.01, Generations: 7}.layout()
 		if err != nil {
-			require.ErrorContains(t, err, fmt.Sprintf("window: N = %d, P = 0.01 need ", n))
+			require.ErrorContains(t, err, fmt.Sprintf("window: N = %d is outside [1, ", n))
 			return 0
 		}
 		require.LessOrEqual(t, l.pages*l.lanes, uint64(form.MaxFrameWords))

@@ -32,7 +32,7 @@ func writeFile(w io.Writer, f saver) error {
 		return err
 	}
 	info := form.Info(g.Info())
-	if err := info.Check("bloom"); err != nil {
+	if err := g.Info().Check(); err != nil {
 		return err
 	}
 	h, words := door.Words(g)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
@@ -181,21 +180,6 @@ func (f *Filter) create(ctx context.Context) (is content, err error) {
 	return is, nil
 }
 
-// paramsFor returns the parameters of the filter that bloom.New makes for n and p.
-func paramsFor(n uint64, p float64) (header, error) {
-	m, k, err := bloom.Size(n, p)
-	switch {
-	case n == 0:
-		return header{}, errors.New("bloomredis: n = 0 is not at least 1")
-	case err != nil:
-		return header{}, fmt.Errorf("bloomredis: %s", strings.TrimPrefix(err.Error(), "bloom: "))
-	case m > (maxSize-headerSize)/8*64:
-		return header{}, fmt.Errorf("bloomredis: n = %d, p = %v need m = %d bits, "+
-			"but a Redis string holds %d bytes: use OpenSharded, or more shards", n, p, m, maxSize)
-	}
-	return header{bloom.Mitz64, k, m / 64}, nil
-}
-
 // keys returns the first three KEYS of scripts: the string, the stream and the identity.
 func (f *Filter) keys() []string { return []string{f.key, f.stream, f.ident} }
 
@@ -246,8 +230,8 @@ func (f *Filter) UpdateInfo(ctx context.Context, update func(*bloom.Info)) error
 		if now.Info == before {
 			return nil
 		}
-		if err := f.checkInfo(now.Info); err != nil {
-			return err
+		if err := now.Info.Check(); err != nil {
+			return own(err) // a Snapshot with such an Info could not be saved
 		}
 		if differs := difference(before, now.Info); differs != "" {
 			return f.errorf("%w: its Info has %s", bloom.ErrMismatch, differs)
@@ -271,15 +255,6 @@ func difference(before, after bloom.Info) string {
 		return fmt.Sprintf("Hash = %q, not %q", before.Hash, after.Hash)
 	}
 	return ""
-}
-
-// checkInfo returns an error if no file can have the Info i: a Snapshot with that Info could not be
-// saved.
-func (f *Filter) checkInfo(i bloom.Info) error {
-	if err := i.Check(); err != nil {
-		return f.errorf("%s", strings.TrimPrefix(err.Error(), "bloom: "))
-	}
-	return nil
 }
 
 // differ reports whether before and after are two values, neither of them zero.

@@ -131,7 +131,7 @@ func TestParameters(t *testing.T) {
 		change(&c)
 		_, err := OpenWindow(ctx, client, "w", c)
 		size, err2 := c.SizeBytes()
-		assert.Equal(t, err, err2)
+		assert.EqualError(t, err2, err.Error())
 		assert.Zero(t, size)
 		return err
 	}
@@ -144,11 +144,11 @@ func TestParameters(t *testing.T) {
 		{filter("f", 100, 1), "bloomredis: p = 1 is outside"},
 		{filter("f", 100, math.NaN()), "bloomredis: p = NaN is outside"},
 		{filter("f", 100, -1), "bloomredis: p = -1 is outside"},
-		{filter("f", 1, 1e-100), "k = 332 hashes"},
+		{filter("f", 1, 1e-100), "it takes 332 hashes"},
 		{filter("f", 500e6, 0.01),
-			"bloomredis: n = 500000000, p = 0.01 need m = 4792529216 bits, but a Redis string " +
-				"holds 536870912 bytes: use OpenSharded"},
-		{filter("f", math.MaxUint64, 0.01), "bloomredis: n = 18446744073709551615, p = 0.01 take m = "},
+			"bloomredis: n = 500000000 is outside [1, 448089835] for a Redis string " +
+				"at a rate of 0.01; use OpenSharded"},
+		{filter("f", math.MaxUint64, 0.01), "n = 18446744073709551615 is outside [1, 448089835] "},
 		{filter("a}b", 100, 0.01), `bloomredis: key "a}b": it has a closing brace but no hash tag`},
 		{sharded("s", ShardedConfig{Shards: -1, N: 100, P: 0.01}),
 			"bloomredis: Shards = -1 is outside [1, 16384]"},
@@ -159,14 +159,14 @@ func TestParameters(t *testing.T) {
 		{sharded("{s}", ShardedConfig{Shards: 2, N: 100, P: 0.01}),
 			`bloomredis: key "{s}" of a Sharded has braces`},
 		{sharded("s", ShardedConfig{Shards: 2, N: math.MaxUint64, P: 0.01}),
-			"(for a shard of N = 18446744073709551615, Shards = 2)"},
-		{sharded("s", ShardedConfig{Shards: 2, N: 0, P: 0.01}), "n = 0 "},
+			"N = 18446744073709551615 is outside [1, 896179670] for 2 shards"},
+		{sharded("s", ShardedConfig{Shards: 2, N: 0, P: 0.01}), "bloomredis: N = 0 "},
 		{sharded("s", ShardedConfig{Shards: 2, N: 100, P: 1}),
-			"bloomredis: p = 1 is outside (0, 1) (for a shard of N = 100, Shards = 2)"},
+			"bloomredis: P = 1 is outside (0, 1)"},
 		{window(func(c *WindowConfig) { c.N = 0 }), "bloomredis: N = 0 is not at least 1"},
 		{window(func(c *WindowConfig) {
 			c.N = math.MaxUint64
-		}), "bloomredis: N = 18446744073709551615, P = 0.01 need "},
+		}), "bloomredis: N = 18446744073709551615 is outside [1, "},
 		{window(func(c *WindowConfig) { c.P = 0 }), "bloomredis: P = 0 is outside"},
 		{window(func(c *WindowConfig) { c.P = 1 }), "bloomredis: P = 1 is outside"},
 		{window(func(c *WindowConfig) { c.P = math.NaN() }), "bloomredis: P = NaN is outside"},
@@ -512,9 +512,9 @@ func TestInfoTravels(t *testing.T) {
 	for text, wrong := range map[string]bloom.Info{
 		"P = 1 is outside":             {P: 1},
 		"P = NaN is outside":           {P: math.NaN()},
-		"Hash has 256 bytes":           {Hash: strings.Repeat("x", 256)},
+		"Hash) = 256 is more":          {Hash: strings.Repeat("x", 256)},
 		"Hash = \"\\xff\\xfe\" is not": {Hash: "\xff\xfe"},
-		"Comment has 4097 bytes":       {Comment: strings.Repeat("x", 4097)},
+		"Comment) = 4097 is more":      {Comment: strings.Repeat("x", 4097)},
 		"Comment = \"a\\x80\" is not":  {Comment: "a\x80"},
 		"Info.Meta":                    {Meta: "b=1&a=2"},
 	} {

@@ -41,17 +41,12 @@ const maxShards = 16384
 func OpenSharded(
 	ctx context.Context, client redis.UniversalClient, key string, c ShardedConfig,
 ) (*Sharded, error) {
-	if c.Shards < 1 || c.Shards > maxShards {
-		return nil, fmt.Errorf("bloomredis: Shards = %d is outside [1, %d]", c.Shards, maxShards)
+	params, n, err := c.shardParams()
+	if err != nil {
+		return nil, err
 	}
-	shards := uint64(c.Shards)
 	if strings.ContainsAny(key, "{}") {
 		return nil, fmt.Errorf("bloomredis: key %q of a Sharded has braces", key)
-	}
-	n := c.N/shards + min(c.N%shards, 1)
-	params, err := paramsFor(n, c.P)
-	if err != nil {
-		return nil, fmt.Errorf("%w (for a shard of N = %d, Shards = %d)", err, c.N, shards)
 	}
 	if err := (caller{client, shardKey(key, 0)}).readsMasters(ctx); err != nil {
 		return nil, err

@@ -45,16 +45,14 @@ func (l layout) size() int64 { return int64(l.start() + l.pages*l.pageSize()) }
 func (c WindowConfig) layout() (l layout, err error) {
 	switch {
 	case c.N == 0:
-		return l, fmt.Errorf("bloomredis: N = 0 is not at least 1")
+		return l, outside("N", c.N, "not at least 1")
 	case c.Generations < 1 || c.Generations > maxGenerations:
-		return l, fmt.Errorf("bloomredis: Generations = %d is outside [0, %d]",
-			c.Generations, maxGenerations)
+		return l, outside("Generations", c.Generations, "outside [0, %d]", maxGenerations)
 	case c.Span != 0 && c.Span < time.Duration(c.Generations)*time.Millisecond:
-		return l, fmt.Errorf(
-			"bloomredis: Span = %v is too short for %d generations of a millisecond",
-			c.Span, c.Generations)
+		return l, outside("Span", c.Span, "too short for %d generations of a millisecond",
+			c.Generations)
 	case !(c.P > 0 && c.P < 1):
-		return l, fmt.Errorf("bloomredis: P = %v is outside (0, 1)", c.P)
+		return l, outside("P", c.P, "outside (0, 1)")
 	}
 	l.slack = c.Generations
 	if c.Renew {
@@ -75,8 +73,8 @@ func (c WindowConfig) layout() (l layout, err error) {
 	}
 	bytes := 4 * float64(c.N) / shares * perKey(l.k, q)
 	if !(bytes <= 1<<40) {
-		return l, fmt.Errorf("bloomredis: N = %d, P = %v need %.3g bytes, more than a tebibyte",
-			c.N, c.P, bytes)
+		room := float64(c.N) * (1 << 40) / bytes
+		return l, outside("N", c.N, "outside [1, %.0f] at a rate of %v", math.Floor(room), c.P)
 	}
 	n := float64(c.N)
 	strings := math.Ceil(1.04 * bytes / maxString)

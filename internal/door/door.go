@@ -10,16 +10,27 @@ type Functions[F, S any] struct {
 	Words  func(*F) (form.Header, []uint64)
 	Filter func(form.Header, []uint64, form.Info) *F
 	Share  func(*F) *S
+	Size   func(n uint64, p float64, maxWords uint64) (m uint64, k int, bad *form.Param)
 }
 
 // The fields of Functions.
-var toWords, toFilter, toShare any
+var (
+	toWords, toFilter, toShare any
+	size                       func(n uint64, p float64, maxWords uint64) (m uint64, k int, bad *form.Param)
+)
 
 // Open sets the functions that this package calls.
 func Open[F, S any](f Functions[F, S]) {
 	toWords = f.Words
 	toFilter = f.Filter
 	toShare = f.Share
+	size = f.Size
+}
+
+// Size returns the results of bloom.Size, or what is wrong with a parameter, if filters have at most
+// maxWords words.
+func Size(n uint64, p float64, maxWords uint64) (m uint64, k int, bad *form.Param) {
+	return size(n, p, maxWords)
 }
 
 // Words returns the parameters of f and its words, which are shared with f.

@@ -805,8 +805,8 @@ func testInfo(t *testing.T, typ Type) {
 	}
 	old := bloom.Must(os.ReadFile(path))
 	f.UpdateInfo(func(i *bloom.Info) { i.Hash = strings.Repeat("x", 256) })
-	long := typ.pkg() + ": Info.Hash has 256 bytes, more than 255"
-	require.ErrorContains(t, f.SaveFile(path), long)
+	long := typ.pkg() + ": len(Info.Hash) = 256 is more than 255"
+	require.EqualError(t, f.SaveFile(path), long)
 	require.Equal(t, old, bloom.Must(os.ReadFile(path)), "the old file")
 	if !typ.Guava {
 		for _, err := range []error{

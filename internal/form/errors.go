@@ -1,6 +1,7 @@
 // Package form has the binary forms of all types: Guava's (guava.go) and frames (frame.go), the
 // words in them (words.go), their trailer (trailer.go) and the Info in it (info.go), patches
-// (patch.go), the text of forms (text.go), and the errors of decoders (errors.go).
+// (patch.go), the text of forms (text.go), the errors of decoders (errors.go) and of parameters
+// (param.go).
 package form
 
 import (
@@ -8,14 +9,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"strings"
 )
 
 // ErrFormat is exported as bloom.ErrFormat.
 var ErrFormat = errors.New("bloom: invalid format")
 
 // Errorf returns an error that wraps ErrFormat and whatever %w in format wraps. Its message begins
-// with pkg, the name of the decoding package, and has that name only there.
+// with pkg, the name of the decoding package.
 func Errorf(pkg, format string, args ...any) error {
 	return &formatError{pkg, fmt.Errorf(format, args...), nil}
 }
@@ -37,7 +37,7 @@ type formatError struct {
 }
 
 func (e *formatError) Error() string {
-	return e.pkg + ": invalid format: " + strings.TrimPrefix(e.cause.Error(), e.pkg+": ")
+	return e.pkg + ": invalid format: " + e.cause.Error()
 }
 
 func (e *formatError) Is(err error) bool { return err == ErrFormat || err == e.version }
@@ -117,27 +117,4 @@ func ReadError(pkg string, err error) error {
 		return Errorf(pkg, "%w", err)
 	}
 	return fmt.Errorf("%s: reading: %w", pkg, err)
-}
-
-// CheckRate returns an error of package pkg unless p, the parameter with the given name, is within
-// 0 < p < 1.
-func CheckRate(pkg, name string, p float64) error {
-	if !(p > 0 && p < 1) {
-		return fmt.Errorf("%s: %s = %v is outside (0, 1)", pkg, name, p)
-	}
-	return nil
-}
-
-// CheckKeys returns an error of package pkg if n, the number of keys of a filter, is 0.
-func CheckKeys(pkg string, n uint64) error {
-	if n == 0 {
-		return fmt.Errorf("%s: n = 0: name the number of keys, or take package growing", pkg)
-	}
-	return nil
-}
-
-// As returns an error with err's message, in which pkg replaces the package's name.
-func As(pkg string, err error) error {
-	_, says, _ := strings.Cut(err.Error(), ": ")
-	return errors.New(pkg + ": " + says)
 }

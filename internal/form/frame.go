@@ -97,8 +97,8 @@ func (k *Kind) Write(w io.Writer, params, array []uint64, info Info) (int64, err
 func (k *Kind) WriteFunc(
 	w io.Writer, params []uint64, n int, info Info, fill func(dst []byte, first int),
 ) (total int64, err error) {
-	if err := info.Check(k.Package); err != nil {
-		return 0, err
+	if bad := info.Check(); bad != nil {
+		return 0, bad.In(k.Package)
 	}
 	head := make([]byte, 0, k.HeadSize())
 	head = append(head, magic...)

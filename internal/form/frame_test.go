@@ -161,7 +161,7 @@ func TestParse(t *testing.T) {
 
 func TestFrameCheck(t *testing.T) {
 	data := framed([]uint64{5, 0}, filtertest.Words(5))
-	refuse := func([]uint64) (uint64, error) { return 0, errors.New("test: Slots = 5") }
+	refuse := func([]uint64) (uint64, error) { return 0, errors.New("Slots = 5") }
 	_, _, _, err := two.Unmarshal(data, refuse)
 	require.ErrorIs(t, err, ErrFormat)
 	require.EqualError(t, err, "test: invalid format: Slots = 5")

@@ -25,26 +25,26 @@ const (
 	MaxWords = min(math.MaxInt32, math.MaxInt/8)
 )
 
-// WordsFor returns the number of words of a filter of m bits and k hashes. It returns an error of
-// package pkg if k or m is out of range, or m needs more than maxWords words.
-func WordsFor(pkg string, m uint64, k int, maxWords uint64) (int, error) {
+// WordsFor returns the number of words of a filter of m bits and k hashes, or what is wrong with k or
+// m, which may need more than maxWords words.
+func WordsFor(m uint64, k int, maxWords uint64) (int, *Param) {
+	if bad := CheckK(k); bad != nil {
+		return 0, bad
+	}
 	words := m/64 + min(m%64, 1)
-	err := CheckK(pkg, k)
 	switch {
-	case err != nil:
-		return 0, err
 	case words < 1 || words > maxWords:
-		return 0, fmt.Errorf("%s: m = %d is outside [1, %d]", pkg, m, 64*maxWords)
+		return 0, NewParam("m", m, "outside [1, %d]", 64*maxWords)
 	case uint64(k) > m:
-		return 0, fmt.Errorf("%s: k = %d is more than m = %d: are the two swapped?", pkg, k, m)
+		return 0, NewParam("k", k, "more than m = %d", m).Advise("are the two swapped?")
 	}
 	return int(words), nil
 }
 
-// CheckK returns an error of package pkg unless a filter can have k hashes.
-func CheckK(pkg string, k int) error {
+// CheckK returns what is wrong with k unless a filter can have k hashes.
+func CheckK(k int) *Param {
 	if k < 1 || k > MaxK {
-		return fmt.Errorf("%s: k = %d is outside [1, %d]", pkg, k, MaxK)
+		return NewParam("k", k, "outside [1, %d]", MaxK)
 	}
 	return nil
 }

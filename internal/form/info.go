@@ -2,7 +2,6 @@ package form
 
 import (
 	"cmp"
-	"fmt"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -25,29 +24,29 @@ const (
 	maxMetaLen    = 4096
 )
 
-// Check returns an error of package pkg unless i can be saved. The error names the field.
-func (i Info) Check(pkg string) error {
+// Check returns which field of i is out of range, or nil if i can be saved.
+func (i Info) Check() *Param {
 	if !(i.P >= 0 && i.P < 1) {
-		return fmt.Errorf("%s: Info.P = %v is outside [0, 1)", pkg, i.P)
+		return NewParam("Info.P", i.P, "outside [0, 1)")
 	}
 	for _, text := range []struct {
 		name  string
 		value string
 		most  int
 	}{
-		{"Hash", i.Hash, maxHashLen},
-		{"Comment", i.Comment, maxCommentLen},
-		{"Meta", i.Meta, maxMetaLen},
+		{"Info.Hash", i.Hash, maxHashLen},
+		{"Info.Comment", i.Comment, maxCommentLen},
+		{"Info.Meta", i.Meta, maxMetaLen},
 	} {
 		if n := len(text.value); n > text.most {
-			return fmt.Errorf("%s: Info.%s has %d bytes, more than %d", pkg, text.name, n, text.most)
+			return NewParam("len("+text.name+")", n, "more than %d", text.most)
 		}
 		if !utf8.ValidString(text.value) {
-			return fmt.Errorf("%s: Info.%s = %q is not UTF-8", pkg, text.name, text.value)
+			return NewParam(text.name, text.value, "not UTF-8")
 		}
 	}
 	if values, err := url.ParseQuery(i.Meta); err != nil || values.Encode() != i.Meta {
-		return fmt.Errorf("%s: Info.Meta = %q is not what url.Values.Encode returns", pkg, i.Meta)
+		return NewParam("Info.Meta", i.Meta, "not what url.Values.Encode returns")
 	}
 	return nil
 }

@@ -185,8 +185,8 @@ func ParseTrailer(pkg string, head, trailer []byte) (i Info, err error) {
 	if strings.Trim(zeros, "\x00") != "" {
 		return Info{}, Errorf(pkg, "info ends with % x", zeros)
 	}
-	if err := i.Check(pkg); err != nil {
-		return Info{}, Errorf(pkg, "%w", err)
+	if bad := i.Check(); bad != nil {
+		return Info{}, Errorf(pkg, "%v", bad)
 	}
 	return i, nil
 }

@@ -16,11 +16,11 @@ func CheckParams(params []uint64) (words uint64, err error) {
 	blocks, lines := params[0], params[1]
 	switch {
 	case blocks < 1 || blocks > Max:
-		return 0, fmt.Errorf("blocked: block count %d is outside [1, %d]", blocks, uint64(Max))
+		return 0, fmt.Errorf("block count %d is outside [1, %d]", blocks, uint64(Max))
 	case lines < 1 || lines > MaxLines:
-		return 0, fmt.Errorf("blocked: lines = %d is outside [1, %d]", lines, MaxLines)
+		return 0, fmt.Errorf("lines = %d is outside [1, %d]", lines, MaxLines)
 	case params[2] != 0:
-		return 0, fmt.Errorf("blocked: reserved parameter %d is not zero", params[2])
+		return 0, fmt.Errorf("reserved parameter %d is not zero", params[2])
 	}
 	return blocks * each, nil
 }

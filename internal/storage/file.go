@@ -15,10 +15,14 @@ import (
 )
 
 // SaveFile writes the file at path with src.WriteTo, atomically and durably; see files.Write. src
-// is of kind k, and its binary form has size bytes: 0 for a zero value, which cannot be saved.
-func SaveFile(k *form.Kind, path string, size int64, src io.WriterTo) error {
+// is of kind k, and its binary form has size bytes: 0 for a zero value, which cannot be saved. Nor can
+// an info that is out of range.
+func SaveFile(k *form.Kind, path string, size int64, info form.Info, src io.WriterTo) error {
 	if size == 0 {
 		return form.NoForm(k.Package)
+	}
+	if bad := info.Check(); bad != nil {
+		return bad.In(k.Package)
 	}
 	err := files.Write(path, func(w io.Writer) error {
 		_, err := src.WriteTo(w)
