@@ -304,7 +304,7 @@ func filesWith(args []string, file *os.File, all bool) (names []string, err erro
 	if err != nil {
 		return nil, err
 	}
-	warnHash(file.Name(), r.Info().Hash)
+	warnAll(foreignKeys(file.Name(), r.Info().Hash))
 	if d.mistaken(r.Info().P, r.Len()) {
 		part := "field"
 		if d.made.JSON != "" {

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -33,8 +36,12 @@ func checkCommand() *cobra.Command {
 			}
 			err = lines.Start(c.Context(), cfg).Each(c.Context(), nil, nil, k.look)
 			k.progress.end()
-			warnInput(cfg)
-			k.warn()
+			warnBad(cfg)
+			warnings := k.warnings()
+			if len(warnings) > 0 && k.certain() && (err == nil || err == errFound) {
+				return errors.New(strings.Join(warnings, "; "))
+			}
+			warnAll(warnings)
 			if err == nil && k.count && c.Context().Err() == nil {
 				_, err = fmt.Println(k.wanted)
 			}
@@ -58,7 +65,10 @@ type checker struct {
 
 	list     *loaded // the filter, or that of one shard
 	all      asker
+	cfg      *lines.Config
 	doubt    *doubt
+	foreign  []string // a warning that the keys of the filter have another form, or nothing
+	rate     func() float64
 	progress *progress
 	wanted   uint64 // the lines to write or to count
 	present  []bool // memory for answers
@@ -83,6 +93,9 @@ func (k *checker) load(c *cobra.Command, input *inputFlags, args []string) (*lin
 	}
 	k.all = all
 	k.list = list
+	k.cfg = cfg
+	k.foreign = foreignKeys(list.path, list.Info().Hash)
+	k.rate = sync.OnceValue(func() float64 { return list.Stats().FPR })
 	k.doubt = newDoubt(list.path, list, cfg.Key)
 	return cfg, nil
 }
@@ -117,7 +130,7 @@ func (k *checker) look(b *lines.Batch) error {
 	k.progress.count(len(b.Ends), len(k.kept))
 	k.wanted += uint64(len(k.kept))
 	switch {
-	case k.quiet && k.wanted > 0:
+	case k.quiet && k.wanted > 0 && !(k.invert && k.unclear()):
 		return errFound
 	case k.count || k.quiet:
 		k.kept = k.kept[:0]
@@ -126,10 +139,19 @@ func (k *checker) look(b *lines.Batch) error {
 	return nil
 }
 
-// warn warns if look-ups had another meaning than the keys of the list.
-func (k *checker) warn() {
-	warnHash(k.list.path, k.list.Info().Hash)
-	k.doubt.warn(k.list.Stats().FPR)
+// warnings says why look-ups may have had another meaning than the keys of the list.
+func (k *checker) warnings() []string {
+	return slices.Concat(unparted(k.cfg), k.foreign, k.doubt.warnings(k.rate))
+}
+
+// unclear reports whether later lines may show that those before were understood.
+func (k *checker) unclear() bool {
+	return len(k.foreign) == 0 && !k.doubt.mixed && len(k.warnings()) > 0
+}
+
+// certain reports whether the exit status alone says that lines are certainly not in the filter.
+func (k *checker) certain() bool {
+	return k.quiet && k.doubt.lines > 0 && k.invert == (k.wanted > 0)
 }
 
 // outcome returns the error that gives check its exit status. err ended the look-ups, and missing

@@ -116,13 +116,14 @@ func (d *doubt) mistaken(rate float64, filters int) bool {
 const mixedKeys = "%s has keys of several fields, or of fields and whole lines (--force): " +
 	"bloom looks lines up with %s only"
 
-// warn warns of what the counted look-ups make doubtful.
-func (d *doubt) warn(rate float64) {
+// warnings says what makes answers to the counted look-ups doubtful. rate returns the rate of the
+// filter, which takes a while.
+func (d *doubt) warnings(rate func() float64) (warnings []string) {
 	if d.mixed && d.found < d.lines {
-		warn(mixedKeys, d.path, placeFlag(d.asked))
+		warnings = append(warnings, fmt.Sprintf(mixedKeys, d.path, placeFlag(d.asked)))
 	}
-	if !d.mistaken(rate, 1) {
-		return
+	if d.doubted == 0 || !d.mistaken(rate(), 1) {
+		return warnings
 	}
 	result := "none of the lines was found"
 	if d.found > 0 {
@@ -130,9 +131,9 @@ func (d *doubt) warn(rate float64) {
 			counted(d.doubted, "line"), humanize.Comma(int64(d.misled)))
 	}
 	if d.made == d.asked {
-		warn("%s was made with --sep %q, and keys have it now: %s", d.path, d.bars, result)
-		return
+		return append(warnings, fmt.Sprintf("%s was made with --sep %q, and keys have it now: %s",
+			d.path, d.bars, result))
 	}
-	warn("%s was made with %s, and there is %s now: %s",
-		d.path, placeFlag(d.made), placeFlag(d.asked), result)
+	return append(warnings, fmt.Sprintf("%s was made with %s, and there is %s now: %s",
+		d.path, placeFlag(d.made), placeFlag(d.asked), result))
 }

@@ -63,9 +63,10 @@ func TestDoubtGoesByTheRate(t *testing.T) {
 			if strings.Contains(line, "q") { // it ends after few lines, of which one is a false positive
 				in = users(20, 10_000, sep)
 			}
-			_, stderr, _ := bloomRun(t, in, line)
+			_, stderr, status := bloomRun(t, in, line)
 			requireError(t, stderr, says)
 			requireError(t, stderr, name+" was made with ")
+			require.Equal(t, line == "check -qv "+name, status == 2, "%s: %d", line, status)
 		}
 		// Some lines are names, and some of those are found.
 		_, stderr, _ = bloomRun(t, names(0, 1000)+users(1000, 2000, sep), "check "+name)
@@ -100,6 +101,81 @@ func TestDoubtGoesByTheRate(t *testing.T) {
 	_, stderr, _ := bloomRun(t, users(0, 1000, ":"), "check -v shard0 shard1")
 	requireError(t, stderr, "shard0 "+made+
 		"no -f now: no more of 1,000 lines that it may not mean were found than of any lines")
+}
+
+// TestQuietIsUnderstood: check -q gives the certain answer only to lines that it understands. To
+// others it says why not, with status 2. "Perhaps" needs no understanding.
+func TestQuietIsUnderstood(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, "a:1\nb:2\n", "build -n 1000 -p 1e-9 -f 1 --sep : -o colon")
+	good(t, "\"Doe, 1\",x\n\"Doe, 2\",x\n", "build -n 1000 -p 1e-9 -f 1 -o quoted")
+	good(t, "a\nb\n", "build -n 1000 -p 1e-9 -o whole")
+	good(t, "a:1\n", "build -n 1000 -p 1e-9 -f 1 --sep : -o mixed")
+	good(t, "b\n", "add --force mixed")
+	theirs := bloom.Must(bloom.LoadFile("whole"))
+	theirs.UpdateInfo(func(i *bloom.Info) { i.Hash = "by hand" })
+	require.NoError(t, theirs.SaveFile("theirs"))
+	write(t, "a", "a\n")
+	many := strings.Repeat("Doe, 3\n", 100_000) // several batches
+	const colon, mixed = "colon was made with -f 1, ", "mixed has keys of several fields, "
+	const foreign, whole = `theirs says that its keys are "by hand"`, "the whole line was taken as"
+	for _, test := range []struct {
+		line, in string
+		status   int
+		says     string // an error or, if the status is not 2, a warning
+	}{
+		{"-q colon", "a\n", 0, ""},
+		{"-q colon", "c\n", 1, ""},
+		{"-q colon", "", 1, ""},
+		{"-q colon", "c\na:1\n", 2, colon},
+		{"-q colon", "a:1\na\n", 0, colon},
+		{"-qv colon", "a\nc\n", 0, ""},
+		{"-qv colon", "a:1\n", 2, colon},
+		{"-qv colon", "a\nb\n", 1, ""},
+		{"-q colon none", "", 2, "none: no such file"},
+		{"-q colon -f 1", "c\n", 2, whole},
+		{"-qv colon -f 1", "c\n", 2, whole},
+		{"-q colon -f 1", "a\n", 0, whole},
+		{"-q colon -f 1 --sep :", "c\n", 1, ""}, // they are one column
+		{"-q quoted", "Doe, 3\n", 2, "none of the lines was found"},
+		{"-qv quoted", many + "Doe, 1\n", 0, ""}, // a value may have commas
+		{"-qv quoted", many, 2, "none of the lines was found"},
+		{"-q mixed", "a\n", 0, ""},
+		{"-q mixed", "c\n", 2, mixed},
+		{"-q mixed", "", 1, ""},
+		{"-qv mixed", "c\n", 2, mixed},
+		{"-qv mixed", "a\n", 1, ""},
+		{"-q theirs", "a\n", 0, foreign},
+		{"-q theirs", "c\n", 2, foreign},
+		{"-q theirs", "", 1, foreign},
+		{"-qv theirs", "c\n", 2, foreign},
+		{"-qv theirs", "a\n", 1, foreign},
+		{"-q theirs -f 1", "c\n", 2, whole},
+	} {
+		_, stderr, status := bloomRun(t, test.in, "check "+test.line)
+		assert.Equal(t, test.status, status, "%s %.20q: %s", test.line, test.in, stderr)
+		if test.says == "" {
+			assert.Empty(t, stderr, "%s %.20q", test.line, test.in)
+			continue
+		}
+		requireError(t, stderr, test.says)
+		assert.NotEqual(t, test.status == 2, strings.Contains(stderr, "warning"),
+			"%s %.20q: %s", test.line, test.in, stderr)
+	}
+}
+
+// TestQuietEnds: check -qv reads on only if later lines may show that the first ones were understood.
+func TestQuietEnds(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, "a\n", "build -n 1000 -p 1e-9 -o theirs")
+	theirs := bloom.Must(bloom.LoadFile("theirs"))
+	theirs.UpdateInfo(func(i *bloom.Info) { i.Hash = "by hand" })
+	require.NoError(t, theirs.SaveFile("theirs"))
+	cmd := command(t, "check -qv theirs")
+	in, _ := start(t, cmd)
+	send(t, in, "b\n")
+	cmd.Wait()
+	require.Equal(t, 2, cmd.ProcessState.ExitCode())
 }
 
 // TestDoubtAfterMixing: the list of several fields says so whatever is not found, and that of

@@ -103,7 +103,8 @@ func TestFieldIsKept(t *testing.T) {
 		}
 		saying(t, 1, made+now+": none of the lines was found", "", "check list w1"+flags)
 		saying(t, 1, made+now, "", "check -c list w1"+flags)
-		saying(t, 1, made+now, "", "check -q list w1"+flags)
+		saying(t, 2, made+now, "", "check -q list w1"+flags)
+		saying(t, 2, made+now, "", "check -qv list w1"+flags)
 		require.NotEmpty(t, saying(t, 0, made+now, "", "check -v list w1"+flags))
 	}
 	saying(t, 1, "", "", "check list") // there was no line

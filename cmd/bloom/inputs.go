@@ -76,15 +76,27 @@ func readable(name string) error {
 
 // warnInput warns of lines that were left out, and if the first field was the whole of each line.
 func warnInput(cfg *lines.Config) {
+	warnBad(cfg)
+	warnAll(unparted(cfg))
+}
+
+func warnBad(cfg *lines.Config) {
 	if cfg.Bad > 0 {
 		warn("left out %s (--skip-bad), the first of them here: %v",
 			counted(uint64(cfg.Bad), "line"), cfg.FirstBad)
 	}
-	if cfg.Key.Field == 1 && cfg.Keys > 0 && !cfg.Parted && !cfg.Named {
-		between := "a tab or a comma"
-		if cfg.Key.Separator != "" {
-			between = fmt.Sprintf("%q", cfg.Key.Separator)
-		}
-		warn("no line has %s: the whole line was taken as field 1 (--sep)", between)
+}
+
+// unparted returns a warning if the first field was the whole of each line.
+func unparted(cfg *lines.Config) (warnings []string) {
+	if cfg.Key.Field != 1 || cfg.Keys == 0 || cfg.Parted || cfg.Named {
+		return nil
+	}
+	between := "a tab or a comma"
+	if cfg.Key.Separator != "" {
+		between = fmt.Sprintf("%q", cfg.Key.Separator)
+	}
+	return []string{
+		fmt.Sprintf("no line has %s: the whole line was taken as field 1 (--sep)", between),
 	}
 }

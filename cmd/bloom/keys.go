@@ -94,7 +94,7 @@ func keyOf(hash string) (key lines.Key, flags string, known bool) {
 
 // keyFromInfo sets key from f's Info, unless the command's flags set it. A flag that contradicts
 // the Info is an error. If no command writes the Info's Hash, key gets at most a Separator; see
-// warnHash.
+// foreignKeys.
 func (f *loaded) keyFromInfo(key *lines.Key, flags *pflag.FlagSet) error {
 	hash := f.Info().Hash
 	made, with, known := keyOf(hash)
@@ -140,10 +140,12 @@ func ownHash(hash string) bool {
 	return !known && hash != ""
 }
 
-// warnHash warns that look-ups may miss all keys of the file at path, if no command writes hash, the
-// Hash of the file's Info.
-func warnHash(path, hash string) {
-	if ownHash(hash) {
-		warn("%s says that its keys are %q. bloom looks up the lines as its flags say", path, hash)
+// foreignKeys returns a warning that look-ups may miss all keys of the file at path, if no command
+// writes hash, the Hash of the file's Info.
+func foreignKeys(path, hash string) (warnings []string) {
+	if !ownHash(hash) {
+		return nil
 	}
+	return []string{fmt.Sprintf(
+		"%s says that its keys are %q. bloom looks up the lines as its flags say", path, hash)}
 }

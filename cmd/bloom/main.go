@@ -226,6 +226,12 @@ func logf(format string, args ...any) {
 
 func warn(format string, args ...any) { logf("warning: "+format, args...) }
 
+func warnAll(warnings []string) {
+	for _, text := range warnings {
+		warn("%s", text)
+	}
+}
+
 // escaped returns text with escapes in place of control characters, which may be in a file name and
 // could change what a terminal shows. A line break becomes a semicolon.
 func escaped(text string) string {

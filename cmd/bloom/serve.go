@@ -136,7 +136,7 @@ func (s *server) load() error {
 	if err := f.keyFromInfo(&key, s.flags); err != nil {
 		return err
 	}
-	warnHash(s.path, f.Info().Hash)
+	warnAll(foreignKeys(s.path, f.Info().Hash))
 	d := newDoubt(s.path, f, key)
 	if d.mixed {
 		warn(mixedKeys, s.path, placeFlag(d.asked))
