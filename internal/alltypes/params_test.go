@@ -1,0 +1,439 @@
+package alltypes
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/bank"
+	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/cuckoo"
+	"github.com/seed79a3ff49/bloom/flower"
+	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/guard"
+	"github.com/seed79a3ff49/bloom/replica"
+	"github.com/seed79a3ff49/bloom/window"
+)
+
+// maker is a function that takes a number of keys and a rate.
+type maker struct {
+	name  string // as api/bloom.txt has it, without "bloom/"
+	n, p  string // the names of the parameters, if not n and p
+	rates string // the Bound of a rate outside those that the function takes
+	least string // the Bound of the least positive rate, if not rates
+	keys  string // the Bound of too many keys, in which # stands for a number
+	none  bool   // the function takes an n of 0
+	make  func(n uint64, p float64) error
+	size  func(n uint64, p float64) error // as make, but without memory; or nil
+}
+
+// makers returns the rows for all types. Files are made in dir, if any.
+func makers(dir string) []maker {
+	const (
+		open   = "outside (0, 1)"
+		few    = "too low: it takes # hashes, and 255 is the most"
+		atRate = "outside [1, #] at a rate of 0.01"
+		upTo40 = "outside [0, 1099511627776]"
+	)
+	path := filepath.Join(dir, "f")
+	win := func(n uint64, p float64) window.Config {
+		return window.Config{N: n, P: p, Span: time.Hour}
+	}
+	size := errOf2(bloom.Size)
+	return []maker{
+		{name: "bloom.New", rates: open, least: few, keys: atRate,
+			make: errOf(bloom.New), size: size},
+		{name: "bloom.NewSync", rates: open, least: few, keys: atRate, make: errOf(bloom.NewSync)},
+		{name: "bloom.NewWithStrategy", rates: open, least: few, keys: atRate,
+			make: func(n uint64, p float64) error {
+				_, err := bloom.NewWithStrategy(bloom.Mitz32, n, p)
+				return err
+			}},
+		{name: "bloom.LoadOrNew", rates: open, least: few, keys: atRate,
+			make: at(path, bloom.LoadOrNew)},
+		{name: "bloom.Size", rates: open, least: few, keys: atRate, make: size, size: size},
+		{name: "bloom.StrictSize", rates: open, least: few, keys: atRate,
+			make: errOf2(bloom.StrictSize)},
+		{name: "blocked.New", rates: "outside [1e-12, 1)", keys: atRate, make: errOf(blocked.New)},
+		{name: "blocked.NewSync", rates: "outside [1e-12, 1)", keys: atRate,
+			make: errOf(blocked.NewSync)},
+		{name: "blocked.LoadOrNew", rates: "outside [1e-12, 1)", keys: atRate,
+			make: at(path, blocked.LoadOrNew)},
+		{name: "blocked.Size", rates: "outside [1e-12, 1)", keys: atRate,
+			make: errOf2(blocked.Size), size: errOf2(blocked.Size)},
+		{name: "growing.New", rates: "outside [1e-09, 1)", keys: upTo40, none: true,
+			make: errOf(growing.New)},
+		{name: "growing.LoadOrNew", rates: "outside [1e-09, 1)", keys: upTo40, none: true,
+			make: at(path, growing.LoadOrNew)},
+		{name: "counting.New", rates: open, least: few, keys: atRate, make: errOf(counting.New)},
+		{name: "counting.LoadOrNew", rates: open, least: few, keys: atRate,
+			make: at(path, counting.LoadOrNew)},
+		{name: "cuckoo.New", rates: "outside [1e-09, 0.1]", keys: atRate, make: errOf(cuckoo.New)},
+		{name: "cuckoo.NewSync", rates: "outside [1e-09, 0.1]", keys: atRate,
+			make: errOf(cuckoo.NewSync)},
+		{name: "cuckoo.LoadOrNew", rates: "outside [1e-09, 0.1]", keys: atRate,
+			make: at(path, cuckoo.LoadOrNew)},
+		{name: "bank.New", rates: open, least: few, keys: atRate,
+			make: errOf(bank.New), size: size},
+		{name: "bank.LoadOrNew", rates: open, least: few, keys: atRate,
+			make: at(path, bank.LoadOrNew)},
+		{name: "window.New", n: "N", p: "P", rates: open, least: "taken", keys: atRate,
+			make: func(n uint64, p float64) error {
+				_, err := window.New(win(n, p))
+				return err
+			}},
+		{name: "window.LoadOrNew", n: "N", p: "P", rates: open, least: "taken", keys: atRate,
+			make: func(n uint64, p float64) error {
+				_, err := window.LoadOrNew(path, win(n, p))
+				return err
+			}},
+		{name: "window.SizeBytes", n: "N", p: "P", rates: open, least: "taken", keys: atRate,
+			make: sizeOf(win), size: sizeOf(win)},
+		{name: "flower.Optimal", n: "t", p: "fpr", rates: open,
+			least: "below #, the least rate of 32 bits",
+			keys:  "outside [1, #] at a recall of 0.9 and a rate of 0.01",
+			make:  optimal, size: optimal},
+		{name: "guard.New", n: "N", p: "P", rates: "outside [1e-09, 1)", keys: upTo40, none: true,
+			make: func(n uint64, p float64) error {
+				_, err := guard.New(guard.Config{N: n, P: p, Load: nothing})
+				return err
+			}},
+	}
+}
+
+func errOf[F any](create func(uint64, float64) (F, error)) func(uint64, float64) error {
+	return func(n uint64, p float64) error {
+		_, err := create(n, p)
+		return err
+	}
+}
+
+func errOf2(size func(uint64, float64) (uint64, int, error)) func(uint64, float64) error {
+	return func(n uint64, p float64) error {
+		_, _, err := size(n, p)
+		return err
+	}
+}
+
+func at[F any](path string, load func(string, uint64, float64) (F, error),
+) func(uint64, float64) error {
+	return func(n uint64, p float64) error {
+		_, err := load(path, n, p)
+		return err
+	}
+}
+
+func sizeOf(config func(uint64, float64) window.Config) func(uint64, float64) error {
+	return func(n uint64, p float64) error {
+		_, err := config(n, p).SizeBytes()
+		return err
+	}
+}
+
+func optimal(n uint64, p float64) error {
+	_, err := flower.Optimal(n, 0.9, p)
+	return err
+}
+
+func nothing(context.Context, *guard.Loader) error { return nil }
+
+// requireParam requires that err is a ParamError with these fields. In bound, # stands for a number.
+// requireParam returns that number.
+func requireParam(
+	t *testing.T, err error, pkg, param string, value any, bound string,
+) uint64 {
+	t.Helper()
+	var bad *bloom.ParamError
+	require.ErrorAs(t, err, &bad)
+	assert.Equal(t, pkg, bad.Package)
+	assert.Equal(t, param, bad.Param)
+	assert.Equal(t, fmt.Sprintf("%T %[1]v", value), fmt.Sprintf("%T %[1]v", bad.Value)) // also NaN
+	pattern := strings.ReplaceAll(regexp.QuoteMeta(bound), "#", `([0-9.e+-]+)`)
+	found := regexp.MustCompile("^" + pattern + "$").FindStringSubmatch(bad.Bound)
+	require.NotNil(t, found, "%q is not %q", bad.Bound, bound)
+	require.NotErrorIs(t, err, bloom.ErrFormat)
+	number, _ := strconv.ParseUint(found[len(found)-1], 10, 64)
+	return number
+}
+
+// TestRatesAndKeysOutOfRange: each function that takes a number of keys and a rate names the one
+// that is out of range, with its value and its range, and makes no file.
+func TestRatesAndKeysOutOfRange(t *testing.T) {
+	dir := t.TempDir()
+	for _, m := range makers(dir) {
+		t.Run(m.name, func(t *testing.T) {
+			pkg, _, _ := strings.Cut(m.name, ".")
+			n, p := cmp.Or(m.n, "n"), cmp.Or(m.p, "p")
+			for _, rate := range []float64{
+				math.NaN(), 0, math.Copysign(0, -1), -0.01, 1, 2, math.Inf(1), math.Inf(-1),
+			} {
+				requireParam(t, m.make(100, rate), pkg, p, rate, m.rates)
+				requireParam(t, m.make(math.MaxUint64, rate), pkg, p, rate, m.rates)
+			}
+			if m.least != "taken" {
+				const least = math.SmallestNonzeroFloat64
+				bound := cmp.Or(m.least, m.rates)
+				requireParam(t, m.make(100, least), pkg, p, least, bound)
+				requireParam(t, m.make(math.MaxUint64, least), pkg, p, least, bound)
+			}
+			for _, keys := range []uint64{math.MaxUint64, 1 << 62} {
+				room := requireParam(t, m.make(keys, 0.01), pkg, n, keys, m.keys)
+				if m.size != nil {
+					require.NoError(t, m.size(room, 0.01))
+					requireParam(t, m.make(room+1, 0.01), pkg, n, room+1, m.keys)
+				}
+			}
+			if m.none {
+				require.NoError(t, m.make(0, 0.01))
+				require.NoError(t, os.RemoveAll(filepath.Join(dir, "f")))
+				return
+			}
+			requireParam(t, m.make(0, 0.01), pkg, n, uint64(0), m.keys)
+		})
+	}
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// other is a call with a parameter, which is no rate and no number of keys, out of range.
+type other struct {
+	name  string
+	make  func() error
+	param string
+	value any
+	bound string
+}
+
+func others(dir string) []other {
+	path := filepath.Join(dir, "f")
+	config := window.Config{N: 100, P: 0.01, Span: time.Hour}
+	win := func(change func(c *window.Config)) func() error {
+		return func() error {
+			c := config
+			change(&c)
+			_, err := window.New(c)
+			_, loaded := window.LoadOrNew(path, c)
+			_, sized := c.SizeBytes()
+			return same(err, loaded, sized)
+		}
+	}
+	flow := func(c flower.Config) func() error {
+		return func() error {
+			_, err := flower.New(c)
+			_, loaded := flower.LoadOrNew(path, c)
+			return same(err, loaded)
+		}
+	}
+	guarded := func(c guard.Config) func() error {
+		c.P, c.Load = 0.01, nothing
+		return func() error {
+			_, err := guard.New(c)
+			return err
+		}
+	}
+	sized := func(m uint64, k int) func() error {
+		return func() error {
+			_, err := bloom.NewSize(m, k)
+			_, loaded := bloom.LoadOrNewSize(path, m, k)
+			return same(err, loaded)
+		}
+	}
+	banked := func(m uint64, k int) func() error {
+		return func() error {
+			_, err := bank.NewSize(m, k)
+			_, loaded := bank.LoadOrNewSize(path, m, k)
+			return same(err, loaded)
+		}
+	}
+	lined := func(m uint64, lines int) func() error {
+		return func() error {
+			_, err := blocked.NewSize(m, lines)
+			return err
+		}
+	}
+	words := func(words, k int) func() error {
+		return func() error {
+			_, err := bloom.NewWords(make([]uint64, words), k)
+			return err
+		}
+	}
+	recall := func(recall float64) func() error {
+		return func() error {
+			_, err := flower.Optimal(100, recall, 0.01)
+			return err
+		}
+	}
+	folded := func(d int) func() error {
+		return func() error {
+			_, err := bloom.Must(bloom.NewSize(64*6, 1)).Fold(d)
+			return err
+		}
+	}
+	foldedBlocks := func(d int) func() error {
+		return func() error {
+			_, err := bloom.Must(blocked.NewSize(256*6, 1)).Fold(d)
+			return err
+		}
+	}
+	info := func(i bloom.Info) func() error {
+		return func() error {
+			f := bloom.Must(bloom.New(100, 0.01))
+			f.UpdateInfo(func(about *bloom.Info) { *about = i })
+			return same(i.Check(), f.SaveFile(path))
+		}
+	}
+	run := func(interval time.Duration) func() error {
+		return func() error {
+			f := bloom.Must(bloom.New(100, 0.01))
+			publisher := replica.NewPublisher(func() *bloom.Filter { return f })
+			return publisher.Run(context.Background(), interval)
+		}
+	}
+	const (
+		hashes = "outside [1, 255]"
+		bits   = "outside [1, #]"
+		six    = "no divisor of the filter's 6 words"
+		blocks = "no divisor of the filter's 6 blocks"
+		slots  = "outside [2, #] for 2 ways of 16 bits"
+		spans  = "outside [7ms, 36 years)"
+	)
+	return []other{
+		{"bloom.NewWithStrategy", func() error {
+			_, err := bloom.NewWithStrategy(2, 100, 0.01)
+			return err
+		}, "strategy", uint8(2), "neither Mitz32 nor Mitz64"},
+		{"bloom.NewSize", sized(0, 1), "m", uint64(0), bits},
+		{"bloom.NewSize", sized(math.MaxUint64, 1), "m", uint64(math.MaxUint64), bits},
+		{"bloom.NewSize", sized(64, 0), "k", 0, hashes},
+		{"bloom.NewSize", sized(64, -1), "k", -1, hashes},
+		{"bloom.NewSize", sized(1024, 256), "k", 256, hashes},
+		{"bloom.NewSize", sized(1024, math.MinInt), "k", math.MinInt, hashes},
+		{"bloom.NewSize", sized(7, 64), "k", 64, "more than m = 7"},
+		{"bloom.NewWords", words(0, 1), "len(words)", 0, bits},
+		{"bloom.NewWords", words(1, 0), "k", 0, hashes},
+		{"bloom.NewWords", words(9, 256), "k", 256, hashes},
+		{"bloom.Fold", folded(0), "d", 0, six},
+		{"bloom.Fold", folded(-1), "d", -1, six},
+		{"bloom.Fold", folded(4), "d", 4, six},
+		{"bloom.Fold", folded(math.MaxInt), "d", math.MaxInt, six},
+		{"bloom.Info", info(bloom.Info{P: 1}), "Info.P", 1.0, "outside [0, 1)"},
+		{"bloom.Info", info(bloom.Info{P: math.NaN()}), "Info.P", math.NaN(), "outside [0, 1)"},
+		{"bloom.Info", info(bloom.Info{P: -1}), "Info.P", -1.0, "outside [0, 1)"},
+		{"bloom.Info", info(bloom.Info{Hash: strings.Repeat("h", 256)}),
+			"len(Info.Hash)", 256, "more than 255"},
+		{"bloom.Info", info(bloom.Info{Comment: "\xff"}), "Info.Comment", "\xff", "not UTF-8"},
+		{"bloom.Info", info(bloom.Info{Meta: "b=1&a=1"}),
+			"Info.Meta", "b=1&a=1", "not what url.Values.Encode returns"},
+		{"blocked.NewSize", lined(0, 1), "m", uint64(0), bits},
+		{"blocked.NewSize", lined(math.MaxUint64, 1), "m", uint64(math.MaxUint64), bits},
+		{"blocked.NewSize", lined(256, 0), "lines", 0, "outside [1, 4]"},
+		{"blocked.NewSize", lined(256, -1), "lines", -1, "outside [1, 4]"},
+		{"blocked.NewSize", lined(256, 5), "lines", 5, "outside [1, 4]"},
+		{"blocked.Fold", foldedBlocks(0), "d", 0, blocks},
+		{"blocked.Fold", foldedBlocks(-1), "d", -1, blocks},
+		{"blocked.Fold", foldedBlocks(math.MaxInt), "d", math.MaxInt, blocks},
+		{"bank.NewSize", banked(0, 1), "m", uint64(0), bits},
+		{"bank.NewSize", banked(math.MaxUint64, 1), "m", uint64(math.MaxUint64), bits},
+		{"bank.NewSize", banked(64, 0), "k", 0, hashes},
+		{"bank.NewSize", banked(64, -1), "k", -1, hashes},
+		{"bank.NewSize", banked(1024, 256), "k", 256, hashes},
+		{"bank.NewSize", banked(7, 64), "k", 64, "more than m = 7"},
+		{"window.New", win(func(c *window.Config) { c.Span = -1 }),
+			"Span", time.Duration(-1), spans},
+		{"window.New", win(func(c *window.Config) { c.Span = 1 }), "Span", time.Duration(1), spans},
+		{"window.New", win(func(c *window.Config) { c.Span = math.MaxInt64 }),
+			"Span", time.Duration(math.MaxInt64), spans},
+		{"window.New", win(func(c *window.Config) { c.Generations = -1 }),
+			"Generations", -1, "outside [0, 31]"},
+		{"window.New", win(func(c *window.Config) { c.Generations = 32 }),
+			"Generations", 32, "outside [0, 31]"},
+		{"flower.New", flow(flower.Config{Slots: 64, Ways: 2}), "Bits", 0, "none of 8, 16, 32"},
+		{"flower.New", flow(flower.Config{Slots: 64, Ways: 2, Bits: -8}),
+			"Bits", -8, "none of 8, 16, 32"},
+		{"flower.New", flow(flower.Config{Slots: 64, Ways: 2, Bits: 64}),
+			"Bits", 64, "none of 8, 16, 32"},
+		{"flower.New", flow(flower.Config{Slots: 64, Bits: 8}), "Ways", 0, "outside [1, 64]"},
+		{"flower.New", flow(flower.Config{Slots: 64, Ways: -1, Bits: 8}),
+			"Ways", -1, "outside [1, 64]"},
+		{"flower.New", flow(flower.Config{Slots: 99, Ways: 65, Bits: 8}),
+			"Ways", 65, "outside [1, 64]"},
+		{"flower.New", flow(flower.Config{Ways: 2, Bits: 16}), "Slots", uint64(0), slots},
+		{"flower.New", flow(flower.Config{Slots: math.MaxUint64, Ways: 2, Bits: 16}),
+			"Slots", uint64(math.MaxUint64), slots},
+		{"flower.Optimal", recall(math.NaN()), "recall", math.NaN(), "outside (0, 1)"},
+		{"flower.Optimal", recall(0), "recall", 0.0, "outside (0, 1)"},
+		{"flower.Optimal", recall(-1), "recall", -1.0, "outside (0, 1)"},
+		{"flower.Optimal", recall(1), "recall", 1.0, "outside (0, 1)"},
+		{"flower.Optimal", recall(math.Inf(1)), "recall", math.Inf(1), "outside (0, 1)"},
+		{"guard.New", guarded(guard.Config{Every: -1}), "Every", time.Duration(-1), "negative"},
+		{"guard.New", guarded(guard.Config{Lag: -1}), "Lag", time.Duration(-1), "negative"},
+		{"guard.New", guarded(guard.Config{Learn: -1}), "Learn", -1, "outside [0, #]"},
+		{"guard.New", guarded(guard.Config{Learn: math.MaxInt}),
+			"Learn", math.MaxInt, "outside [0, #]"},
+		{"replica.Run", run(0), "interval", time.Duration(0), "not positive"},
+		{"replica.Run", run(-1), "interval", time.Duration(-1), "not positive"},
+	}
+}
+
+// same returns the first of errs, or an error if they have different texts.
+func same(errs ...error) error {
+	for _, err := range errs {
+		if fmt.Sprint(err) != fmt.Sprint(errs[0]) {
+			return fmt.Errorf("the errors differ: %q", errs)
+		}
+	}
+	return errs[0]
+}
+
+// TestParametersOutOfRange: whatever else is out of range has an error with its name, its value and
+// its range, and no file is made.
+func TestParametersOutOfRange(t *testing.T) {
+	dir := t.TempDir()
+	for _, o := range others(dir) {
+		t.Run(fmt.Sprint(o.name, "/", o.param, "=", o.value), func(t *testing.T) {
+			pkg, _, _ := strings.Cut(o.name, ".")
+			requireParam(t, o.make(), pkg, o.param, o.value, o.bound)
+		})
+	}
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// TestEachConstructorIsTried: the two tables above have each exported function that takes a number
+// and returns an error.
+func TestEachConstructorIsTried(t *testing.T) {
+	tried := map[string]bool{}
+	for _, m := range makers("") {
+		tried[m.name] = true
+	}
+	for _, o := range others("") {
+		tried[o.name] = true
+		pkg, name, _ := strings.Cut(o.name, ".")
+		// The calls of others try these, too.
+		tried[pkg+"."+strings.Replace(name, "New", "LoadOrNew", 1)] = true
+	}
+	text, err := os.ReadFile(filepath.Join(root, "api/bloom.txt"))
+	require.NoError(t, err)
+	takesNumber := regexp.MustCompile(
+		`(?m)^(?:bloom/)?([a-z]+): func (\w+)\(.*(?:uint64|float64|Config|int)\) .*error\)$`)
+	found := takesNumber.FindAllStringSubmatch(string(text), -1)
+	require.Greater(t, len(found), 25)
+	for _, f := range found {
+		require.True(t, tried[f[1]+"."+f[2]], "no row has %s.%s", f[1], f[2])
+	}
+}
