@@ -1,6 +1,7 @@
 package window
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -202,7 +203,7 @@ func checkParams(p []uint64) (words uint64, err error) {
 		return 0, fmt.Errorf("%v", bad)
 	}
 	if c.N == 0 {
-		return 0, fmt.Errorf("N = 0")
+		return 0, errors.New("it was made for no keys")
 	}
 	if err := checkLayout(p[paramK], p[paramPages], p[paramLanes]); err != nil {
 		return 0, err
