@@ -117,8 +117,8 @@ func (f *filter) fetch(bits int) int {
 	return bits
 }
 
-// The functions below do 4*fours digests with a filter that inAssembly accepts. fours is positive,
-// and fours*K is at most slots.
+// The functions below add or look up 4*fours digests in a filter that inAssembly accepts. fours is
+// positive, and fours*K is at most slots.
 
 // filterAddFours adds digests, and sets each element of dst to whether its digest changed the
 // filter. Before it uses bits, it fetches the first fetch bits of every digest.

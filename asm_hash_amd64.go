@@ -18,7 +18,7 @@ var useAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI2
 const chunk = 64
 
 // useAVX512 reports whether the processor has the parts of AVX-512 that hash several keys together:
-// products and rotations of 64-bit lanes, and loads of some bytes of a vector.
+// multiplication and rotation of 64-bit lanes, and masked loads of bytes.
 var useAVX512 = useAVX2 &&
 	cpu.X86.HasAVX512F &&
 	cpu.X86.HasAVX512DQ &&
@@ -26,8 +26,8 @@ var useAVX512 = useAVX2 &&
 	cpu.X86.HasAVX512BW
 
 // useWide reports whether the processor hashes faster with vectors of 512 bits than of 256. Intel's
-// do from Ice Lake on, and AMD's from Zen 4 on, the first with VBMI2. Older processors of Intel
-// lower their clock for long vectors.
+// do from Ice Lake on, and AMD's from Zen 4 on, the first with VBMI2. Older Intel processors lower
+// their clock for long vectors.
 var useWide = useAVX512 && cpu.X86.HasAVX512VBMI2
 
 // sumMany hashes the first part of keys and returns the length of the part. It hashes all byte

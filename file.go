@@ -28,11 +28,11 @@ func (f *filter) SaveFile(path string) error {
 	return nil
 }
 
-// LoadFile loads a file of SaveFile; see "Files" in the package comment.
+// LoadFile loads a file that SaveFile wrote; see "Files" in the package comment.
 //
-// LoadFile also reads a file with a binary form alone, as Java writes it, and then checks only the
-// header and the length. A file of SaveFile without its whole trailer looks like that and is
-// accepted; its filter still has all keys.
+// LoadFile also reads a bare binary form, as Java writes it, and then checks only the header and
+// the length. A saved file that lost its whole trailer looks the same and is accepted; its filter
+// still has all keys.
 func LoadFile(path string) (*Filter, error) { return storage.Load("bloom", path, load) }
 
 func load(r *form.FileReader) (*Filter, error) {

@@ -79,7 +79,7 @@ const (
 type plan struct {
 	all    keys // the keys to add, followed by those to look up
 	n      int  // the number of keys to add
-	others int  // the place of the keys of operation absent, which are absentKeys
+	others int  // where in all the absentKeys keys of the operation absent begin
 	turn   int  // the largest number of keys in a turn
 	chunks int  // the number of chunks that fill a filter, each of which ends with a turn
 }
@@ -298,7 +298,7 @@ func (cs contestants) having(op int) contestants {
 func (p plan) fills(rounds int) int { return (rounds + p.chunks - 1) / p.chunks * p.chunks }
 
 // measure measures all rows of w: they fill their filters, then look keys up, and then remove them.
-// With orders of look-ups it returns a table for each of them, too.
+// It also returns a table for each of w.orders.
 func (w workload) measure(rounds int) (tables []table) {
 	debug.FreeOSMemory() // frees the filters of the table before
 	p := w.plan(rounds)
@@ -386,7 +386,7 @@ func (r *result) time(op int, share float64) float64 {
 	return sum / float64(n)
 }
 
-// The figures of a row: a tenth of the turns were faster, and half of them.
+// The shares of turns that were faster than the two times in a row of a table.
 const (
 	tenth = 0.1
 	half  = 0.5

@@ -54,10 +54,10 @@ type curve struct {
 // picture is a picture of curves over xs.
 type picture struct {
 	title, x, y string
-	logX, logY  bool      // logarithmic axes; that of x runs from large to small
+	logX, logY  bool      // logarithmic axes; the x axis runs from large to small
 	about       string    // what the picture shows, in a sentence
-	from, to    float64   // the axis of y
-	ticks       []float64 // of the axis of y, if it is not logarithmic
+	from, to    float64   // the range of the y axis
+	ticks       []float64 // of the y axis, if it is not logarithmic
 	curves      []curve
 	xs          []float64
 }

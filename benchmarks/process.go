@@ -44,9 +44,8 @@ type process struct {
 //go:embed boost/boost.cc guava/Guava.java rust/Cargo.toml rust/Cargo.lock rust/src/main.rs
 var sources embed.FS
 
-// builds builds this program without assembly and, unless quick is true, the programs in other
-// languages, all at the same time. If a build fails, its rows are left out, and missing has the
-// reason.
+// builds compiles this program without assembly and, unless quick is true, the programs in other
+// languages, all in parallel. If a build fails, its rows are left out, and missing has the reason.
 func builds(dir, boost string, quick bool) (found map[string][]process, missing []string) {
 	if err := os.CopyFS(dir, sources); err != nil {
 		return nil, []string{err.Error()}

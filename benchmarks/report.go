@@ -228,7 +228,7 @@ func joined(asked []int, value func(op int) float64, format string) string {
 	return strings.Join(texts, " / ")
 }
 
-// text returns the figure of an operation with the fiftieth percentile, or "" if the row lacks the
+// text returns the time of an operation, with the median in parentheses, or "" if the row lacks the
 // operation.
 func (r *result) text(op int) string {
 	ns, usual := r.time(op, tenth), r.time(op, half)

@@ -11,10 +11,11 @@ import (
 
 // SyncFilter is a [Filter] for any number of goroutines that concurrently add, look up, estimate
 // and encode. Adding and looking up take no lock. Every call, encodings and [SyncFilter.Snapshot]
-// included, finds the keys whose Add returned before it. Its bits and its binary form are Filter's.
+// included, finds the keys whose Add returned before it. It has the bits and the binary form of a
+// Filter.
 //
-// Look-ups are as fast as in a Filter. Adding a key that is present writes nothing. Adding a new key
-// needs up to four atomic writes for each line. How both scale is as in a [bloom.SyncFilter].
+// Look-ups are as fast as in a Filter. Adding a key that is present writes nothing. Adding a new
+// key needs up to four atomic writes for each line. Both scale as in a [bloom.SyncFilter].
 //
 // Of calls that add one new key concurrently, batches included, at most one gets true; see
 // [bloom.SyncFilter.Add]. There are only the operations that make sense while others write;

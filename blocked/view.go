@@ -23,7 +23,8 @@ type View struct {
 	body  []byte        // the bytes of its words
 	lines int
 	info  form.Info
-	// b has the words of body, without a copy. It is zero if bitwords.Aligned is false of body.
+	// b has the words of body, without a copy. It is zero unless body is aligned; see
+	// bitwords.Aligned.
 	b splitblock.Blocks
 }
 

@@ -80,8 +80,8 @@ func New(n uint64, p float64) (*Filter, error) {
 	if bad != nil {
 		return nil, bad.In("counting")
 	}
-	// All counters are 0, so New need not count them as stateOf does, and the system provides no
-	// pages before they are used.
+	// All counters are 0. Counting them, as stateOf does, would make the system provide all pages
+	// now.
 	s := &state{counters: countersOf(bitwords.Make(int(m/64) * perBits)), k: k}
 	return &Filter{filter: filter{state: s, info: form.Keep(form.Info{N: n, P: p})}}, nil
 }

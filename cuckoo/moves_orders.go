@@ -15,8 +15,8 @@ func (f *Filter) Moves(g *Filter) (n int) {
 	return n
 }
 
-// Moved returns those of hs whose tag is at another slot in f than in g: in f in the bucket that a
-// look-up reads first, and in g in the other one.
+// Moved returns those of hs whose tag is in different buckets of f and g: in f in the one that a
+// look-up reads first, and in g in the other, with at least a word between the two slots.
 func (f *Filter) Moved(g *Filter, hs []bloom.Hash) (moved []bloom.Hash) {
 	t, u := f.table, g.table
 	for _, h := range hs {

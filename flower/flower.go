@@ -223,8 +223,8 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	}
 }
 
-// slot returns the slot that x selects in a way (its word, and its shift there) and the fingerprint
-// for it, which is at least 1. An empty slot has 0.
+// slot returns the slot that x selects in the given way, as its word and its shift in the word, and
+// the fingerprint for it, which is at least 1. An empty slot has 0.
 //
 // A key has one slot in each way, with a fingerprint of its own, so its slots are overwritten
 // independently of each other, and its fingerprints equal those of another key independently. That

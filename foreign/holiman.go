@@ -132,8 +132,8 @@ func holimanSize(m, k uint64) int64 {
 	return int64(uint64(len(holimanMagic)) + 8*(3+k+wordsFor(m)) + sha512.Size384)
 }
 
-// readHoliman reads a filter from r, which must end with it. If the filter has more than limit
-// bytes, it returns tooLong.
+// readHoliman reads all of r, which must be one filter. If the filter has more than limit bytes, it
+// returns tooLong.
 func readHoliman(r io.Reader, limit uint64, tooLong error) (f holiman, err error) {
 	sum := sha512.New384()
 	magic := make([]byte, len(holimanMagic))

@@ -38,7 +38,7 @@ const (
 	stripes = limits.GuardStripes
 	// ways is the number of denials in a set, the last used first. A set is a cache line.
 	ways = 4
-	// maxLearn is the largest Config.Learn. Such a memory has a gibibyte.
+	// maxLearn is the largest Config.Learn. Such a memory takes a gibibyte.
 	maxLearn = 1 << 26
 )
 

@@ -52,8 +52,8 @@ func (f *Filter) Do(
 	return true, nil
 }
 
-// claim reports whether h is remembered. If another call of Do handles h now, claim returns false
-// and the channel of that call. Otherwise it returns false and nil: the caller handles h, and other
+// claim reports whether h is remembered. If another call of Do is handling h, seen is false and
+// busy is that call's channel. If seen is false and busy is nil, the caller handles h, and other
 // calls wait until ended is closed.
 //
 // claim holds the lock during the look-up. Otherwise another call could handle h, add it and

@@ -310,7 +310,7 @@ func (r *ring) countKeys(n uint64) {
 // The newest of these planes decides. The key is not written again if that plane has not ended, or
 // if it ended less than a part ago and at most lean planes follow it, including one that the write
 // would begin. The plane lives for a Span and a part after its end, so at least a Span is left. It
-// is given up only when fulls full planes follow it; by then N more keys have come.
+// is given up earlier only if fulls full planes follow it, and by then N more keys have come.
 func (r *ring) renews(columns uint64, live run, now int64) bool {
 	newest := live.newest()
 	// The bit of the newest plane becomes the highest.
@@ -328,7 +328,7 @@ func (r *ring) renews(columns uint64, live run, now int64) bool {
 	return age > r.lean || now-r.part >= end
 }
 
-// reach is Filter.Reach.
+// reach returns Filter.Reach.
 func (r *ring) reach() time.Duration {
 	r.Lock()
 	defer r.Unlock()

@@ -229,7 +229,7 @@ func checkLayout(k, pages, lanes uint64) error {
 	return nil
 }
 
-// clockMakes reports whether a clock can have made the times in p. The stamps of the live planes
+// clockMakes reports whether the times in p can come from a clock. The stamps of the live planes
 // must not decrease. At the time of paramFrom, all planes but the newest must have ended, and the
 // newest must end at most a part later.
 func clockMakes(p []uint64, c Config) bool {
@@ -303,8 +303,8 @@ func (f *Filter) restore(p, array []uint64, info form.Info) {
 	}
 	from := int64(p[paramFrom])
 	if end := r.stampOf(live.newest()); count == r.share && r.full&columns(live.newest(), 1) == 0 {
-		// The newest plane has become full since its end was set, and no clock is asked here. The
-		// first call that has a time moves the end to that time if it is earlier.
+		// The newest plane has become full since its end was set. Decoding does not read the clock;
+		// the first call that does moves the end to its time, if that is earlier.
 		r.full |= columns(live.newest(), 1)
 		if r.span == 0 {
 			end.Store(from + 1)

@@ -111,9 +111,9 @@ func (c Config) counts() counts {
 // N keys must fit into fulls planes, or with Renew into fulls - lean, because up to lean planes
 // may already follow a key's plane when the key comes again and is not written.
 //
-// If there are several pages, each collects up to pageFeed-1 keys before it counts them. Keys that
-// a page has collected when a plane ends count in the next plane. The planes for N keys have room
-// for that many more. A single page counts each key in its plane.
+// If there are several pages, each counts its keys pageFeed at a time. When a plane ends, a page
+// may hold up to pageFeed-1 keys that are not counted yet, and they count in the next plane, so the
+// planes for N keys have room for that many more. A single page counts each key in its plane.
 func (c Config) share(pages uint64) (share, feed uint64) {
 	counts := c.counts()
 	fulls := counts.fulls - int(counts.lean)

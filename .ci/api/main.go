@@ -117,7 +117,7 @@ func names(folder string, methods *signatures) (lines []string, err error) {
 		f := strings.Split(strings.TrimSpace(line), "\t")
 		exports[f[0]] = f[1]
 		rest, ok := strings.CutPrefix(f[0]+"/", module+"/")
-		hasCode := len(f) == 4 && f[1] != "" // a package of tests only has no export file
+		hasCode := len(f) == 4 && f[1] != "" // a package with only tests has no export file
 		if ok && hasCode && f[2] == "true" && f[3] != "main" &&
 			!strings.HasPrefix(rest, "examples/") && !strings.Contains("/"+rest, "/internal/") {
 			paths = append(paths, f[0])

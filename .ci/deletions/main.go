@@ -133,7 +133,8 @@ func module(dir string) string {
 	}
 }
 
-// passes runs the tests without a statement. A test that does not end in time has noticed.
+// passes runs the tests with one statement deleted, and reports whether they pass. A test that
+// takes longer than limit fails.
 func passes(tests []string, deleted int, limit time.Duration) (out string, ok bool) {
 	for i := 0; i < len(tests); i += 2 {
 		ctx, cancel := context.WithTimeout(context.Background(), limit)

@@ -327,8 +327,8 @@ func filesWith(args []string, file *os.File, all bool) (names []string, err erro
 	return names, nil
 }
 
-// which returns the members of r that may have one of the lines or, if all is true, every one of
-// them, and counts doubtful lines.
+// which returns the members of r that may have at least one of the lines or, if all is true, all of
+// them. It counts doubtful lines.
 func (d *doubt) which(r *bank.Reader, hs []bloom.Hash, args []string, all bool) (
 	found []int, err error,
 ) {
@@ -353,8 +353,8 @@ func (d *doubt) which(r *bank.Reader, hs []bloom.Hash, args []string, all bool) 
 	return found, nil
 }
 
-// checkValues returns an error if one of args has a byte that no key of b has, because it ends the
-// field that keys are.
+// checkValues returns an error if one of args contains a separator: the keys of b are values of one
+// field, which contain none.
 func checkValues(b informed, d *doubt, args []string) error {
 	for _, arg := range args {
 		if hasAny([]byte(arg), d.bars) {

@@ -17,12 +17,12 @@ import (
 // answers another question.
 type doubt struct {
 	path  string
-	made  lines.Place // the part of lines that the list's keys are
-	asked lines.Place // the part of lines that is looked up
-	mixed bool        // the list's keys are different parts of lines: nothing is known of them
+	made  lines.Place // the part of a line that is a key of the list
+	asked lines.Place // the part of a line that is looked up
+	mixed bool        // the keys are different parts of lines, so nothing is known about them
 	all   bool        // every look-up is doubtful
-	signs string      // a key with one of these bytes is doubtful; no key of the list has bars
-	bars  string      // a part of signs
+	signs string      // a key with one of these bytes is doubtful
+	bars  string      // those of signs that no key of the list contains
 
 	lines, found    uint64 // lines that were looked up, and that were found
 	doubted, misled uint64 // the doubtful ones among them
@@ -73,7 +73,8 @@ func (d *doubt) doubts(key []byte) bool {
 	return d.all || hasAny(key, d.signs)
 }
 
-// look counts the lines of b, before Keep moves them. found has their answers.
+// look counts the lines of b. found reports which lines were found. Call look before Keep, which
+// moves the lines.
 func (d *doubt) look(b *lines.Batch, found []bool) {
 	d.lines += uint64(len(found))
 	d.found += uint64(trues(found))
@@ -95,7 +96,7 @@ func (d *doubt) count(found bool) {
 	}
 }
 
-// refusal is the error for a line that is hardly a key.
+// refusal is the error for a line that is probably not a key.
 func (d *doubt) refusal(line []byte) error {
 	part := fmt.Sprintf("field %d of lines", d.made.Field)
 	if d.made.JSON != "" {

@@ -11,7 +11,7 @@ import (
 // memory holds the lines that dedupe has seen.
 type memory struct {
 	f      hashFilter
-	once   bloom.Set         // f if it counts: adds a key only if f lacks it; otherwise nil
+	once   bloom.Set         // f, if it counts, as a Set that adds a key only once; otherwise nil
 	create func() hashFilter // see ready; or nil
 	added  []bool            // memory for the answers of AddBatch
 }

@@ -48,7 +48,7 @@ type output struct {
 
 	// Offsets in OUT, in the order that check requires. Standard output has only the last two.
 	head    int64 // the end of the head
-	skipped int64 // from the tail's last whole line on: how much of half a line was continued
+	skipped int64 // the end of the tail's last whole line, or of what was continued after that
 	tail    int64 // the end of the tail
 	lineEnd int64 // the end of the last whole line before end
 	end     int64 // the end of the news

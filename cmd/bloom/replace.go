@@ -74,7 +74,8 @@ func (f *target) produce(c *cobra.Command, create func() (saver, error)) error {
 	case isStdout(f.output):
 		return f.produceStdout(read, create)
 	}
-	isMerge := c.Name() == "merge" // The output may be an input: the union has all lines of that.
+	// The output of merge may be an input, because the union has all of its lines.
+	isMerge := c.Name() == "merge"
 	others := read
 	if isMerge {
 		others = nil

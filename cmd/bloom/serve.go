@@ -25,7 +25,7 @@ import (
 const (
 	maxBody      = 8 << 20   // bytes of a request's body
 	maxPasted    = 256 << 10 // bytes of the page's form
-	bodyPiece    = 64 << 10  // bytes of a body; the first piece of a body does not count
+	bodyPiece    = 64 << 10  // bytes of a piece of a body; only full pieces count
 	maxPieces    = 1024      // pieces of all bodies in memory
 	maxDownloads = 32        // answers of /filter that are being sent
 	maxClients   = 1024      // connections that are open
@@ -82,7 +82,7 @@ type server struct {
 	key   lines.Key
 	flags *pflag.FlagSet // tells which fields of key the user set; the file sets the others
 	blank bool           // also look up the empty key
-	hosts []string       // the names to answer for on a loopback address
+	hosts []string       // the hosts of requests to accept on a loopback address, with localhost
 	local bool           // the server listens on a loopback address
 	open  func(path string) (*loaded, error)
 
@@ -90,10 +90,10 @@ type server struct {
 	downloads chan struct{} // holds an element for each answer of /filter under way
 
 	now  atomic.Pointer[version]
-	file files.Identity // of the file that now was loaded from
+	file files.Identity // the file from which the version in now was loaded
 
 	publishing sync.Mutex
-	publisher  *publish.Publisher // of now, for /filter; nil until the first request for it
+	publisher  *publish.Publisher // of the version in now, for /filter; nil until the first request
 }
 
 func newServer(path string, key lines.Key, flags *pflag.FlagSet) *server {

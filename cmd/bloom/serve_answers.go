@@ -159,8 +159,8 @@ func (s *server) getContains(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, found)
 }
 
-// contains reports whether v may have the key of line. scratch is memory for the key. For a line that
-// is hardly a key, contains returns an error in place of false.
+// contains reports whether v may have the key of line. scratch is memory for the key. For a line
+// that is probably not a key, contains returns an error instead of false.
 func (s *server) contains(v *version, line []byte, scratch *[]byte) (bool, error) {
 	found, doubtful, err := s.look(v, line, scratch)
 	if err == nil && doubtful && !found {
@@ -169,7 +169,8 @@ func (s *server) contains(v *version, line []byte, scratch *[]byte) (bool, error
 	return found, err
 }
 
-// look is like contains, for one of many lines. It also reports whether the line is hardly a key.
+// look is like contains, for one of many lines. It also reports whether the line is probably not a
+// key.
 func (s *server) look(v *version, line []byte, scratch *[]byte) (found, doubtful bool, err error) {
 	key, next, err := v.key.Of(line, 0, (*scratch)[:0])
 	if err != nil {
@@ -268,7 +269,8 @@ func (s *server) readBody(w http.ResponseWriter, r *http.Request, limit int64) (
 	}
 }
 
-// acquire occupies a place, or returns errBusy if there is none. The caller calls release in either case.
+// acquire occupies a place, or returns errBusy if there is none. In either case the caller calls
+// release.
 func acquire(places chan struct{}) (release func(), err error) {
 	select {
 	case places <- struct{}{}:
@@ -279,12 +281,12 @@ func acquire(places chan struct{}) (release func(), err error) {
 }
 
 // selectLines returns the lines of body that v may have or, if want is false, that v certainly
-// lacks. It leaves out blank lines, unless the server looks them up. If many lines are hardly keys,
-// it returns an error. The result uses the memory of body.
+// lacks. It leaves out blank lines, unless the server looks them up. If many lines are probably not
+// keys, it returns an error. The result uses the memory of body.
 func (s *server) selectLines(v *version, body []byte, want bool) ([]byte, error) {
 	selected := body[:0]
 	d := *v.doubt
-	var refusal error // of the first line that is hardly a key
+	var refusal error // of the first line that is probably not a key
 	var scratch []byte
 	for number := 1; len(body) > 0; number++ {
 		line, rest, _ := bytes.Cut(body, []byte("\n"))

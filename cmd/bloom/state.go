@@ -15,7 +15,7 @@ type state struct {
 	every   time.Duration // the time between two saves, unless saving takes long
 	saved   time.Time
 	took    time.Duration // the duration of the last save
-	unsaved uint64        // the lines of this run, written or about to be, that the file lacks
+	unsaved uint64        // the number of lines, written or about to be written, that the file lacks
 }
 
 // due reports whether it is time to save. Saves take at most a twentieth of the run's time.

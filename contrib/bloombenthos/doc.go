@@ -27,5 +27,5 @@
 // Deduplication with any cache weakens delivery guarantees. An id is added before its message
 // leaves the pipeline. If a message fails downstream and comes again, it is dropped. Wrap outputs
 // that may fail in a retry, or add the id after the output has acknowledged the message, as
-// acknowledged.yaml in this folder does.
+// acknowledged.yaml in this directory does.
 package bloombenthos

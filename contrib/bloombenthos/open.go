@@ -71,7 +71,7 @@ func OpenCaches(b *service.CLIOptBuilder) {
 }
 
 // match returns all files that the engine has read for the patterns of its flag -r, and perhaps
-// other files. In a pattern, ** stands for any folders.
+// other files. In a pattern, ** stands for any directories.
 func match(patterns []string) (files []string) {
 	for _, pattern := range patterns {
 		before, _, _ := strings.Cut(pattern, "**")

@@ -78,7 +78,7 @@ func (s script) repeatable() script {
 	return s
 }
 
-// call is a run of a script, and its reply afterwards.
+// call is one run of a script: its arguments and, afterwards, its reply.
 type call struct {
 	keys  []string
 	args  []any

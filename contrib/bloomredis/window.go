@@ -315,7 +315,7 @@ func (w *Window) answer(ctx context.Context, c *call) (reply known, err error) {
 		return reply, ErrLost
 	case scan(c.reply, new(string), &head, &size):
 		r := remains{head, size}
-		if !r.of(w.layout) {
+		if !r.fits(w.layout) {
 			return reply, w.other(head, size)
 		}
 		switch gone, err := w.remove(ctx, w.names[c.place], r, false); {
@@ -439,7 +439,7 @@ func (w *Window) Delete(ctx context.Context) error {
 	forget(1)
 	defer forget(-1)
 	_, err := w.deleteStrings(ctx, w.head, w.names, func(name string, r remains) error {
-		if r.of(w.layout) {
+		if r.fits(w.layout) {
 			if gone, err := w.remove(ctx, name, r, false); gone || err != nil {
 				return err
 			}
@@ -456,7 +456,7 @@ func (w *Window) Delete(ctx context.Context) error {
 func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string) error {
 	c := caller{client, key}
 	other := func(name string, r remains) error {
-		if zeros := r.isZero(); zeros || r.ofAny() {
+		if zeros := r.isZero(); zeros || r.fitsAny() {
 			if gone, err := c.remove(ctx, name, r, zeros); gone || err != nil {
 				return err
 			}
@@ -519,7 +519,7 @@ func (c caller) deleteStrings(
 // can do if its clock steps back, the next write makes a string without a head: zeros, the state or
 // a part of it, and pages.
 type remains struct {
-	head string // at least the first kilobyte, or up to the end of the state
+	head string // the first kilobyte, or all up to the end of the state
 	size int64
 }
 
@@ -528,14 +528,14 @@ func (r remains) isZero() bool {
 	return r.size > stateSize && strings.Trim(r.head, "\x00") == ""
 }
 
-// of reports whether r is what is left of a window with the layout l.
-func (r remains) of(l layout) bool {
+// fits reports whether r can be what is left of a window with the layout l.
+func (r remains) fits(l layout) bool {
 	begins := strings.HasPrefix(r.head, strings.Repeat("\x00", len(windowMark)))
 	return begins && (r.size == l.size() || r.size < l.size() && r.hasState(len(l.head)+16))
 }
 
-// ofAny reports whether r is what is left of a window of any layout.
-func (r remains) ofAny() bool {
+// fitsAny reports whether r can be what is left of a window of any layout.
+func (r remains) fitsAny() bool {
 	for floor := len(windowMark) + 16; floor+stateSize <= len(r.head); floor++ {
 		if r.hasState(floor) {
 			return true

@@ -20,8 +20,8 @@ type layout struct {
 	head    string // the beginning of each string, equal for all processes that share the key
 	k       int    // the number of lanes of a key
 	share   uint64 // the number of keys of a plane
-	full    int    // how many planes with their share must be kept
-	slack   int    // the number of planes that may end by time
+	full    int    // the number of full planes that must be kept
+	slack   int    // the number of planes that may end by time, before they are full
 	lean    int    // the number of planes that may have ended since a key was written; see Renew
 	lanes   uint64 // the number of lanes in a page
 	pages   uint64 // the number of pages in a string

@@ -90,9 +90,9 @@ type page struct {
 }
 
 // NewCrawl returns a crawl of c, and calls c.SetStorage. The set of visited pages is in the file at
-// path, which NewCrawl does not load. The pages under way are in a file with .pages at the end of
-// that name, which Save makes and NewCrawl loads. NewCrawl returns an error if it cannot load the
-// pages, or if the directory of path does not exist. It panics if visited is nil.
+// path, which NewCrawl does not load. The pages under way are in the file path + ".pages", which
+// Save writes and NewCrawl loads. NewCrawl returns an error if it cannot load the pages, or if the
+// directory of path does not exist. It panics if visited is nil.
 //
 // Register all callbacks of c before the first Visit or Resume. A collector can have one Crawl; its
 // clones do not share it.
@@ -261,7 +261,7 @@ func refused(err error) bool {
 	return failed.Op == "parse" || slices.ContainsFunc(unfetchable, begins)
 }
 
-// unfetchable has the beginnings of the errors that net/http has no values for.
+// unfetchable lists how errors of net/http begin that are no exported values.
 var unfetchable = []string{
 	"unsupported protocol scheme",
 	"http: no Host in request URL",

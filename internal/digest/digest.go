@@ -1,10 +1,10 @@
 // Package digest has the arithmetic of Guava's BloomFilter: the steps of MurmurHash3_x64_128
-// (Appleby, smhasher), from a key's bytes to a digest of two words, and Locate, from a number made
-// of these to the place of a bit. Package form has Guava's binary form.
+// (Appleby, smhasher), which turn a key's bytes into a digest of two words, and Locate, which turns
+// a number computed from the digest into the place of a bit. Package form has Guava's binary form.
 //
 // The state is also two words, at first the seed: Mix changes it for each block of 16 bytes, Last
-// for the rest of the key, and Finish turns it into the digest. The state is no struct, because
-// single values stay in registers.
+// for the rest of the key, and Finish turns it into the digest. The state is two values and not a
+// struct, so that it stays in registers.
 package digest
 
 import "math/bits"

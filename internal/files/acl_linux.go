@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A file with an access-control list shows in its mode, as the group's permissions, the list's
-// mask: the most that named users and any group get. The group's own permissions are in the list. A
-// copy of the mode alone would give the group the mask.
+// If a file has an access-control list, the group's permissions in its mode are the list's mask,
+// which limits what named users and all groups get. The group's own permissions are in the list. A
+// copy of the mode alone would give the group all that the mask permits.
 //
 // The list is an extended attribute: a version of 4 bytes, and then entries of 8 bytes,
 // little-endian.

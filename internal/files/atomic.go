@@ -22,8 +22,8 @@ func Write(path string, encode func(io.Writer) error) error {
 	return err
 }
 
-// replace is like Write, but directly before the new file gets its name it calls check, and ends if
-// that returns an error. It returns what the system says of the new file.
+// replace is like Write, but calls check immediately before it renames the new file, and stops if
+// check returns an error. It returns the FileInfo of the new file.
 func replace(path string, check func() error, write func(io.Writer) error) (
 	info fs.FileInfo, err error,
 ) {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// changed returns the time at which the file of info, or its permissions, owner or names, last
-// changed. It returns the zero Time where the system does not tell it.
+// changed returns the time at which the content, permissions, owner or names of info's file last
+// changed, or the zero Time if the system does not report it.
 func changed(info fs.FileInfo) time.Time {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

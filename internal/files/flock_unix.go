@@ -33,8 +33,9 @@ func flock(file *os.File, wait bool) error {
 	}
 }
 
-// OpenThere is os.OpenFile, but does not follow a link at path, and does not wait for the other end
-// of a pipe. Where other users may write, they may have replaced the file since it was examined.
+// OpenThere is like os.OpenFile, but does not follow a link at path, and does not wait for the
+// other end of a pipe. Where other users may write, they may have replaced the file since it was
+// examined.
 func OpenThere(path string, flag int, perm os.FileMode) (*os.File, error) {
 	return os.OpenFile(path, flag|unix.O_NOFOLLOW|unix.O_NONBLOCK, perm)
 }

@@ -22,8 +22,8 @@ type Identity struct {
 	read  time.Time // when reading began
 }
 
-// facts is what the system says of a file. Where the system has no time of change, such as Windows,
-// a file that is written in place and gets its old time back has the facts that it had.
+// facts is what the system reports about a file. On systems without a time of change, such as
+// Windows, a file that is overwritten and gets its old time back has the same facts as before.
 type facts struct {
 	info    fs.FileInfo
 	changed time.Time // when the inode last changed, which no program can set; zero: unknown
@@ -88,7 +88,7 @@ func (i Identity) settled() bool {
 // Same reports whether the files of i and other have the same bytes.
 func (i Identity) Same(other Identity) bool { return i.sum == other.sum }
 
-// Modified returns when the file was last written, as the system tells it. Programs can set it.
+// Modified returns the file's time of modification, which programs can set.
 func (i Identity) Modified() time.Time { return i.facts.info.ModTime() }
 
 // Size returns the size of the file in bytes.
@@ -98,8 +98,8 @@ func (i Identity) Size() int64 { return i.facts.info.Size() }
 // other checksums.
 func (i Identity) Sum() string { return fmt.Sprintf("%x", i.sum[:16]) }
 
-// OpenRegular opens the file at path for reading, and returns what the system says of it. It
-// refuses anything but a regular file, because opening a pipe would wait for a writer.
+// OpenRegular opens the file at path for reading, and returns its FileInfo. It refuses anything but
+// a regular file, because opening a pipe would wait for a writer.
 func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -149,8 +149,8 @@ func (typ Type) wrap(f Filter) *filter {
 	return &filter{f, Adds{own.Add, own.AddString, own.AddHash, own.AddBatch}, typ.asks(f)}
 }
 
-// asks returns the methods of a Filter or a View that look keys up. In place of those that are nil
-// in a Type's Asks, except ContainsBatch, it returns functions that call ContainsHash.
+// asks returns the methods of a Filter or a View that look keys up. If typ.Asks leaves Contains
+// nil, asks replaces Contains and ContainsString with functions that call ContainsHash.
 func (typ Type) asks(x any) Asks {
 	if typ.Asks == nil {
 		own := x.(asker)
@@ -628,7 +628,8 @@ func cuts(n int) (places []int) {
 }
 
 // testReaders: ReadFrom reads portions of any size, and returns how many bytes it read. The error
-// is the reader's own, or reports damage if that ends early. An error leaves the filter unchanged.
+// is the reader's own, or reports damage if the reader ends early. An error leaves the filter
+// unchanged.
 func testReaders(t *testing.T, typ Type) {
 	f := typ.filled()
 	data, size := bloom.Must(f.MarshalBinary()), f.Stats().SizeBytes
@@ -677,7 +678,7 @@ func testWriters(t *testing.T, typ Type) {
 	require.EqualValues(t, size, n)
 }
 
-// decoders decode data. The last one ignores bytes after the form.
+// decoders are the ways to decode a binary form. The last one ignores bytes after it.
 var decoders = []func(f Filter, data []byte) error{
 	Filter.UnmarshalBinary,
 	func(f Filter, data []byte) error {
@@ -984,10 +985,11 @@ func WithoutTrailer(data []byte) []byte {
 	return data[:len(data)-int(size)]
 }
 
-// Fuzz decodes bytes as they are, and after Sealed has given them right checksums. If bytes are
+// Fuzz decodes bytes as they are, and after Sealed has corrected their checksums. If bytes are
 // refused, the error wraps ErrFormat, and the zero value stays zero. Otherwise the filter is
-// encoded to the same bytes, finds keys that are added, and can be encoded and decoded with these.
-// Fuzz then calls more with the filter. It uses only Zero, Adds, Asks and Multiset of typ.
+// encoded to the same bytes, finds keys that are added, and can then be encoded and decoded again.
+// Fuzz passes the filter to more, which makes further checks. It uses only Zero, Adds, Asks and
+// Multiset of typ.
 func Fuzz[F Filter](f *testing.F, typ Type, more func(t *testing.T, g F), seeds ...[]byte) {
 	for _, data := range seeds {
 		f.Add(data)

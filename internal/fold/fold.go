@@ -78,7 +78,7 @@ func (pages *pageTable) lookUp(r rune) rune {
 // UTF-8 remain as they are. The result may be up to half as long again as text: Ⱥ has two bytes,
 // and ⱥ has three.
 func Append(dst, text []byte) []byte {
-	var table *pageTable // pages, once a character needs it
+	var table *pageTable // nil until a character needs it
 	for i := 0; i < len(text); {
 		if c := text[i]; c < utf8.RuneSelf {
 			if 'A' <= c && c <= 'Z' {

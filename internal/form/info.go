@@ -51,8 +51,8 @@ func (i Info) Check() *Param {
 	return nil
 }
 
-// Fits returns an error of package pkg that wraps ErrMismatch if i and j both have a Hash and these
-// differ.
+// Fits returns an error that begins with pkg and wraps ErrMismatch if i and j both have a Hash and
+// these differ.
 func (i Info) Fits(pkg string, j Info) error {
 	if i.Hash != "" && j.Hash != "" && i.Hash != j.Hash {
 		return Mismatch(pkg, "hash", i.Hash, j.Hash)
@@ -113,7 +113,7 @@ func (k *Kept) Update(update func(*Info)) {
 	})
 }
 
-// Join returns an error as Info.Fits does. If k has no Hash, Join gives it the Hash of j.
+// Join returns an error if Info.Fits does. Otherwise, if k has no Hash, it gets the Hash of j.
 func (k *Kept) Join(pkg string, j Info) error {
 	return k.change(func(old Info) (Info, error) {
 		err := old.Fits(pkg, j)
@@ -122,7 +122,7 @@ func (k *Kept) Join(pkg string, j Info) error {
 	})
 }
 
-// Replace replaces the Info by i. If i has no Hash, the old Hash remains.
+// Replace replaces the Info with i. If i has no Hash, the old Hash remains.
 func (k *Kept) Replace(i Info) {
 	_ = k.change(func(old Info) (Info, error) {
 		i.Hash = cmp.Or(i.Hash, old.Hash)
@@ -130,8 +130,7 @@ func (k *Kept) Replace(i Info) {
 	})
 }
 
-// change replaces the Info by the one that newInfo makes of it, unless newInfo fails or k is the
-// zero Kept.
+// change replaces the Info with the result of newInfo, unless newInfo fails or k is the zero Kept.
 func (k *Kept) change(newInfo func(Info) (Info, error)) error {
 	b := k.load()
 	if b == nil {

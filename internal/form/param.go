@@ -15,7 +15,7 @@ type Param struct {
 	Advice  string
 }
 
-// NewParamError returns p as an error. Package bloom replaces it by one that returns a
+// NewParamError returns p as an error. Package bloom replaces it with one that returns a
 // bloom.ParamError, which this package cannot name.
 var NewParamError = func(p Param) error { return errors.New(p.String()) }
 
@@ -54,8 +54,7 @@ func (p Param) String() string {
 	return says
 }
 
-// CheckRate returns what is wrong with p, the rate with the given name, unless it is within
-// 0 < p < 1.
+// CheckRate returns nil if 0 < p < 1, and otherwise a Param with the given name.
 func CheckRate(name string, p float64) *Param {
 	if p > 0 && p < 1 {
 		return nil
@@ -63,8 +62,8 @@ func CheckRate(name string, p float64) *Param {
 	return NewParam(name, p, "outside (0, 1)")
 }
 
-// CheckKeys returns what is wrong with n, the number of keys of a filter with the rate p, unless it
-// is from 1 to the largest number that fits.
+// CheckKeys returns nil if n, the number of keys of a filter with the rate p, is from 1 to the
+// largest number that fits. Otherwise it returns a Param with the given name.
 func CheckKeys(name string, n uint64, p float64, fits func(n uint64) bool) *Param {
 	if n > 0 && fits(n) {
 		return nil

@@ -29,8 +29,8 @@ type member interface {
 	Multistream(bool)
 }
 
-// NewReader returns a Reader of r, with a buffer unless r is a bufio.Reader. newMember is the
-// gzip.NewReader of any package; NewReader returns its error.
+// NewReader returns a Reader that unpacks r. Unless r is a bufio.Reader, it may read beyond the end
+// of the gzip data. newMember is gzip.NewReader of any package; NewReader returns its error.
 func NewReader[M member](r io.Reader, newMember func(io.Reader) (M, error)) (*Reader, error) {
 	src := bufio.NewReader(r)
 	z, err := newMember(src)

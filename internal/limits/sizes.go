@@ -12,7 +12,7 @@ const (
 	WindowPages  = 0              // the number of a window's pages, if Explored
 	WindowPage   = 4096           // the least number of lanes of a page if there are several pages
 	WindowFeed   = 8              // how many keys such a page counts together
-	LayerKeys    = math.MaxUint64 // the most keys of a growing filter's layer
+	LayerKeys    = math.MaxUint64 // the largest number of keys in a growing filter's layer
 	LayerLead    = 32             // the next layer is begun when 1/LayerLead of a layer's room is left
 	GuardStripes = 256            // the number of locks, and of parts of a memory, of a guard
 	PublishWords = 8192           // the number of words of a piece of a publisher's answer

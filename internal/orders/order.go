@@ -16,7 +16,7 @@ var now *order
 type order struct {
 	threads []*thread
 	running int      // the number of the running thread
-	path    []choice // the choices that are given, and then those made since
+	path    []choice // the given choices, followed by those that the run made
 	made    int      // how many choices have been made
 	bound   int      // how many preemptions are left
 	steps   int

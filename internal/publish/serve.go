@@ -12,7 +12,7 @@ import (
 const (
 	// DeltaIM is the instance manipulation (RFC 3229) of a patch; see docs/format.md.
 	DeltaIM = "bloom-delta1"
-	// MadeHeader is the header that has what Last-Modified has, but more finely, by RFC 3339.
+	// MadeHeader has the time of Last-Modified with fractions of a second, in the form of RFC 3339.
 	MadeHeader = "Bloom-Made"
 	// sparse is the fill ratio below which gzip saves a quarter of a whole filter or more: at 0.2,
 	// a bit has 0.72 bits of information.

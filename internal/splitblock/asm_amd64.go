@@ -59,7 +59,7 @@ func findKeyPortable(b *Blocks, key []byte) (h bloom.Hash, found bool) {
 	return h, containsHash(b, h)
 }
 
-// leastBatch returns the least length of a batch that assembly does faster than single calls.
+// leastBatch returns the length of the shortest batch that is faster in assembly than single calls.
 func leastBatch(lines int) int { return min(lines, 2) + 1 }
 
 // syncAddBlocks is addBlocks while other goroutines write.

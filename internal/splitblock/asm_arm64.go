@@ -8,11 +8,11 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// Every arm64 processor has the vectors that assembly needs. There is no product of 64-bit lanes,
-// so keys are hashed in Go.
+// Every arm64 processor has the vectors that assembly needs. There is no multiplication of 64-bit
+// lanes, so keys are hashed in Go.
 const accelerated = true
 
-// leastBatch returns the least length of a batch that assembly does faster than single calls.
+// leastBatch returns the length of the shortest batch that is faster in assembly than single calls.
 func leastBatch(lines int) int { return 4 * lines }
 
 // syncAddBlocks is addBlocks while other goroutines write.

@@ -14,10 +14,9 @@ type seed struct {
 	bug         []change
 }
 
-// change is a change of a function, such as "internal/form.Kept.change". It finds its place by the
-// name of a call in the function, so it survives each way to format or comment the function. A name
-// may leave out what stands before its last dots: "Unlock" is each call of an Unlock. If number is
-// 0, the function has one such call.
+// change is an edit of a function, such as "internal/form.Kept.change". A call in the function,
+// given by its name, says where, so formatting and comments do not matter. The name may be a suffix
+// after a dot: "Unlock" is each call of an Unlock. If number is 0, the function has one such call.
 type change struct {
 	function, call string
 	number         int
@@ -114,7 +113,7 @@ func value(function, variable, text string) change {
 	}}
 }
 
-// copied replaces a function's body by a copy with the bug.
+// copied replaces a function's body with a copy with the bug.
 func copied(function, body string) change {
 	return change{function: function, edit: func(s *source, f *ast.FuncDecl, _ []found) error {
 		s.replace(f.Body.Pos(), f.Body.End(), "{"+body+"}")

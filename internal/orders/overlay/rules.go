@@ -127,7 +127,7 @@ func (s *source) explore() {
 	if explored {
 		s.insert(s.file.Name.End(), "; import explorer "+standIn)
 	}
-	if readsTime { // the file may use no more of package time
+	if readsTime { // the file may use nothing else of package time
 		s.edits = append(s.edits, edit{len(s.text), len(s.text), "\nvar _ time.Time\n"})
 	}
 }

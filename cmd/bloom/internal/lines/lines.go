@@ -23,7 +23,7 @@ type Config struct {
 	Names []string
 	Delim byte      // the byte that ends each line
 	Key   Key       // how the key of a line is made
-	Named bool      // the user named Key.Separator, who knows it
+	Named bool      // the user chose Key.Separator
 	Out   io.Writer // receives the kept lines; nil if Batch.Keep keeps none
 
 	Window  uint64                // the largest zstd window, in bytes; 0 means DefaultWindow
