@@ -126,8 +126,8 @@ func (f *filter) fetch(bits int) int {
 //go:noescape
 func filterAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
 
-// syncAddFours is filterAddFours while other goroutines write. K is at most 64. It does not update
-// f.ones.
+// syncAddFours is like filterAddFours, while other goroutines write. K is at most 64. It does not
+// update f.ones.
 //
 //go:noescape
 func syncAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
@@ -138,8 +138,8 @@ func syncAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
 //go:noescape
 func filterContainsFours(f *filter, hs *Hash, fours int, dst *bool)
 
-// filterContainsFetched is filterContainsFours, but fetches bits ahead: the first fetch bits of
-// every digest, and the other bits if these are set. fetch is positive.
+// filterContainsFetched is like filterContainsFours, but fetches bits ahead: the first fetch bits
+// of every digest, and the other bits if these are set. fetch is positive.
 //
 //go:noescape
 func filterContainsFetched(f *filter, hs *Hash, fours, fetch int, dst *bool)

@@ -101,13 +101,14 @@ func tell(dst *Hash, keys unsafe.Pointer, count int, size uintptr) {
 //go:noescape
 func sumKeys(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int
 
-// sumKeys512 is sumKeys with AVX-512. It hashes 4*fours keys; fours is positive.
+// sumKeys512 is like sumKeys, with AVX-512. It hashes 4*fours keys; fours is positive.
 //
 //go:noescape
 func sumKeys512(dst *Hash, keys unsafe.Pointer, fours int, size uintptr) int
 
-// sumAlike is sumKeys512 with vectors of 512 bits. It hashes 8*eights keys; eights is positive. It
-// stops before the first eight keys whose lengths differ or are not from 16 bytes to directLen.
+// sumAlike is like sumKeys512, with vectors of 512 bits. It hashes 8*eights keys; eights is
+// positive. It stops before the first eight keys whose lengths differ or are not from 16 bytes to
+// directLen.
 //
 //go:noescape
 func sumAlike(dst *Hash, keys unsafe.Pointer, eights int, size uintptr) int
@@ -117,7 +118,7 @@ func sumAlike(dst *Hash, keys unsafe.Pointer, eights int, size uintptr) int
 //go:noescape
 func sumUint64s(dst *Hash, keys unsafe.Pointer, eights int)
 
-// sumUint64s512 is sumUint64s with AVX-512.
+// sumUint64s512 is like sumUint64s, with AVX-512.
 //
 //go:noescape
 func sumUint64s512(dst *Hash, keys unsafe.Pointer, eights int)

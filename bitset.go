@@ -35,7 +35,7 @@ func (b bitset) get(x uint64) uint64 {
 	return b.words[i] >> pos & 1
 }
 
-// getAtomic is get while other goroutines set bits. It also returns the bit's index.
+// getAtomic is like get, while other goroutines set bits. It also returns the bit's index.
 func (b bitset) getAtomic(x uint64) (bit, index uint64) {
 	i, pos := digest.Locate(x, uint64(len(b.words)), b.reciprocal)
 	return atomic.LoadUint64(&b.words[i]) >> pos & 1, i<<6 | pos
@@ -44,7 +44,7 @@ func (b bitset) getAtomic(x uint64) (bit, index uint64) {
 // setAtomic sets the bit at index while other goroutines set bits.
 func (b bitset) setAtomic(index uint64) { atomic.OrUint64(&b.words[index>>6], 1<<(index&63)) }
 
-// setFinal is setAtomic, and reports whether the bit was clear.
+// setFinal is like setAtomic, and reports whether the bit was clear.
 func (b bitset) setFinal(index uint64) bool {
 	return atomic.OrUint64(&b.words[index>>6], 1<<(index&63))>>(index&63)&1 == 0
 }

@@ -53,7 +53,7 @@ type Set interface {
 //   - send: [Filter.WriteTo], [Filter.MarshalBinary], [Filter.MarshalText]
 //   - receive: [Filter.ReadFrom], [Filter.UnmarshalBinary], [Filter.UnmarshalText]
 //   - combine: [Filter.Merge], [Filter.Intersect], [Filter.Fold], [Filter.Clone], [Filter.Equal]
-//   - measure: [Filter.Stats], or one figure of it: [Filter.FPR], [Filter.ApproxCount],
+//   - measure: [Filter.Stats], or one field of it: [Filter.FPR], [Filter.ApproxCount],
 //     [Filter.FillRatio], [Filter.OnesCount]; room for keys: [Filter.Capacity]
 //   - describe: [Filter.Info], [Filter.UpdateInfo], [Filter.M], [Filter.K], [Filter.Strategy]
 //   - empty: [Filter.Reset]
@@ -111,7 +111,7 @@ func (e *ParamError) Error() string { return form.Param(*e).String() }
 // unless n > 0, 0 < p < 1, and [NewSize] accepts the size. The filter's Info has n and p.
 func New(n uint64, p float64) (*Filter, error) { return NewWithStrategy(Mitz64, n, p) }
 
-// NewWithStrategy is [New] with a strategy of the caller's choice. New uses [Mitz64].
+// NewWithStrategy is like [New], but with a strategy of the caller's choice. New uses [Mitz64].
 func NewWithStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
 	if s > Mitz64 {
 		return nil, form.NewParam("strategy", uint8(s), "neither Mitz32 nor Mitz64").In("bloom")
@@ -181,7 +181,7 @@ func (f *Filter) Add(key []byte) bool { return filterAdd(&f.filter, key) }
 // AddString is like Add.
 func (f *Filter) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)) }
 
-// AddHash is Add by digest; see [Hash].
+// AddHash is like Add, but takes the digest of a key; see [Hash].
 func (f *Filter) AddHash(h Hash) bool { return filterAddHash(&f.filter, h) }
 
 // addInGo implements AddHash in Go. Some builds have assembly for it; see batch.go.
@@ -382,8 +382,8 @@ func (f *Filter) ApproxCount() uint64 { return f.Stats().ApproxCount }
 // FPR returns the current false-positive rate: the probability that a key which was not added is
 // reported as present. It is the sum of Guava's expectedFpp, (ones/m)^k, and of what double hashing
 // adds because some keys have fewer than k different indexes, which matters in small and in lightly
-// filled filters. For [Mitz32] the second figure is up to six times too high, and the rate of large
-// filters exceeds FPR; see docs/java.md.
+// filled filters. For [Mitz32] the second of these is up to six times too high, and the rate of
+// large filters exceeds FPR; see docs/java.md.
 //
 // FPR is an estimate for filters of this size and fill. For filters that [New] made for p >= 1e-9,
 // the mean rate of many filters is within a fifth of it with n/2 to n keys, and within a half with
@@ -392,9 +392,9 @@ func (f *Filter) ApproxCount() uint64 { return f.Stats().ApproxCount }
 // times it at 1e-6.
 func (f *Filter) FPR() float64 { return f.Stats().FPR }
 
-// Stats returns all figures of f, for metrics.
+// Stats returns all statistics of f, for metrics.
 func (f *Filter) Stats() Stats { return StatsOf(f.m(), f.k, f.ones) }
 
 // LogValue returns the text of String, so that package log/slog does not write the whole filter. It
-// takes constant time on every type of this module. Log the Stats for figures that need all bits.
+// takes constant time on every type of this module. Log the Stats for values that need all bits.
 func (f *Filter) LogValue() slog.Value { return slog.StringValue(f.String()) }

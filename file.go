@@ -63,8 +63,8 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	})
 }
 
-// LoadOrNewSize is [LoadOrNew] with the parameters of [NewSize], for filters of other sizes than
-// New's, such as those of [StrictSize].
+// LoadOrNewSize is like [LoadOrNew] with the parameters of [NewSize], for filters of other sizes
+// than New's, such as those of [StrictSize].
 func LoadOrNewSize(path string, m uint64, k int) (*Filter, error) {
 	if _, bad := form.WordsFor(m, k, form.MaxWords); bad != nil {
 		return nil, bad.In("bloom")

@@ -143,7 +143,7 @@ func SumBatch(dst []Hash, keys [][]byte) {
 	}
 }
 
-// SumStringBatch is [SumBatch] of strings.
+// SumStringBatch is like [SumBatch], but for strings.
 func SumStringBatch(dst []Hash, keys []string) {
 	dst = bitwords.Fill("bloom", dst, len(keys))
 	for i := sumMany(dst, keys); i < len(keys); i++ {

@@ -40,7 +40,7 @@ type syncFilter struct{ filter }
 // String describes s by its parameters, without its keys.
 func (s syncFilter) String() string { return describe("bloom.SyncFilter", s.m(), s.k, s.strategy) }
 
-// NewSync is [New] for a SyncFilter.
+// NewSync is like [New], but returns a SyncFilter.
 func NewSync(n uint64, p float64) (*SyncFilter, error) {
 	f, err := New(n, p)
 	if err != nil {
@@ -65,21 +65,21 @@ func syncOf(f filter) *SyncFilter {
 	return &SyncFilter{syncFilter: syncFilter{f}}
 }
 
-// UnmarshalBinary is [Filter.UnmarshalBinary].
+// UnmarshalBinary is like [Filter.UnmarshalBinary].
 func (s *syncFilter) UnmarshalBinary(data []byte) error {
 	err := s.filter.UnmarshalBinary(data)
 	s.ones = 0
 	return err
 }
 
-// ReadFrom is [Filter.ReadFrom].
+// ReadFrom is like [Filter.ReadFrom].
 func (s *syncFilter) ReadFrom(r io.Reader) (int64, error) {
 	n, err := s.filter.ReadFrom(r)
 	s.ones = 0
 	return n, err
 }
 
-// UnmarshalText is [Filter.UnmarshalText].
+// UnmarshalText is like [Filter.UnmarshalText].
 func (s *syncFilter) UnmarshalText(text []byte) error {
 	err := s.filter.UnmarshalText(text)
 	s.ones = 0
@@ -166,7 +166,8 @@ func (b bitset) setBits(indexes []uint64, clear uint64) bool {
 	return b.setFinal(final)
 }
 
-// addMany is AddHash for any number of bits. It reads the bits before the final one twice.
+// addMany is like AddHash, but for any number of bits. It reads the bits before the final one
+// twice.
 func (s *SyncFilter) addMany(h Hash) bool {
 	final, before := uint64(0), -1 // the final bit's index, and the number of bits before it
 	for i := range s.k {
@@ -272,9 +273,10 @@ func (s *SyncFilter) Merge(g *Filter) error {
 	return nil
 }
 
-// Patch is [Filter.Patch] while other goroutines look up, add and encode. It checks everything
-// before it changes a bit, and changes only the bits that differ, so a key in both filters of the
-// [Diff] is found throughout. For any other key, a look-up during Patch may return true or false.
+// Patch is like [Filter.Patch], but may run while other goroutines look up, add and encode. It
+// checks everything before it changes a bit, and changes only the bits that differ, so a key in
+// both filters of the [Diff] is found throughout. For any other key, a look-up during Patch may
+// return true or false.
 //
 // The check reads each word once. If a new key was added before its words were read, Patch returns
 // an error that wraps [ErrMismatch] and changes nothing. A bit that Add sets later stays set unless
@@ -320,13 +322,13 @@ func (s *SyncFilter) Patch(data []byte) error {
 // bits.
 func (s *SyncFilter) Reset() { bitwords.ClearAtomic(s.bits.words) }
 
-// Stats returns all figures of s. It reads all bits.
+// Stats returns all statistics of s. It reads all bits.
 func (s *SyncFilter) Stats() Stats { return StatsOf(s.m(), s.k, bitwords.OnesCount(s.bits.words)) }
 
-// ApproxCount is [Filter.ApproxCount]. It reads the whole filter.
+// ApproxCount is like [Filter.ApproxCount]. It reads the whole filter.
 func (s *SyncFilter) ApproxCount() uint64 { return s.Stats().ApproxCount }
 
-// FPR is [Filter.FPR]. It reads the whole filter.
+// FPR is like [Filter.FPR]. It reads the whole filter.
 func (s *SyncFilter) FPR() float64 { return s.Stats().FPR }
 
 // LogValue returns what String returns.

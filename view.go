@@ -134,7 +134,7 @@ func (v *View) String() string {
 // LogValue returns what String returns.
 func (v *View) LogValue() slog.Value { return slog.StringValue(v.String()) }
 
-// Stats returns the figures of the filter. It reads all bits.
+// Stats returns the statistics of the filter. It reads all bits.
 func (v *View) Stats() Stats {
 	body := v.opened().body
 	ones := 0

@@ -213,7 +213,8 @@ func (b *Bank) Add(i int, key []byte) bool { return b.AddHash(i, bloom.Sum(key))
 // AddString is like Add.
 func (b *Bank) AddString(i int, key string) bool { return b.AddHash(i, bloom.SumString(key)) }
 
-// AddHash is Add by digest; see [bloom.Hash] for which digests are good enough.
+// AddHash is like Add, but takes the digest of a key; see [bloom.Hash] for which digests are good
+// enough.
 func (b *Bank) AddHash(i int, h bloom.Hash) bool {
 	check(i, b.Len())
 	changed := false
@@ -288,7 +289,8 @@ func (b *Bank) Which(dst []int, h bloom.Hash) []int {
 	return b.WhichAll(dst, []bloom.Hash{h})
 }
 
-// WhichAll is [Bank.Which] for members that may hold every key of hs: all of them if hs is empty.
+// WhichAll is like [Bank.Which], but for members that may hold every key of hs. If hs is empty,
+// these are all members.
 func (b *Bank) WhichAll(dst []int, hs []bloom.Hash) []int {
 	if b.state == nil {
 		return dst
@@ -363,7 +365,8 @@ func (b *Bank) Name(i int) string {
 // change. N and P are for one member.
 func (b *Bank) Info() bloom.Info { return bloom.Info(b.info.Get()) }
 
-// UpdateInfo is [bloom.Filter.UpdateInfo]. Encoding returns an error if a field is out of its range.
+// UpdateInfo is like [bloom.Filter.UpdateInfo]. Encodings, too, return an error if
+// [bloom.Info.Check] does.
 func (b *Bank) UpdateInfo(update func(*bloom.Info)) {
 	b.info.Update(func(i *form.Info) { update((*bloom.Info)(i)) })
 }

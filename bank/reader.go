@@ -52,15 +52,15 @@ func (r *Reader) read(offset, n int) ([]byte, error) {
 	return form.Bank.ReadAt(r.r, int64(form.Bank.HeadSize())+int64(offset), int64(n))
 }
 
-// Which is [Bank.Which]. It requests K pages of each segment of 32,736 members, up to 64 pages in
-// parallel, but no more pages of a segment once all its members are ruled out. A page is 4 KiB, or
-// less in the last segment. After a failure Which requests nothing more, and returns dst as it was.
-// It needs at most about 512 KiB of memory.
+// Which is like [Bank.Which]. It requests K pages of each segment of 32,736 members, up to 64 pages
+// in parallel, but no more pages of a segment once all its members are ruled out. A page is 4 KiB,
+// or less in the last segment. After a failure Which requests nothing more, and returns dst as it
+// was. It needs at most about 512 KiB of memory.
 func (r *Reader) Which(dst []int, h bloom.Hash) ([]int, error) {
 	return r.WhichAll(dst, []bloom.Hash{h})
 }
 
-// WhichAll is [Bank.WhichAll], with the requests of [Reader.Which].
+// WhichAll is like [Bank.WhichAll], with the requests of [Reader.Which].
 func (r *Reader) WhichAll(dst []int, hs []bloom.Hash) ([]int, error) {
 	if r.r == nil {
 		return dst, errors.New("bank: use of a zero Reader")

@@ -130,7 +130,7 @@ func andWords(acc, a, b, c, d []uint64) bool {
 	return left != 0
 }
 
-// andBytes is andWords of little-endian words, which need not be aligned.
+// andBytes is like andWords, but takes little-endian words, which need not be aligned.
 func andBytes(acc []uint64, a, b, c, d []byte) bool {
 	le := binary.LittleEndian
 	var left uint64
@@ -259,7 +259,7 @@ func (s *shape) filter(seg *segment, i int, info form.Info) *bloom.Filter {
 	return door.Filter[bloom.Filter](h, words, info)
 }
 
-// stats returns the figures of n members. size is the length of the binary form.
+// stats returns the statistics of n members. size is the length of the binary form.
 func (s *shape) stats(segments func(int) segment, n int, size int64) bloom.Stats {
 	st := bloom.Stats{M: s.bits(), K: s.k, SizeBytes: size}
 	membersWith := map[uint64]int{} // the number of members that have a given number of set bits

@@ -447,7 +447,7 @@ func LoadOrNew(path string, n uint64, p float64) (*Bank, error) {
 	return loadOr(path, fresh, err)
 }
 
-// LoadOrNewSize is [LoadOrNew] with NewSize(m, k) in place of New.
+// LoadOrNewSize is like [LoadOrNew] with NewSize(m, k) in place of New.
 func LoadOrNewSize(path string, m uint64, k int) (*Bank, error) {
 	fresh, err := NewSize(m, k)
 	return loadOr(path, fresh, err)

@@ -77,7 +77,7 @@ func (v *View) segment(s int) segment {
 // read is a source.
 func (v *View) read(offset, n int) ([]byte, error) { return v.body[offset:][:n], nil }
 
-// ContainsHash is [Bank.ContainsHash].
+// ContainsHash is like [Bank.ContainsHash].
 func (v *View) ContainsHash(i int, h bloom.Hash) bool {
 	l := v.open()
 	check(i, l.members)
@@ -85,16 +85,16 @@ func (v *View) ContainsHash(i int, h bloom.Hash) bool {
 	return l.contains(&seg, i%segmentMembers, h)
 }
 
-// Which is [Bank.Which].
+// Which is like [Bank.Which].
 func (v *View) Which(dst []int, h bloom.Hash) []int { return v.WhichAll(dst, []bloom.Hash{h}) }
 
-// WhichAll is [Bank.WhichAll].
+// WhichAll is like [Bank.WhichAll].
 func (v *View) WhichAll(dst []int, hs []bloom.Hash) []int {
 	l := v.open()
 	return l.whichAll(dst, v.segment, l.members, hs)
 }
 
-// Filter is [Bank.Filter].
+// Filter is like [Bank.Filter].
 func (v *View) Filter(i int) *bloom.Filter {
 	l := v.open()
 	check(i, l.members)
@@ -119,7 +119,7 @@ func (v *View) Info() bloom.Info {
 	return bloom.Info(v.info)
 }
 
-// Stats is [Bank.Stats].
+// Stats is like [Bank.Stats].
 func (v *View) Stats() bloom.Stats {
 	l := v.open()
 	done := v.bytes.Sequential()

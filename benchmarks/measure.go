@@ -70,7 +70,7 @@ const (
 	// absentKeys is the number of keys that were never added. False positives are counted over
 	// all of them.
 	absentKeys = 1_000_000
-	// parts is the number of parts of a fill, each with figures of its own: an addition to a full
+	// parts is the number of parts of a fill, each with times of its own: an addition to a full
 	// filter may cost more than one to an empty filter.
 	parts = 10
 )

@@ -128,8 +128,8 @@ func describe(name string, m uint64, lines int) string {
 	return fmt.Sprintf("%s(m=%d, lines=%d)", name, m, lines)
 }
 
-// Stats returns all figures of f. It reads the whole filter. M is the number of bits, a multiple of
-// 256. K is the number of bits that a key sets: 8 for each of its lines.
+// Stats returns all statistics of f. It reads the whole filter. M is the number of bits, a multiple
+// of 256. K is the number of bits that a key sets: 8 for each of its lines.
 //
 // ApproxCount adds up blocks. A block counts as the number of lines for which its count of ones is
 // likeliest, ln(1 - ones/256) / ln(31/32), as if half a bit were clear if all are set. If the

@@ -32,7 +32,7 @@ type SyncFilter struct {
 // each word once, atomically.
 type syncFilter struct{ filter }
 
-// NewSync is [New] for a SyncFilter.
+// NewSync is like [New], but returns a SyncFilter.
 func NewSync(n uint64, p float64) (*SyncFilter, error) {
 	f, err := New(n, p)
 	if err != nil {

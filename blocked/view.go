@@ -107,7 +107,8 @@ func (v *View) ContainsBatch(found []bool, hs []bloom.Hash) {
 	}
 }
 
-// contains is ContainsHash for bytes that need not be aligned, on a machine of any byte order.
+// contains is like ContainsHash, but for bytes that need not be aligned, on a machine of any byte
+// order.
 func (v *View) contains(h bloom.Hash) bool {
 	for l := range v.lines {
 		offset := splitblock.Bytes * splitblock.Block(h, l, len(v.body)/splitblock.Bytes)

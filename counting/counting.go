@@ -427,7 +427,7 @@ func (f *Filter) K() int {
 	return f.k
 }
 
-// Stats returns the figures of [Filter.Bloom], but with f's SizeBytes. It needs constant time.
+// Stats returns the statistics of [Filter.Bloom], but with f's SizeBytes. It needs constant time.
 func (f *Filter) Stats() bloom.Stats {
 	if f.zero() {
 		return bloom.Stats{}

@@ -26,7 +26,8 @@ func checkParams(p []uint64) (uint64, error) {
 // encoding keeps it.
 func (f *Filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
-// UpdateInfo is [bloom.Filter.UpdateInfo]. Encoding returns an error if a field is out of its range.
+// UpdateInfo is like [bloom.Filter.UpdateInfo]. Encodings, too, return an error if
+// [bloom.Info.Check] does.
 func (f *Filter) UpdateInfo(update func(*bloom.Info)) {
 	f.info.Update(func(i *form.Info) { update((*bloom.Info)(i)) })
 }

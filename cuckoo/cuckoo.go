@@ -210,10 +210,10 @@ func (f *filter) Len() uint64 {
 	return f.table.len()
 }
 
-// Stats returns the figures of f. M is the number of bits of all places, and OnesCount that of the
-// taken places, so FillRatio is the share of taken places. K is 2, the number of buckets of a key.
-// ApproxCount is Len, and exact. FPR is 8/(2^b - 1) times FillRatio for tags of b bits: an absent
-// key is reported as present with at most that probability.
+// Stats returns the statistics of f. M is the number of bits of all places, and OnesCount that of
+// the taken places, so FillRatio is the share of taken places. K is 2, the number of buckets of a
+// key. ApproxCount is Len, and exact. FPR is 8/(2^b - 1) times FillRatio for tags of b bits: an
+// absent key is reported as present with at most that probability.
 func (f *filter) Stats() bloom.Stats {
 	if f.table == nil {
 		return bloom.Stats{}
@@ -229,7 +229,8 @@ func (f *filter) LogValue() slog.Value { return slog.StringValue(f.String()) }
 // Info returns what New and UpdateInfo set. Every encoding keeps it.
 func (f *filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
-// UpdateInfo is [bloom.Filter.UpdateInfo]. Encoding returns an error if a field is out of its range.
+// UpdateInfo is like [bloom.Filter.UpdateInfo]. Encodings, too, return an error if
+// [bloom.Info.Check] does.
 func (f *filter) UpdateInfo(update func(*bloom.Info)) {
 	f.info.Update(func(i *form.Info) { update((*bloom.Info)(i)) })
 }

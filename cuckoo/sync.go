@@ -24,7 +24,7 @@ type SyncFilter struct {
 // many goroutines.
 type syncFilter struct{ filter }
 
-// NewSync is [New] for a SyncFilter.
+// NewSync is like [New], but returns a SyncFilter.
 func NewSync(n uint64, p float64) (*SyncFilter, error) {
 	f, err := New(n, p)
 	if err != nil {
@@ -63,18 +63,18 @@ func (s syncFilter) String() string { return s.table.describe("cuckoo.SyncFilter
 // LogValue returns what String returns.
 func (s *syncFilter) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// UnmarshalBinary is [Filter.UnmarshalBinary].
+// UnmarshalBinary is like [Filter.UnmarshalBinary].
 func (s *syncFilter) UnmarshalBinary(data []byte) error {
 	return s.share(s.filter.UnmarshalBinary(data))
 }
 
-// ReadFrom is [Filter.ReadFrom].
+// ReadFrom is like [Filter.ReadFrom].
 func (s *syncFilter) ReadFrom(r io.Reader) (int64, error) {
 	n, err := s.filter.ReadFrom(r)
 	return n, s.share(err)
 }
 
-// UnmarshalText is [Filter.UnmarshalText].
+// UnmarshalText is like [Filter.UnmarshalText].
 func (s *syncFilter) UnmarshalText(text []byte) error {
 	return s.share(s.filter.UnmarshalText(text))
 }

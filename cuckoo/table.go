@@ -286,7 +286,7 @@ func (t *table) placed() uint64 {
 	return n
 }
 
-// stats returns the figures of a filter with the given Info. The caller has locked the table.
+// stats returns the statistics of a filter with the given Info. The caller has locked the table.
 func (t *table) stats(info form.Info) bloom.Stats {
 	n := t.len()
 	tags := t.placed()

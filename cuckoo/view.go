@@ -84,13 +84,13 @@ func (v *View) ContainsString(key string) bool { return v.open().contains(bloom.
 // ContainsHash is like Contains.
 func (v *View) ContainsHash(h bloom.Hash) bool { return v.open().contains(h) }
 
-// ContainsBatch is [Filter.ContainsBatch].
+// ContainsBatch is like [Filter.ContainsBatch].
 func (v *View) ContainsBatch(found []bool, hs []bloom.Hash) { v.open().containsBatch(found, hs) }
 
 // Len returns the number of insertions that were not removed; see [Filter.Len].
 func (v *View) Len() uint64 { return v.open().len() }
 
-// Stats returns the figures of the filter; see [Filter.Stats].
+// Stats returns the statistics of the filter; see [Filter.Stats].
 func (v *View) Stats() bloom.Stats { return v.open().stats(v.info) }
 
 // LogValue returns what String returns.

@@ -244,7 +244,7 @@ func nextX(x, step uint64) uint64 { return bits.RotateLeft64(x, 21) + step }
 // Reset forgets all keys. A key that is added meanwhile may be found afterwards.
 func (f *Filter) Reset() { bitwords.ClearAtomic(f.words) }
 
-// Stats returns the figures of f. It reads the whole filter. A slot counts as a bit: M is Slots,
+// Stats returns the statistics of f. It reads the whole filter. A slot counts as a bit: M is Slots,
 // rounded down to a multiple of Ways, K is Ways, OnesCount is the number of slots that were
 // written, and FillRatio their share. FPR is 1 - (1 - FillRatio/(2^Bits - 1))^Ways. ApproxCount
 // estimates how many keys were ever added, until all slots are written.

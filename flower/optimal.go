@@ -80,8 +80,8 @@ func checkOptimal(t uint64, recall, fpr float64) *form.Param {
 // maxBits is the number of bits of the largest filter.
 const maxBits = 64 * form.MaxFrameWords
 
-// recall is [Filter.Recall]. In a way of n slots, a key's slot still holds its fingerprint with
-// probability (1-1/n)^t, and otherwise another key's, which differs with probability 1 -
+// recall is like [Filter.Recall]. In a way of n slots, a key's slot still holds its fingerprint
+// with probability (1-1/n)^t, and otherwise another key's, which differs with probability 1 -
 // 1/(2^Bits-1). The key is missed if the fingerprints differ in all ways.
 func (c Config) recall(t uint64) float64 {
 	if t == 0 {

@@ -58,7 +58,7 @@ func (f *BitsAndBlooms) UnmarshalJSON(data []byte) error {
 // UnmarshalBinary replaces f by the filter in data, the original's binary form.
 func (f *BitsAndBlooms) UnmarshalBinary(data []byte) error { return f.readBinary(data) }
 
-// GobDecode is UnmarshalBinary.
+// GobDecode is like UnmarshalBinary.
 func (f *BitsAndBlooms) GobDecode(data []byte) error { return f.readBinary(data) }
 
 func (f *BitsAndBlooms) readJSON(data []byte) error {
@@ -204,7 +204,7 @@ func (f *BitsAndBlooms) Contains(key []byte) bool {
 	return f.k != 0
 }
 
-// ContainsString is Contains of key's bytes, without copying them.
+// ContainsString is like Contains, and does not copy key.
 func (f *BitsAndBlooms) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
 
 // Add adds key. It returns true if the key was certainly new, and false if it was probably added
@@ -219,7 +219,7 @@ func (f *BitsAndBlooms) Add(key []byte) bool {
 	return isNew
 }
 
-// AddString is Add of key's bytes, without copying them.
+// AddString is like Add, and does not copy key.
 func (f *BitsAndBlooms) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)) }
 
 // WriteTo writes f in the form in which it was read, binary or JSON, which it makes in memory. It
@@ -269,7 +269,7 @@ func (f bitsAndBlooms) MarshalBinary() ([]byte, error) {
 	return form.AppendWords(f.head(), f.words, f.order), nil
 }
 
-// GobEncode is MarshalBinary.
+// GobEncode is like MarshalBinary.
 func (f bitsAndBlooms) GobEncode() ([]byte, error) { return f.MarshalBinary() }
 
 // String describes f by its size.

@@ -89,10 +89,10 @@ func fnv1(key []byte) uint64 {
 // Contains reports whether key may have been added. It is the original's Check.
 func (f *DCSO) Contains(key []byte) bool { return f.ContainsHash64(fnv1(key)) }
 
-// ContainsString is Contains of key's bytes, without copying them.
+// ContainsString is like Contains, and does not copy key.
 func (f *DCSO) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
 
-// ContainsHash64 is Contains by hash, which is FNV-1 of 64 bits, as in hash/fnv.New64.
+// ContainsHash64 is like Contains, but takes the hash of a key: 64-bit FNV-1, as in hash/fnv.New64.
 func (f *DCSO) ContainsHash64(hash uint64) bool {
 	hash %= dcsoPrime
 	for range f.k {
@@ -108,10 +108,10 @@ func (f *DCSO) ContainsHash64(hash uint64) bool {
 // before.
 func (f *DCSO) Add(key []byte) bool { return f.AddHash64(fnv1(key)) }
 
-// AddString is Add of key's bytes, without copying them.
+// AddString is like Add, and does not copy key.
 func (f *DCSO) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)) }
 
-// AddHash64 is Add by hash; see [DCSO.ContainsHash64].
+// AddHash64 is like Add, but takes the hash of a key; see [DCSO.ContainsHash64].
 func (f *DCSO) AddHash64(hash uint64) bool {
 	f.checkMade()
 	isNew := false

@@ -153,9 +153,9 @@ func (t *table) M() uint64 { return t.m }
 // K returns the number of bits that a key sets.
 func (t *table) K() int { return t.k }
 
-// Stats counts the set bits and returns the figures of the filter. SizeBytes is the length of the
-// other library's binary form, without JSON and gzip. FPR is the fill ratio to the power of K; a
-// filter of few keys has a higher rate, because its keys have indexes that repeat.
+// Stats counts the set bits and returns the statistics of the filter. SizeBytes is the length of
+// the other library's binary form, without JSON and gzip. FPR is the fill ratio to the power of K;
+// a filter of few keys has a higher rate, because its keys have indexes that repeat.
 func (t *table) Stats() bloom.Stats {
 	s := bloom.Stats{M: t.m, K: t.k, SizeBytes: t.size}
 	if t.k > 0 {

@@ -77,7 +77,7 @@ func (f *Holiman) UnmarshalBinary(data []byte) error {
 	return f.replace(read, err)
 }
 
-// GobDecode is UnmarshalBinary.
+// GobDecode is like UnmarshalBinary.
 func (f *Holiman) GobDecode(data []byte) error { return f.UnmarshalBinary(data) }
 
 // UnmarshalJSON replaces f by the filter in data, the original's JSON. WriteTo then writes the
@@ -254,7 +254,7 @@ func (f holiman) MarshalBinary() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// GobEncode is MarshalBinary.
+// GobEncode is like MarshalBinary.
 func (f holiman) GobEncode() ([]byte, error) { return f.MarshalBinary() }
 
 // MarshalJSON returns f in the original's JSON. It returns an error if f is zero.

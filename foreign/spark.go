@@ -178,8 +178,7 @@ func (f *Spark) Contains(key []byte) bool {
 	return f.contains(h1, sparkSum(key, h1))
 }
 
-// ContainsString is Contains of key's bytes, without copying them. It is Spark's
-// mightContainString.
+// ContainsString is like Contains, and does not copy key. It is Spark's mightContainString.
 func (f *Spark) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
 
 // ContainsInt64 reports whether key may have been added as a number. It is Spark's
@@ -196,10 +195,10 @@ func (f *Spark) Add(key []byte) bool {
 	return f.addSums(h1, sparkSum(key, h1))
 }
 
-// AddString is Add of key's bytes, without copying them. It is Spark's putString.
+// AddString is like Add, and does not copy key. It is Spark's putString.
 func (f *Spark) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)) }
 
-// AddInt64 is Add of a number. It is Spark's putLong.
+// AddInt64 is like Add, but adds a number. It is Spark's putLong.
 func (f *Spark) AddInt64(key int64) bool {
 	h1 := sparkSumInt64(key, f.seed)
 	return f.addSums(h1, sparkSumInt64(key, h1))

@@ -183,9 +183,9 @@ func (f *Filter) count() uint64 {
 	return uint64(n + 0.5)
 }
 
-// Stats returns all figures of f. It reads the whole filter. M, OnesCount and FillRatio are those
-// of all layers together. K is 0, because layers differ in it. FPR is at most the p of New, apart
-// from chance.
+// Stats returns all statistics of f. It reads the whole filter. M, OnesCount and FillRatio are
+// those of all layers together. K is 0, because layers differ in it. FPR is at most the p of New,
+// apart from chance.
 //
 // ApproxCount is estimated from the number of keys for which Add returned true, corrected for new
 // keys for which it returned false. From 10,000 keys on it is within 2 % of the number for p <=

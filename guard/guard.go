@@ -226,7 +226,8 @@ func (g *Guard) InsertHash(h bloom.Hash, insert func() error) error {
 	return g.InsertBatch([]bloom.Hash{h}, insert)
 }
 
-// InsertBatch is Insert for a transaction of many rows, by digest. It copies hs.
+// InsertBatch is like Insert, but for a transaction of many rows, whose keys are given as digests.
+// It copies hs.
 func (g *Guard) InsertBatch(hs []bloom.Hash, insert func() error) error {
 	g.checkMade("Insert")
 	ins := &inserted{hs: slices.Clone(hs)}
@@ -316,9 +317,9 @@ func (g *Guard) Loaded() (when time.Time, took time.Duration) {
 	return g.loaded, g.took
 }
 
-// Stats returns the figures of the filter that look-ups use; see [growing.Filter.Stats]. It reads
-// the whole filter. Before the first load every key passes: FPR and FillRatio are 1, and the other
-// figures 0.
+// Stats returns the statistics of the filter that look-ups use; see [growing.Filter.Stats]. It
+// reads the whole filter. Before the first load every key passes: FPR and FillRatio are 1, and the
+// other values are 0.
 func (g *Guard) Stats() bloom.Stats {
 	if f := g.filter(); f != nil {
 		return f.Stats()

@@ -35,8 +35,8 @@ func (s *FileSource) Fetch(ctx context.Context, have string) (Update, error) {
 	return s.fetch(have, bloom.LoadFile)
 }
 
-// fetch is Fetch with load in place of bloom.LoadFile. A test passes a load that also replaces the
-// file.
+// fetch is like Fetch, with load instead of bloom.LoadFile. A test passes a load that also replaces
+// the file.
 func (s *FileSource) fetch(have string, load func(string) (*bloom.Filter, error)) (Update, error) {
 	id, err := s.identify()
 	if err != nil {

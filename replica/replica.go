@@ -447,8 +447,8 @@ func (r *Replica) Status() Status {
 	return s
 }
 
-// Stats returns the figures of the copy; see [bloom.SyncFilter.Stats]. Until the first load every
-// key passes: FPR and FillRatio are 1, and the other figures are 0.
+// Stats returns the statistics of the copy; see [bloom.SyncFilter.Stats]. Until the first load
+// every key passes: FPR and FillRatio are 1, and the other values are 0.
 func (r *Replica) Stats() bloom.Stats {
 	if cur := r.copy.Load(); cur != nil {
 		return cur.filter.Stats()

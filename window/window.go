@@ -413,7 +413,7 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	return f.contains(h)
 }
 
-// contains is ContainsHash without a look at the clock.
+// contains is like ContainsHash, but does not read the clock.
 func (s *state) contains(h bloom.Hash) bool {
 	page, x, step := s.locate(h)
 	live := s.ring.planes()
@@ -454,11 +454,11 @@ func (f *Filter) Reset() {
 	}
 }
 
-// Stats returns the figures of f: 64 Bloom filters of K hashes each, for keys of different times.
-// M, OnesCount and FillRatio cover all of them. FPR is the present probability of reporting a key
-// that is not remembered. ApproxCount estimates how many keys are remembered; with Renew a key
-// counts once for each time that Add wrote it. If N is 190,000 or more, Stats may estimate from a
-// sample, so that its time does not grow with N.
+// Stats returns the statistics of f: 64 Bloom filters of K hashes each, for keys of different
+// times. M, OnesCount and FillRatio cover all of them. FPR is the present probability of reporting
+// a key that is not remembered. ApproxCount estimates how many keys are remembered; with Renew a
+// key counts once for each time that Add wrote it. If N is 190,000 or more, Stats may estimate from
+// a sample, so that its time does not grow with N.
 func (f *Filter) Stats() bloom.Stats {
 	if f.zero() {
 		return bloom.Stats{}

@@ -19,7 +19,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// report has the figures that info shows of a filter, without those that the filter's type does not
+// report has the values that info shows of a filter, without those that the filter's type does not
 // have.
 type report struct {
 	File     string   `json:"file"`
@@ -101,7 +101,7 @@ func newReport(path, kind string, s bloom.Stats, info bloom.Info) *report {
 	}
 }
 
-// report returns the figures of f, which was loaded from the file at path.
+// report returns the values that info shows of f, which was loaded from the file at path.
 func (f *loaded) report(path string) *report {
 	s := f.Stats()
 	r := newReport(path, f.kind.name, s, f.Info())

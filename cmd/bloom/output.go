@@ -48,7 +48,7 @@ type output struct {
 
 	// Offsets in OUT, in the order that check requires. Standard output has only the last two.
 	head    int64 // the end of the head
-	skipped int64 // the end of the tail's last whole line, or of what was continued after that
+	skipped int64 // where this run continues the tail; at first the end of its last whole line
 	tail    int64 // the end of the tail
 	lineEnd int64 // the end of the last whole line before end
 	end     int64 // the end of the news

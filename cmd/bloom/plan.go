@@ -80,7 +80,7 @@ func (o *planFlags) run() error {
 	return w.Flush()
 }
 
-// planFor returns the figures of a type.
+// planFor returns the plan for a type.
 func (o *planFlags) planFor(k kind) planned {
 	n := uint64(o.n)
 	p := planned{Type: k.name, Keys: n, Rate: o.p, Note: k.note}
@@ -123,8 +123,8 @@ func (c *byteCount) Set(s string) error {
 	return nil
 }
 
-// planned has the figures of a type for the given keys, and a rate or a size. Size is 0 if the type
-// has no such filter, and Rate then is 0 if a size is given.
+// planned is the plan for a type, the given number of keys, and a rate or a size. Size is 0 if the
+// type has no such filter, and Rate then is 0 if a size is given.
 type planned struct {
 	Type string  `json:"type"`
 	Keys uint64  `json:"keys"`

@@ -39,7 +39,7 @@ type kind struct {
 	plan    planner                                   // nil leaves the type out of plan
 	note    string                                    // what plan says about the type
 	merge   func(a, b filter) error                   // adds the keys of b to a; or nil
-	figures func(f filter, r *report)                 // the figures that only this type has; or nil
+	figures func(f filter, r *report)                 // adds the values that only this type has; or nil
 	bits    string                                    // what info calls the bits, if not bits
 	set     string                                    // what info calls the bits that are set
 	sum     string                                    // the checksum of a file, if not CRC-32C

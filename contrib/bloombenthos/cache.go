@@ -18,7 +18,7 @@ type set interface {
 	// add adds id, and reports whether it was new.
 	add(ctx context.Context, id string) (bool, error)
 	contains(ctx context.Context, id string) (bool, error)
-	// figures returns the figures of the filter, and how far back every id is remembered.
+	// figures returns the statistics of the filter, and how far back every id is remembered.
 	figures(ctx context.Context) (s bloom.Stats, reach time.Duration, err error)
 	// save saves the ids, if the set has a file.
 	save() error
@@ -76,7 +76,7 @@ func (c *cache) run(ctx context.Context, every time.Duration) {
 	}
 }
 
-// show sets the metrics to the set's figures, if the set answers. It logs when ids begin to be
+// show sets the metrics to the set's statistics, if the set answers. It logs when ids begin to be
 // forgotten early, and when that ends.
 func (c *cache) show(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)

@@ -1,8 +1,8 @@
-// Package bloomprom publishes the figures of Bloom filters as Prometheus metrics: how full a filter
-// is, and how often its answers were right.
+// Package bloomprom publishes the statistics of Bloom filters as Prometheus metrics: how full a
+// filter is, and how often its answers were right.
 //
-// A [FilterCollector] collects the figures of a filter, and [NewGuardCollector] makes a collector
-// of the look-ups of a guard.Guard:
+// A [FilterCollector] collects the statistics of a filter, and [NewGuardCollector] makes a
+// collector of the look-ups of a guard.Guard:
 //
 //	registry.MustRegister(
 //		bloomprom.NewFilterCollector("users", users.Stats),
@@ -44,18 +44,18 @@ import (
 	"github.com/seed79a3ff49/bloom/guard"
 )
 
-// FilterCollector is a prometheus.Collector of a filter's figures. Make it with
+// FilterCollector is a prometheus.Collector of a filter's statistics. Make it with
 // [NewFilterCollector].
 type FilterCollector struct {
 	stats                  func() bloom.Stats
 	size, fill, keys, rate *prometheus.Desc
 }
 
-// NewFilterCollector returns a collector of the figures that stats returns. stats can be the method
-// Stats of a guard.Guard, a [bloom.SyncFilter] or a replica.Replica. Each scrape calls stats once,
-// while the filter is in use; a [bloom.Filter] must not be written to meanwhile. If the filter does
-// not exist yet, or may be replaced, pass a function that finds the present one and returns a zero
-// Stats if there is none.
+// NewFilterCollector returns a collector of the statistics that stats returns. stats can be the
+// method Stats of a guard.Guard, a [bloom.SyncFilter] or a replica.Replica. Each scrape calls stats
+// once, while the filter is in use; a [bloom.Filter] must not be written to meanwhile. If the
+// filter does not exist yet, or may be replaced, pass a function that finds the present one and
+// returns a zero Stats if there is none.
 //
 // It panics if stats is nil.
 func NewFilterCollector(name string, stats func() bloom.Stats) *FilterCollector {

@@ -180,7 +180,7 @@ var refusals = []string{
 // patience is the number of times that a refused command is resent, within about 4 seconds.
 const patience = 12
 
-// after is time.After. Tests replace it.
+// after is time.After, unless a test replaces it.
 var after = time.After
 
 const errNotOpen = "bloomredis: the client is nil, or the value was made without Open"

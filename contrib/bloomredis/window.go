@@ -38,7 +38,7 @@ import (
 // all but the first beside the key. Each is for its part of N, with some room for an uneven split.
 // The first Add to a string makes it in its full size. A string expires when all its keys are
 // forgotten. The memory is at most 1.2 times that of a window.Filter, or 1.6 times with more than 7
-// Generations. The README has figures.
+// Generations. The README has sizes.
 //
 // Once added, a key is in the Window, even if the work for it fails later. A worker that must not
 // lose work looks the key up, works, and then adds the key: two workers may then do the same work.
@@ -392,9 +392,9 @@ func (w *Window) Reach(ctx context.Context) (time.Duration, error) {
 	return reach, err
 }
 
-// Stats returns the window's figures, in one round trip. ApproxCount is the number of keys that are
-// remembered; a renewed key can count several times. M is the number of bits of all planes, and K
-// the number that a key sets in a plane. OnesCount, FillRatio and FPR are estimates from the
+// Stats returns the window's statistics, in one round trip. ApproxCount is the number of keys that
+// are remembered; a renewed key can count several times. M is the number of bits of all planes, and
+// K the number that a key sets in a plane. OnesCount, FillRatio and FPR are estimates from the
 // numbers of keys.
 func (w *Window) Stats(ctx context.Context) (bloom.Stats, error) {
 	m := float64(w.pages * w.lanes) // the bits of a plane

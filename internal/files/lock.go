@@ -42,7 +42,7 @@ func Lock(ctx context.Context, path string) (target string, unlock func() error,
 	return target, unlock, err
 }
 
-// lock is Lock of a path that is no link.
+// lock is like Lock, but path must not be a link.
 func lock(ctx context.Context, path string) (unlock func() error, err error) {
 	name := LockName(path)
 	for {

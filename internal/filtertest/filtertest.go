@@ -35,7 +35,7 @@ func Count(answers []bool) (n int) {
 	return n
 }
 
-// Equal is require.Equal, but fast if nothing fails, for loops of a million rounds.
+// Equal is like require.Equal, but fast if nothing fails, for loops of a million rounds.
 func Equal[T comparable](t testing.TB, want, got T, about ...any) {
 	if want != got {
 		t.Helper()

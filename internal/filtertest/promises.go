@@ -496,7 +496,7 @@ func testReset(t *testing.T, typ Type) {
 	require.Equal(t, fresh.Stats(), f.Stats())
 }
 
-// testStats: Stats returns the figures that the methods return.
+// testStats: Stats returns the statistics that the methods return.
 func testStats(t *testing.T, typ Type) {
 	empty := typ.makeOne().Stats()
 	require.Equal(t, bloom.Stats{M: empty.M, K: empty.K, SizeBytes: empty.SizeBytes}, empty)
@@ -837,7 +837,7 @@ func testFiles(t *testing.T, typ Type) {
 	}
 }
 
-// testOpened: a View of a file returns the answers and the figures of the filter.
+// testOpened: a View of a file returns the answers and the Stats of the filter.
 func testOpened(t *testing.T, typ Type) {
 	if typ.Open == nil {
 		t.Skip("no file of it is opened")

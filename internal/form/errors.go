@@ -23,8 +23,8 @@ func Errorf(pkg, format string, args ...any) error {
 // ErrVersion is exported as bloom.ErrVersion.
 var ErrVersion = errors.New("bloom: written by a newer version")
 
-// newer is Errorf for bytes that a later version of this module may have written. The error also
-// wraps ErrVersion.
+// newer is like Errorf, but for bytes that a later version of this module may have written. The
+// error also wraps ErrVersion.
 func newer(pkg, format string, args ...any) error {
 	cause := fmt.Errorf(format+": a newer version may have written it", args...)
 	return &formatError{pkg, cause, ErrVersion}
@@ -101,7 +101,8 @@ func ReadFull(r io.Reader, p []byte) (n int, err error) {
 	return n, err
 }
 
-// readStart is ReadFull for the first bytes of a form. If there are none, the error is ErrEmpty.
+// readStart is like ReadFull, but for the first bytes of a form. If there are none, the error is
+// ErrEmpty.
 func readStart(r io.Reader, p []byte) (int, error) {
 	n, err := ReadFull(r, p)
 	if n == 0 && err == ErrTruncated {

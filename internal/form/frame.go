@@ -238,7 +238,7 @@ func (k *Kind) Read(
 	return h.params, array, info, total, err
 }
 
-// Unmarshal is Read for data that is one frame.
+// Unmarshal is like Read, but decodes data, which must be one frame.
 func (k *Kind) Unmarshal(data []byte, check Check) (params, array []uint64, info Info, err error) {
 	r := bytes.NewReader(data)
 	params, array, info, _, err = k.Read(r, check)
@@ -248,8 +248,8 @@ func (k *Kind) Unmarshal(data []byte, check Check) (params, array []uint64, info
 	return params, array, info, Refused(k.Package, data, err)
 }
 
-// Parse is Unmarshal without a copy of the words: body is the part of data with their bytes. It
-// checks the head and the trailer, but not the checksum of the words; see Verify.
+// Parse is like Unmarshal, but does not copy the words: body is the part of data with their bytes.
+// It checks the head and the trailer, but not the checksum of the words; see Verify.
 func (k *Kind) Parse(
 	data []byte, check Check,
 ) (params []uint64, body []byte, info Info, err error) {
@@ -267,8 +267,8 @@ func (k *Kind) Parse(
 	return h.params, data[len(h.bytes):end], info, nil
 }
 
-// ParseAt is Parse for the size bytes of r, without the words. It makes two requests: for the head
-// and for the trailer.
+// ParseAt is like Parse for the size bytes of r, but does not read the words. It makes two
+// requests: for the head and for the trailer.
 func (k *Kind) ParseAt(
 	r io.ReaderAt, size int64, check Check,
 ) (params []uint64, info Info, err error) {

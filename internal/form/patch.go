@@ -172,7 +172,7 @@ func MadePatch(data []byte) *Patch {
 	return p
 }
 
-// parsePatch is ParsePatch without the checksum.
+// parsePatch is like ParsePatch, but does not check the checksum.
 func parsePatch(data []byte) (*Patch, error) {
 	params, stream, info, err := patchKind.Parse(data, checkPatch)
 	if err != nil {

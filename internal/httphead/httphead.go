@@ -155,7 +155,7 @@ func ParseTags(lines []string) (t Tags) {
 // comparison (section 8.8.3.2).
 func (t Tags) Match(opaque string) bool { return t.Any || t.Find(opaque) }
 
-// Find is Match without *.
+// Find is like Match, but * is a name like any other.
 func (t Tags) Find(opaque string) bool {
 	return slices.ContainsFunc(t.Opaque, func(tag string) bool {
 		return tag == opaque || Bare(tag) == opaque

@@ -16,7 +16,7 @@ type (
 	Bool   struct{ value[bool] }
 )
 
-// Pointer is [atomic.Pointer].
+// Pointer stands in for [atomic.Pointer].
 type Pointer[T any] struct{ value[*T] }
 
 // value is an atomic value.

@@ -9,7 +9,7 @@ type (
 	WaitGroup = sync.WaitGroup
 )
 
-// Mutex is [sync.Mutex].
+// Mutex stands in for [sync.Mutex].
 type Mutex struct {
 	real   sync.Mutex // while no order runs
 	locked bool
@@ -48,7 +48,7 @@ func (m *Mutex) Unlock() {
 	Point()
 }
 
-// RWMutex is [sync.RWMutex].
+// RWMutex stands in for [sync.RWMutex].
 type RWMutex struct {
 	real    sync.RWMutex // while no order runs
 	locked  bool
@@ -91,7 +91,7 @@ func (m *RWMutex) RUnlock() {
 	Point()
 }
 
-// Once is [sync.Once].
+// Once stands in for [sync.Once].
 type Once struct {
 	m    Mutex
 	done bool
@@ -106,7 +106,7 @@ func (o *Once) Do(f func()) {
 	}
 }
 
-// OnceValue is [sync.OnceValue].
+// OnceValue stands in for [sync.OnceValue].
 func OnceValue[T any](f func() T) func() T {
 	var once Once
 	var value T

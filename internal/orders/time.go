@@ -6,7 +6,7 @@ import "time"
 // no points.
 var Clock Int64
 
-// Now is time.Now.
+// Now stands in for time.Now.
 func Now() time.Time {
 	if Clock.v == 0 {
 		return time.Now()
@@ -17,7 +17,7 @@ func Now() time.Time {
 // timers has the functions that were passed to AfterFunc while no order was running.
 var timers []func()
 
-// AfterFunc is time.AfterFunc, with a thread as its timer, which may fire at any moment.
+// AfterFunc stands in for time.AfterFunc, with a thread as its timer, which may fire at any moment.
 func AfterFunc(_ time.Duration, call func()) {
 	if now != nil {
 		Go(call)

@@ -15,16 +15,16 @@ var accelerated = cpu.X86.HasAVX2 && cpu.X86.HasBMI2
 // directLen is the longest key that assembly hashes, in bytes.
 const directLen = 128
 
-// AddKey is Add of a key's digest.
+// AddKey is like Add, but hashes a key.
 func (b *Blocks) AddKey(key []byte) bool { return addKey(b, key) }
 
-// AddKeyShared is AddShared of a key's digest.
+// AddKeyShared is like AddShared, but hashes a key.
 func (b *Blocks) AddKeyShared(key []byte) bool {
 	h, found := findKey(b, key)
 	return !found && b.addAbsent(h)
 }
 
-// addAbsent is AddShared, for keys that a look-up has not found.
+// addAbsent is like AddShared, but for keys that a look-up has not found.
 func (b *Blocks) addAbsent(h bloom.Hash) bool {
 	if b.fast == 0 {
 		return b.addInGo(h, Writers)
@@ -34,10 +34,10 @@ func (b *Blocks) addAbsent(h bloom.Hash) bool {
 	return added
 }
 
-// ContainsKey is Contains of a key's digest.
+// ContainsKey is like Contains, but hashes a key.
 func (b *Blocks) ContainsKey(key []byte) bool { return containsKey(b, key) }
 
-// ContainsKeyShared is ContainsShared of a key's digest.
+// ContainsKeyShared is like ContainsShared, but hashes a key.
 func (b *Blocks) ContainsKeyShared(key []byte) bool { return containsKey(b, key) }
 
 //go:noescape
@@ -62,7 +62,7 @@ func findKeyPortable(b *Blocks, key []byte) (h bloom.Hash, found bool) {
 // leastBatch returns the length of the shortest batch that is faster in assembly than single calls.
 func leastBatch(lines int) int { return min(lines, 2) + 1 }
 
-// syncAddBlocks is addBlocks while other goroutines write.
+// syncAddBlocks is like addBlocks, while other goroutines write.
 //
 //go:noescape
 func syncAddBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)

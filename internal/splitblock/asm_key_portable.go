@@ -4,14 +4,14 @@ package splitblock
 
 import "github.com/seed79a3ff49/bloom"
 
-// AddKey is Add of a key's digest.
+// AddKey is like Add, but hashes a key.
 func (b *Blocks) AddKey(key []byte) bool { return b.Add(bloom.Sum(key)) }
 
-// AddKeyShared is AddShared of a key's digest.
+// AddKeyShared is like AddShared, but hashes a key.
 func (b *Blocks) AddKeyShared(key []byte) bool { return b.AddShared(bloom.Sum(key)) }
 
-// ContainsKey is Contains of a key's digest.
+// ContainsKey is like Contains, but hashes a key.
 func (b *Blocks) ContainsKey(key []byte) bool { return b.Contains(bloom.Sum(key)) }
 
-// ContainsKeyShared is ContainsShared of a key's digest.
+// ContainsKeyShared is like ContainsShared, but hashes a key.
 func (b *Blocks) ContainsKeyShared(key []byte) bool { return b.ContainsShared(bloom.Sum(key)) }

@@ -132,7 +132,8 @@ func (b *Blocks) touch(found []bool, hs []bloom.Hash, l int, others Others) (sum
 	return sum
 }
 
-// addOneLine is AddBatch for Blocks with one line. A loop of its own needs a quarter less time.
+// addOneLine is like AddBatch, but for Blocks with one line. A loop of its own needs a quarter less
+// time.
 //
 //go:noinline
 func addOneLine(blocks [][each]uint64, added []bool, hs []bloom.Hash) {

@@ -8,8 +8,8 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// Stats returns the figures of b, which blocked.Filter explains. size is the length of the binary
-// form in bytes. Other goroutines may write to b atomically meanwhile.
+// Stats returns the statistics of b, which blocked.Filter explains. size is the length of the
+// binary form in bytes. Other goroutines may write to b atomically meanwhile.
 func (b *Blocks) Stats(size int64) bloom.Stats {
 	var c Census
 	c.Add(b.Words)
@@ -37,7 +37,7 @@ func (c *Census) Add(words []uint64) {
 	}
 }
 
-// Stats returns the figures of a filter with these blocks.
+// Stats returns the statistics of a filter with these blocks.
 func (c *Census) Stats(lines int, size int64) bloom.Stats {
 	s := bloom.Stats{K: 8 * lines, SizeBytes: size}
 	if lines == 0 {
