@@ -49,13 +49,13 @@ func inAssembly(f *filter) bool {
 }
 
 const (
-	// fetchWords is the least number of words of a filter for which fetching ahead pays. A smaller
-	// filter is in a cache that is near enough.
+	// fetchWords is the smallest number of words of a filter for which fetching ahead pays. A
+	// smaller filter is in a cache that is near enough.
 	fetchWords = 4 << 20 / 8
 	// firstBits is the number of bits of a key that a look-up fetches first. Most absent keys lack
 	// one of these.
 	firstBits = 4
-	// shortBatch is the least length of a batch that is faster than as many single calls.
+	// shortBatch is the smallest length of a batch that is faster than as many single calls.
 	shortBatch = 8
 	// slots is the number of slots in a frame of assembly. A slot has a bit of each of four
 	// keys.
@@ -63,7 +63,7 @@ const (
 )
 
 // addMany adds the first part of hs, sets dst, and returns the length of the part. If shared is
-// true, other goroutines may write to f meanwhile.
+// true, other goroutines may write to f during the call.
 func addMany(f *filter, shared bool, dst []bool, hs []Hash) (done int) {
 	if len(hs) < shortBatch || shared && f.k > 64 {
 		return 0

@@ -126,8 +126,8 @@ func NewWithStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
 }
 
 // NewSize returns an empty filter of m bits, rounded up to a multiple of 64, and k hashes. Its Info
-// is zero. It returns an error unless 1 <= k <= 255, k <= m, and m has at most 2^31-1 words of 64
-// bits (16 GiB), or 2^28-1 words on 32-bit platforms.
+// is zero. It returns an error unless 1 <= k <= 255, k <= m, and m has at most 2^31-1 64-bit words
+// (16 GiB), or 2^28-1 words on 32-bit platforms.
 //
 // Pass what [Size] or [StrictSize] returns. Sizes of other packages mean something else:
 // blocked.Size returns 1 to 4 lines, and a filter of that many hashes has a high rate. NewSize

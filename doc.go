@@ -71,11 +71,11 @@
 // [Info], and it is an error if that cannot be saved. Only the form of a [Filter] and of a
 // SyncFilter, which is Guava's, has no Info.
 //
-// UnmarshalBinary and UnmarshalText decode exactly one form, or the content of a file of SaveFile.
-// An empty text makes a zero value. ReadFrom decodes the form that the reader yields next, and
-// reads no byte more. It allocates memory as data arrives, whatever the header claims. No decoder
-// retains its data. On error the receiver is unchanged. The error wraps [ErrFormat], also if a
-// reader ends too early, or else the reader's own error.
+// UnmarshalBinary and UnmarshalText decode exactly one form, or the content of a file that SaveFile
+// wrote. An empty text makes a zero value. ReadFrom decodes the form that the reader yields next,
+// and reads no byte more. It allocates memory as data arrives, whatever the header claims. No
+// decoder retains its data. On error the receiver is unchanged. The error wraps [ErrFormat], also
+// if a reader ends too early, or else the reader's own error.
 //
 // # Files
 //

@@ -20,8 +20,8 @@ import (
 // version of this package. Murmur3 has no secret, so anybody can construct keys that collide. If an
 // adversary chooses the keys, pass digests of module keyed to AddHash and ContainsHash.
 //
-// All 128 bits must be uniformly distributed. Use [SumUint64] for digests of 64 bits, [SumUint32]
-// for digests of 32 bits, and [Sum] for any others.
+// All 128 bits must be uniformly distributed. Use [SumUint64] for 64-bit digests, [SumUint32] for
+// 32-bit digests, and [Sum] for any others.
 //
 // A Hash is comparable with ==. Its text is 32 hexadecimal digits.
 type Hash struct{ h1, h2 uint64 }

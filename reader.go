@@ -33,7 +33,7 @@ type Reader struct {
 }
 
 // NewReader returns a Reader of r, whose size bytes must be a file that [LoadFile] could load. It
-// reads the header and the Info, in two requests. If the bytes are no filter, the error wraps
+// reads the header and the Info, in two requests. If the bytes are not a filter, the error wraps
 // [ErrFormat]. If r fails, the error wraps r's.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	h, info, err := guavaForm.ParseAt(r, size)

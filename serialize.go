@@ -154,7 +154,7 @@ func Diff(before, after *Filter) ([]byte, error) {
 // of them once. f's Info becomes that of the second, but keeps its Hash if that has none. Patch
 // reads the whole filter.
 //
-// If data is no patch, or a damaged one, the error wraps [ErrFormat]. On error f is unchanged.
+// If data is not a patch, or a damaged one, the error wraps [ErrFormat]. On error f is unchanged.
 // Patch does not retain data.
 func (f *Filter) Patch(data []byte) error {
 	p, err := form.ParsePatch(data)

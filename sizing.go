@@ -93,7 +93,7 @@ func size(n uint64, p float64, maxWords uint64) (m uint64, k int, bad *form.Para
 	return (m + 63) &^ 63, k, nil
 }
 
-// StrictSize returns the least size of a filter that holds n distinct keys with a false-positive
+// StrictSize returns the smallest size of a filter that holds n distinct keys with a false-positive
 // rate of at most p, including what double hashing adds; see [Filter.FPR]. The rate is the mean of
 // many such filters. What double hashing adds is an estimate, and StrictSize allows for a quarter
 // more. m is the number of bits, a multiple of 64, and k the number of hashes. Pass both to
@@ -139,7 +139,7 @@ func tooStrict(n uint64, p float64, maxK int) error {
 }
 
 // strictK returns the number of hashes, up to maxK, with which a filter of m bits and n keys has
-// the least rate, and that rate.
+// the lowest rate, and that rate.
 func strictK(m, n uint64, maxK int) (k int, rate float64) {
 	rate = 1
 	for i := 1; i <= maxK; i++ {

@@ -87,7 +87,7 @@ func (s *syncFilter) UnmarshalText(text []byte) error {
 }
 
 // Snapshot returns a copy with every key whose Add returned before the call. It may also have some
-// bits of keys that are being added meanwhile.
+// bits of keys that are being added.
 func (s *SyncFilter) Snapshot() *Filter {
 	f := &Filter{filter: s.clone()}
 	f.ones = bitwords.OnesCount(f.bits.words)
@@ -318,8 +318,7 @@ func (s *SyncFilter) Patch(data []byte) error {
 }
 
 // Reset removes all keys whose Add returned before the call. It keeps the memory, the parameters
-// and the Info. A key that is being added meanwhile may be removed, or stay, or leave some of its
-// bits.
+// and the Info. A key that is being added may be removed, or stay, or leave some of its bits.
 func (s *SyncFilter) Reset() { bitwords.ClearAtomic(s.bits.words) }
 
 // Stats returns all statistics of s. It reads all bits.

@@ -74,7 +74,7 @@ func (v *View) opened() *View {
 }
 
 // Close ends the View. It releases the map of [OpenFile]; the bytes of [NewView] are the caller's
-// again. No other method may run meanwhile. Closing twice does nothing.
+// again. No other method may run during the call. Closing twice does nothing.
 func (v *View) Close() error {
 	b := v.bytes
 	*v = View{}

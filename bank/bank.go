@@ -21,7 +21,7 @@ import (
 // Any number of goroutines may use a Bank concurrently; only decoding needs the Bank to itself.
 // Calls that write take turns. Which, WhichAll and ContainsHash take no lock. They see every write
 // that ended before they began, and possibly parts of a concurrent write. If a member is cleared
-// and added to meanwhile, they may report it for a key that it never had.
+// and added to at the same time, they may report it for a key that it never had.
 //
 // The zero Bank has no members, and can be decoded into; appending to it panics. Methods that take
 // a member's number panic if there is no such member. A Bank must not be copied.
@@ -161,7 +161,7 @@ func (s *state) widen(old *segment) segment {
 // AppendFilter does not retain f, and uses only the Hash of f's Info.
 //
 // On error AppendFilter changes nothing. The error wraps [bloom.ErrMismatch] if f is nil, if its
-// Strategy is not [bloom.Mitz64], if its K is not the Bank's, if its M is no multiple of the
+// Strategy is not [bloom.Mitz64], if its K is not the Bank's, if its M is not a multiple of the
 // Bank's, or if both Infos have a Hash and these differ. If only one of them has a Hash, the Bank
 // has it afterwards.
 func (b *Bank) AppendFilter(f *bloom.Filter) (int, error) {

@@ -73,7 +73,8 @@ func (s *segment) get(r uint64, i int) bool {
 	return s.data[8*s.row(r)+i/8]>>(i%8)&1 != 0
 }
 
-// setBit sets bit i of row r, and reports whether it was clear. No other call writes meanwhile.
+// setBit sets bit i of row r, and reports whether it was clear. No other call writes at the same
+// time.
 func (s *segment) setBit(r uint64, i int) bool {
 	word := &s.words[s.row(r)+i/64]
 	bit := uint64(1) << (i % 64)
@@ -84,7 +85,7 @@ func (s *segment) setBit(r uint64, i int) bool {
 	return true
 }
 
-// clearBit clears bit i of row r. No other call writes meanwhile.
+// clearBit clears bit i of row r. No other call writes at the same time.
 func (s *segment) clearBit(r uint64, i int) {
 	word := &s.words[s.row(r)+i/64]
 	bit := uint64(1) << (i % 64)
@@ -110,9 +111,9 @@ func (s *segment) and(acc []uint64, rows *[4]uint64) bool {
 	return andBytes(acc, row(0), row(1), row(2), row(3))
 }
 
-// andWords is segment.and of words, to which other goroutines may write meanwhile. The processor
-// reads four rows together faster than one after the other. A word of the rows is read only if acc
-// has bits left there.
+// andWords is segment.and of words, to which other goroutines may write during the call. The
+// processor reads four rows together faster than one after the other. A word of the rows is read
+// only if acc has bits left there.
 func andWords(acc, a, b, c, d []uint64) bool {
 	a = a[:len(acc)]
 	b = b[:len(acc)]

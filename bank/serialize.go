@@ -436,7 +436,7 @@ func (b *Bank) SaveFile(path string) error {
 	return storage.SaveFile(form.Bank, path, b.SizeBytes(), b.info.Get(), b)
 }
 
-// LoadFile loads a file of SaveFile; see "Files" in package bloom.
+// LoadFile loads a file that SaveFile wrote; see "Files" in package bloom.
 func LoadFile(path string) (*Bank, error) { return storage.LoadFile(form.Bank, path, new(Bank)) }
 
 // LoadOrNew returns the Bank in the file at path, or New(n, p) if there is no such file. If the M

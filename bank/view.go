@@ -51,7 +51,7 @@ func OpenFile(path string) (*View, error) {
 }
 
 // Close ends the View. It releases the map of [OpenFile]; the bytes of [NewView] are the caller's
-// again. No other method may run meanwhile. Closing again does nothing.
+// again. No other method may run during the call. Closing again does nothing.
 func (v *View) Close() error {
 	b := v.bytes
 	*v = View{}

@@ -39,12 +39,12 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
-// Filter is a blocked Bloom filter: blocks of 32 bytes, eight words of 32 bits. Each of a key's
-// lines picks a block, and sets one bit in each of its words.
+// Filter is a blocked Bloom filter: blocks of 32 bytes, eight 32-bit words. Each of a key's lines
+// picks a block, and sets one bit in each of its words.
 //
 // The first line of a key depends only on the first word of its [bloom.Hash], and the others also
 // on the second. If the second is always 0, the false-positive rate is much higher; see
-// [bloom.SumUint64] for digests of 64 bits.
+// [bloom.SumUint64] for 64-bit digests.
 //
 // The zero Filter contains nothing and can be decoded into; adding to it panics. Many goroutines
 // may read a Filter concurrently while none writes; see [SyncFilter] for more. A Filter must not be

@@ -61,7 +61,7 @@ func (f *filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Blocked, path, f.size(), f.info.Get(), f)
 }
 
-// LoadFile loads a file of SaveFile; see "Files" in package bloom.
+// LoadFile loads a file that SaveFile wrote; see "Files" in package bloom.
 func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Blocked, path, new(Filter))
 }

@@ -91,7 +91,7 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 // Clone returns an independent copy, with its Info.
 func (f *Filter) Clone() *Filter { return &Filter{filter: f.clone()} }
 
-// clone returns a copy of f. Other goroutines may write to f meanwhile.
+// clone returns a copy of f. Other goroutines may write to f during the call.
 func (f *filter) clone() filter { return filter{f.b.Clone(), f.info.Clone()} }
 
 // Reset removes all keys. It keeps the memory, the parameters and the Info.

@@ -51,7 +51,7 @@ func NewSyncFrom(f *Filter) *SyncFilter {
 }
 
 // Snapshot returns a copy with every key whose Add returned before the call. It may also have some
-// bits of keys that are being added meanwhile.
+// bits of keys that are being added.
 func (s *SyncFilter) Snapshot() *Filter { return &Filter{filter: s.clone()} }
 
 // Add adds key and reports whether it was new, as [bloom.SyncFilter.Add] does. Beside Reset a key can
@@ -99,8 +99,8 @@ func (s *SyncFilter) Merge(g *Filter) error {
 	return nil
 }
 
-// Reset removes every key whose Add returned before the call. A key that is being added meanwhile
-// may be removed, or stay, or leave some of its bits.
+// Reset removes every key whose Add returned before the call. A key that is being added may be
+// removed, or stay, or leave some of its bits.
 func (s *SyncFilter) Reset() { bitwords.ClearAtomic(s.b.Words) }
 
 // String describes s by its parameters.

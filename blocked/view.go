@@ -15,7 +15,7 @@ import (
 // concurrent use and the zero value are as in [bloom.View]. The file may be larger than memory.
 //
 // A View answers exactly as the [Filter] decoded from the same bytes. It is as fast on a
-// little-endian machine of 64 bits if the bytes begin at a multiple of 8 in memory, and otherwise
+// little-endian 64-bit machine if the bytes begin at a multiple of 8 in memory, and otherwise
 // somewhat slower. A View must not be copied.
 type View struct {
 	_     nocopy.Locker
@@ -60,7 +60,7 @@ func OpenFile(path string) (*View, error) {
 }
 
 // Close ends the View. It releases the map of [OpenFile]; the bytes of [NewView] are the caller's
-// again. No other method may run meanwhile. Closing twice does nothing.
+// again. No other method may run during the call. Closing twice does nothing.
 func (v *View) Close() error {
 	b := v.bytes
 	*v = View{}

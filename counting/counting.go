@@ -234,8 +234,8 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 // enough for these counters to be still in the cache.
 const batchAhead = 16
 
-// touchWords is the least number of words for which AddBatch reads counters ahead. Fewer are in a
-// cache that is near enough.
+// touchWords is the smallest number of words for which AddBatch reads counters ahead. Fewer are in
+// a cache that is near enough.
 const touchWords = 1 << 20 / 8
 
 // AddBatch adds hs in order and sets added[i] to the result of AddHash(hs[i]). If added is nil, the
@@ -272,7 +272,7 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 // once. Otherwise Remove of an absent key could subtract 2 from a counter of 1.
 //
 // The counters of a key that is there are not 0. But if an absent key is removed, another Remove
-// may set one of its counters to 0 meanwhile; such a counter stays 0.
+// may set one of its counters to 0 at the same time; such a counter stays 0.
 func (s *state) change(h bloom.Hash, delta int64, before uint64) (n int64) {
 	var seen uint64 // bit j is set if the low six bits of an earlier index were j
 	x, step := h.Words()
@@ -318,7 +318,7 @@ func (s *state) touch(h bloom.Hash) (sum uint64) {
 }
 
 // Merge adds the counters of g to those of f: f then counts a key as often as f and g did together.
-// A sum of 15 or more makes a counter full. Nothing may write to g meanwhile.
+// A sum of 15 or more makes a counter full. Nothing may write to g during the call.
 //
 // Merge changes nothing and returns an error that wraps [bloom.ErrMismatch] if f and g differ in M
 // or K, or if both Infos have a Hash and these differ. If only g's Info has a Hash, f's Info gets
@@ -381,7 +381,7 @@ func (f *Filter) Bloom() *bloom.Filter {
 
 // Equal reports whether f and g have the same parameters and counters, whatever their Infos.
 // reflect.DeepEqual and testify's assert.Equal can report filters as unequal that Equal reports as
-// equal. Equal panics if g is nil. Nothing may write to g meanwhile.
+// equal. Equal panics if g is nil. Nothing may write to g during the call.
 func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("counting: Equal to a nil Filter")

@@ -49,7 +49,7 @@ func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary implements encoding.BinaryMarshaler.
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
-// WriteTo implements io.WriterTo. Add and Remove wait meanwhile: if w is slow, write a
+// WriteTo implements io.WriterTo. Add and Remove wait until it returns: if w is slow, write a
 // [Filter.Clone].
 func (f filter) WriteTo(w io.Writer) (int64, error) {
 	if f.zero() {
@@ -86,13 +86,13 @@ func (f *filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("counting", text, f, func() { *f = filter{} })
 }
 
-// SaveFile saves f to the file at path; see "Files" in package bloom. Add and Remove wait
-// meanwhile.
+// SaveFile saves f to the file at path; see "Files" in package bloom. Add and Remove wait until it
+// returns.
 func (f *Filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Counting, path, f.SizeBytes(), f.info.Get(), f)
 }
 
-// LoadFile loads a file of SaveFile; see "Files" in package bloom.
+// LoadFile loads a file that SaveFile wrote; see "Files" in package bloom.
 func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Counting, path, new(Filter))
 }

@@ -12,8 +12,8 @@ import (
 const ahead = 64
 
 const (
-	// shortBatch is the least length of a batch for which touching ahead pays, and touchWords the
-	// least number of words of the table. A smaller table is in a cache that is near enough.
+	// shortBatch is the smallest length of a batch for which touching ahead pays, and touchWords
+	// the smallest number of words of the table. A smaller table is in a cache that is near enough.
 	shortBatch = 8
 	touchWords = 1 << 20 / 8
 )

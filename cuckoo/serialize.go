@@ -127,12 +127,12 @@ func (f *filter) UnmarshalText(text []byte) error {
 }
 
 // SaveFile saves f to the file at path; see "Files" in package bloom. Insertions into a SyncFilter
-// and removals from it wait meanwhile.
+// and removals from it wait until it returns.
 func (f *filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Cuckoo, path, f.Stats().SizeBytes, f.info.Get(), f)
 }
 
-// LoadFile loads a file of SaveFile; see "Files" in package bloom.
+// LoadFile loads a file that SaveFile wrote; see "Files" in package bloom.
 func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Cuckoo, path, new(Filter))
 }

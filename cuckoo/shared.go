@@ -6,7 +6,7 @@ import (
 )
 
 // shared is the part of a SyncFilter that serves many goroutines. One of them writes at a time;
-// others read meanwhile, without a lock.
+// others read at the same time, without a lock.
 //
 // A tag that is moved is copied first, so it is in one of its slots at any time. But a look-up that
 // reads the new slot before the copy, and the old slot after it was cleared, does not see the tag.

@@ -8,7 +8,7 @@ import (
 )
 
 // SyncFilter is a [Filter] for any number of goroutines that insert, remove, look up and encode in
-// parallel. Look-ups take no lock. A look-up whose tag was moved meanwhile starts again, which is
+// parallel. Look-ups take no lock. A look-up whose tag was moved in between starts again, which is
 // rare. A key whose Insert has returned is found by every later look-up until it is removed,
 // whatever other goroutines do.
 //

@@ -241,7 +241,7 @@ func (f *Filter) slot(way, x uint64) (word *uint64, shift, fingerprint uint64) {
 // often overwrite all slots of the other.
 func nextX(x, step uint64) uint64 { return bits.RotateLeft64(x, 21) + step }
 
-// Reset forgets all keys. A key that is added meanwhile may be found afterwards.
+// Reset forgets all keys. A key that is added during the call may be found afterwards.
 func (f *Filter) Reset() { bitwords.ClearAtomic(f.words) }
 
 // Stats returns the statistics of f. It reads the whole filter. A slot counts as a bit: M is Slots,

@@ -18,7 +18,7 @@ func Optimal(t uint64, recall, fpr float64) (Config, error) {
 		return Config{}, bad.In("flower")
 	}
 	var best Config
-	most := uint64(maxBits) // the most bits of a filter that is smaller than best
+	most := uint64(maxBits) // the largest number of bits of a filter that is smaller than best
 	for _, bits := range []int{8, 16, 32} {
 		for ways := 1; ways <= maxWays; ways++ {
 			c := Config{Ways: ways, Bits: bits}
@@ -29,7 +29,7 @@ func Optimal(t uint64, recall, fpr float64) (Config, error) {
 			if c.Slots < uint64(ways) || c.recall(t) < recall {
 				continue
 			}
-			// Find the least number of slots by bisection.
+			// Find the smallest number of slots by bisection.
 			enough := c.Slots
 			tooFew := uint64(ways - 1)
 			for tooFew+1 < enough {

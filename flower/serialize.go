@@ -90,7 +90,7 @@ func (f *Filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Flower, path, f.SizeBytes(), f.info.Get(), f)
 }
 
-// LoadFile loads a file of SaveFile; see "Files" in package bloom.
+// LoadFile loads a file that SaveFile wrote; see "Files" in package bloom.
 func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Flower, path, new(Filter))
 }

@@ -47,7 +47,7 @@ func NewBitsAndBlooms(data []byte) (*BitsAndBlooms, error) {
 	return f, nil
 }
 
-// UnmarshalJSON replaces f by the filter in data, the original's JSON.
+// UnmarshalJSON replaces f with the filter in data, the original's JSON.
 func (f *BitsAndBlooms) UnmarshalJSON(data []byte) error {
 	if isNull(data) {
 		return nil
@@ -55,7 +55,7 @@ func (f *BitsAndBlooms) UnmarshalJSON(data []byte) error {
 	return f.readJSON(data)
 }
 
-// UnmarshalBinary replaces f by the filter in data, the original's binary form.
+// UnmarshalBinary replaces f with the filter in data, the original's binary form.
 func (f *BitsAndBlooms) UnmarshalBinary(data []byte) error { return f.readBinary(data) }
 
 // GobDecode is like UnmarshalBinary.

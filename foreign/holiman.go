@@ -17,7 +17,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// Holiman is a filter of github.com/holiman/bloomfilter/v2. Its keys are hashes of 64 bits that the
+// Holiman is a filter of github.com/holiman/bloomfilter/v2. Its keys are 64-bit hashes that the
 // caller computes, as in the original. The original has a lock, Holiman has none. A Holiman must
 // not be copied.
 type Holiman struct {
@@ -70,7 +70,7 @@ func parseHoliman(data []byte) (holiman, error) {
 
 var errBomb = fmt.Errorf("%w: undo the gzip first", form.ErrUnzipped)
 
-// UnmarshalBinary replaces f by the filter in data, the original's binary form without gzip.
+// UnmarshalBinary replaces f with the filter in data, the original's binary form without gzip.
 // WriteTo then writes with gzip, as the original does.
 func (f *Holiman) UnmarshalBinary(data []byte) error {
 	read, err := readHoliman(bytes.NewReader(data), uint64(len(data)), form.ErrTruncated)
@@ -80,7 +80,7 @@ func (f *Holiman) UnmarshalBinary(data []byte) error {
 // GobDecode is like UnmarshalBinary.
 func (f *Holiman) GobDecode(data []byte) error { return f.UnmarshalBinary(data) }
 
-// UnmarshalJSON replaces f by the filter in data, the original's JSON. WriteTo then writes the
+// UnmarshalJSON replaces f with the filter in data, the original's JSON. WriteTo then writes the
 // binary form with gzip, as the original does.
 func (f *Holiman) UnmarshalJSON(data []byte) error {
 	if isNull(data) {

@@ -45,7 +45,7 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 }
 
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than hs. A
-// digest that another goroutine adds meanwhile may be found or not.
+// digest that another goroutine adds during the call may be found or not.
 func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("growing", found, len(hs))
 	if f.zero() {
@@ -80,7 +80,7 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 const (
 	// batchSize is the largest number of digests that are sorted together.
 	batchSize = 4096
-	// shortBatch is the least length of a batch for which sorting pays if layers are large, and
+	// shortBatch is the smallest length of a batch for which sorting pays if layers are large, and
 	// shortInCache if they fit into the processor's cache.
 	shortBatch, shortInCache = 96, 512
 	// cachedBits is the number of bits of a shard's newest layer up to which layers fit there.

@@ -139,7 +139,7 @@ func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 // AddString is like Add.
 func (f *Filter) AddString(key string) bool { return f.AddHash(bloom.SumString(key)) }
 
-// AddHash is like Add. Both words of h matter; see [bloom.SumUint64] for digests of 64 bits.
+// AddHash is like Add. Both words of h matter; see [bloom.SumUint64] for 64-bit digests.
 func (f *Filter) AddHash(h bloom.Hash) bool {
 	if f.zero() {
 		panic(errZeroAdd)

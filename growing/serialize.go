@@ -68,7 +68,7 @@ func (f filter) SizeBytes() int64 {
 }
 
 // AppendBinary implements encoding.BinaryAppender. The form holds all keys that were added before
-// the call, and some or none of those that are added meanwhile.
+// the call, and some or none of those that are added during it.
 func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	return form.AppendBinary(dst, f.SizeBytes(), f)
 }
@@ -154,7 +154,7 @@ func (f *Filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Growing, path, f.SizeBytes(), f.info.Get(), f)
 }
 
-// LoadFile loads a file of SaveFile; see "Files" in package bloom.
+// LoadFile loads a file that SaveFile wrote; see "Files" in package bloom.
 func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Growing, path, new(Filter))
 }

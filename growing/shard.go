@@ -28,7 +28,7 @@ type layer struct {
 	blocks   splitblock.Blocks
 	first    splitblock.Blocks // the same blocks, for look-ups of only the first line of a key
 	info     form.Info         // the Info of a decoded layer; other layers have none
-	capacity uint64            // the most keys with which the layer keeps its rate
+	capacity uint64            // the largest number of keys with which the layer keeps its rate
 	soon     uint64            // the number of keys at which the making of the next layer begins
 	_        [64]byte          // keeps look-ups off the cache line of count
 	count    uint64            // the number of keys that were new; guarded by the shard's mu

@@ -111,7 +111,7 @@ func (p *Publisher) Run(ctx context.Context, interval time.Duration) error {
 	}
 }
 
-// checkEvery is the least time between two snapshots of check.
+// checkEvery is the shortest time between two snapshots of check.
 const checkEvery = 10 * time.Second
 
 // check logs an error if keys were added and nobody has called Publish or Run. It is called when a

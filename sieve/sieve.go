@@ -60,7 +60,7 @@ type Queue[T any] struct {
 	changes uint // counts calls of Requeue and Pop that changed the queue
 }
 
-// minBuf is the least length of buf once the queue has held a value.
+// minBuf is the smallest length of buf once the queue has held a value.
 const minBuf = 16
 
 // New returns an empty queue. Keys that are already in set count as seen. Other code may also use

@@ -10,10 +10,10 @@ import (
 const (
 	// chunk is the number of keys of a batch whose lanes are read ahead.
 	chunk = 64
-	// shortBatch is the least number of keys for which reading ahead pays.
+	// shortBatch is the smallest number of keys for which reading ahead pays.
 	shortBatch = 2
-	// farLanes is the least number of lanes for which reading ahead pays: that many do not fit into
-	// the caches near the processor.
+	// farLanes is the smallest number of lanes for which reading ahead pays: that many do not fit
+	// into the caches near the processor.
 	farLanes = 1 << 19
 )
 

@@ -358,7 +358,7 @@ func (r *ring) reset() {
 //
 // A clock may be asked before it is set. The zero Time is no time: the ring's time stands still. If
 // a clock is far behind the newest stamp of a file, as on a machine that starts in 1970, the ring's
-// time goes on from that stamp; it is the clock's plus behind.
+// time continues from that stamp; it is the clock's plus behind.
 type clock struct {
 	source  func() time.Time
 	wake    func(time.Duration, func()) // nil unless the clock is coarse

@@ -128,8 +128,8 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 }
 
 // UnmarshalBinary implements encoding.BinaryUnmarshaler. f gets the configuration from data, and
-// keeps its own Now. The keys go on ageing after the encoding: f measures their age by Now, or by
-// the system's time if Now is nil.
+// keeps its own Now. The keys continue to age after the encoding: f measures their age by Now, or
+// by the system's time if Now is nil.
 func (f *Filter) UnmarshalBinary(data []byte) error {
 	params, array, info, err := form.Window.Unmarshal(data, checkParams)
 	if err != nil {
@@ -163,9 +163,9 @@ func (f *Filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Window, path, f.SizeBytes(), f.info.Get(), f)
 }
 
-// LoadFile loads a file of SaveFile; see "Files" in package bloom. The filter has the configuration
-// of the saved one, and reads the system's time; [LoadOrNew] checks the configuration, and sets
-// Now.
+// LoadFile loads a file that SaveFile wrote; see "Files" in package bloom. The filter has the
+// configuration of the saved one, and reads the system's time; [LoadOrNew] checks the
+// configuration, and sets Now.
 func LoadFile(path string) (*Filter, error) { return load(path, nil) }
 
 func load(path string, now func() time.Time) (*Filter, error) {

@@ -14,8 +14,8 @@ const (
 	planes         = 64      // the number of bits of a lane
 	maxGenerations = 31      // the largest Config.Generations
 	maxSpan        = 1 << 60 // in nanoseconds; 36 years
-	maxK           = 64      // the most positions of a key in a file; New makes at most 40
-	leastRate      = 1e-18   // the least rate of a plane that New makes, with 40 positions
+	maxK           = 64      // the largest k in a file; New makes at most 40
+	leastRate      = 1e-18   // the lowest rate of a plane that New makes, with 40 positions
 
 	leastPage = limits.WindowPage
 	pageFeed  = limits.WindowFeed // the feed of a page if there are several pages
@@ -79,10 +79,10 @@ func (c Config) part() int64 {
 
 // counts are numbers of planes.
 type counts struct {
-	spare int    // the most partial planes while the clock runs evenly
-	limit int    // the most partial planes for a Span after the clock steps back
+	spare int    // the largest number of partial planes while the clock runs evenly
+	limit int    // the largest number of partial planes for a Span after the clock steps back
 	fulls int    // a plane is given up when this many full planes follow it
-	lean  uint64 // with Renew, the most planes that may follow a key's plane; see ring.renews
+	lean  uint64 // with Renew, at most this many planes may follow a key's plane; see ring.renews
 }
 
 // counts returns the numbers of planes for c.

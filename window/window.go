@@ -151,7 +151,7 @@ type Config struct {
 	// A machine may start in 1970 and set its clock later. Let the saved time be the newest time in
 	// the form that was decoded. If the first time that Now returns after decoding is earlier than
 	// the saved time by more than a Span, or with Renew a Span and Span/Generations, the window
-	// does not believe it: its own time goes on from the saved time. When Now leaps to about the
+	// does not believe it: its own time continues from the saved time. When Now leaps to about the
 	// saved time or beyond, the window's time is Now's again, and keys that were added before the
 	// leap count as added at the leap. A window that was not decoded treats this leap as any other.
 	//
@@ -329,7 +329,7 @@ func (s *state) tend(lookUp bool) int64 {
 		return now
 	}
 	defer r.Unlock()
-	// Another goroutine may have let the planes die meanwhile. If it read a later time for that,
+	// Another goroutine may have let the planes die in between. If it read a later time for that,
 	// now looks like a step back. age then reads the time again: under the lock, a later reading is
 	// earlier only if the clock has stepped back.
 	if !r.current(now) {

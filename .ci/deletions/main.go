@@ -4,8 +4,8 @@
 //
 // Each call, assignment and branch gets a guard that an environment variable switches off, so that
 // one build serves all of them. The tests run once without each statement: those of the package,
-// and those of all types. A line that is only for speed says so beside itself, "// speed", and is
-// left out, as are the checks of package invariants.
+// and those of all types. A line that is only for speed says so at its end, "// speed", and is left
+// out, as are the checks of package invariants.
 package main
 
 import (

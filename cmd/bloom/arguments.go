@@ -60,7 +60,7 @@ func checkFlags(root *cobra.Command, args []string) (*cobra.Command, error) {
 }
 
 // longName returns the first long name of flags that stands after one dash in args, or "". What
-// follows a flag with a value, or --, is no flag.
+// follows a flag with a value, or --, is not a flag.
 func longName(flags *pflag.FlagSet, args []string) string {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]

@@ -183,8 +183,8 @@ func (o *dedupeFlags) load() (*loaded, error) {
 	return saved, err
 }
 
-// accept returns the filter of old if the run can go on with it. It returns an error if the flags
-// ask for another size, shard or keys, or if dedupe cannot add to a filter of that type.
+// accept returns the filter of old if the run can continue with it. It returns an error if the
+// flags ask for another size, shard or keys, or if dedupe cannot add to a filter of that type.
 func (o *dedupeFlags) accept(saved *loaded, fresh *memory) (hashFilter, error) {
 	saved.path = o.state
 	switch {

@@ -66,9 +66,9 @@ func (d *deduper) tick() error {
 	return d.state.save(d.seen, &d.out)
 }
 
-// begin makes the filter, if the first lines decide its size. It saves that filter, with a record of
-// OUT, before the first line is written: a run that goes on after a kill has the same filter, and
-// knows OUT.
+// begin makes the filter, if the first lines decide its size. It saves that filter, with a record
+// of OUT, before the first line is written: a run that continues after a kill has the same filter,
+// and knows OUT.
 func (d *deduper) begin() error {
 	d.seen.ready()
 	if d.out.path == "" || d.out.known {

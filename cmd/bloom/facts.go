@@ -118,7 +118,8 @@ func separators(facts url.Values) []string {
 	return []string{anySep}
 }
 
-// addSeparator records a separator beside those of the keys in facts. The empty one is anySep.
+// addSeparator records a separator in addition to those of the keys in facts. The empty one is
+// anySep.
 func addSeparator(facts url.Values, separator string) {
 	separator = cmp.Or(separator, anySep)
 	known := separators(facts)

@@ -169,7 +169,7 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	// Data that is no filter may have any length, and is refused before it fills the disk.
+	// Data that is not a filter may have any length, and is refused before it fills the disk.
 	if _, ok := kindOf(inner); !ok && len(inner) > 0 && form.KindOf(inner) == nil {
 		return nil, noFilter(name, inner)
 	}
@@ -238,8 +238,8 @@ func replaceable(path string) bool {
 	return ok && (k.sure == nil || k.sure(head, info.Size()))
 }
 
-// checkPacked returns an error, which says what to do, if the file at path is no filter because it is
-// compressed, an archive or in another encoding.
+// checkPacked returns an error, which says what to do, if the file at path is not a filter because
+// it is compressed, an archive or in another encoding.
 func checkPacked(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || replaceable(path) {

@@ -49,7 +49,7 @@ func (f *target) addOutput(flags *pflag.FlagSet) {
 // lock makes this process the only bloom that changes the file at path, until release is called.
 // While another bloom changes the file, lock waits, and writes a message. It sets f.path to the
 // path of the file to change. Without --force it returns an error if the file is one of the inputs,
-// or if the command would replace a file that is no filter.
+// or if the command would replace a file that is not a filter.
 func (f *target) lock(ctx context.Context, path string, inputs ...string) (
 	release func(), err error,
 ) {

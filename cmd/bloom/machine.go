@@ -59,7 +59,7 @@ func fitting(k kind, n uint64, p float64) (filter, error) {
 	return k.create(n, p)
 }
 
-// fits returns an error if there is no filter for n lines, or if it needs more memory than the
+// fits returns an error if there is not a filter for n lines, or if it needs more memory than the
 // machine has.
 func (plan planner) fits(n uint64, p float64) error {
 	size, _, err := plan(max(n, 1), min(p, 0.5))

@@ -48,7 +48,7 @@ type Filter struct {
 	stream string // the key of the stream
 	ident  string // the key of the identity
 	params header
-	keep   uint64                  // the least number of entries to keep in the stream
+	keep   uint64                  // the smallest number of entries to keep in the stream
 	anew   *kept                   // what Redis keeps with a new filter; nil if f creates none
 	shards int                     // if f is a shard, the number of shards; else 0
 	id     *atomic.Pointer[string] // the id of the filter that was opened

@@ -14,8 +14,8 @@ import (
 // uploadTime is how long Redis keeps an upload after its last part.
 const uploadTime = 10 * time.Minute
 
-// Merge adds all keys of g in one step. Keys that others add meanwhile are not lost. Both filters
-// must have the same M, K and Strategy, and the same Hash in their Infos if both have one.
+// Merge adds all keys of g in one step. Keys that others add during the call are not lost. Both
+// filters must have the same M, K and Strategy, and the same Hash in their Infos if both have one.
 // Otherwise the error wraps [bloom.ErrMismatch]. If only g's Info has a Hash, the filter's Info
 // gets that Hash. Nothing may write to g while Merge runs. If Merge returns an error, g may have
 // been merged or not, and the upload expires within ten minutes.

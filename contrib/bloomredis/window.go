@@ -76,7 +76,7 @@ type WindowConfig struct {
 	// P is the highest false-positive rate, between 0 and 1: the probability of reporting a key
 	// that is not remembered. A P below 3.2e-17 counts as 3.2e-17. See SizeBytes for the memory.
 	P float64
-	// Span is the least time for which a key is remembered. It is a millisecond or more for each
+	// Span is the shortest time for which a key is remembered. It is a millisecond or more for each
 	// generation. If Span is 0, there is no clock: the newest N keys are remembered, however old
 	// they are.
 	Span time.Duration

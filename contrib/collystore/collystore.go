@@ -92,6 +92,6 @@ func (s *Storage) Cookies(u *url.URL) string { return s.cookies.Cookies(u) }
 // SetCookies stores cookies for u's host.
 func (s *Storage) SetCookies(u *url.URL, cookies string) { s.cookies.SetCookies(u, cookies) }
 
-// key makes a digest of 128 bits from 64 bits. With a second half of zero, a key would set a single
+// key makes a 128-bit digest from 64 bits. With a second half of zero, a key would set a single
 // bit.
 func key(requestID uint64) bloom.Hash { return bloom.SumUint64(requestID) }

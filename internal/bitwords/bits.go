@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// Clone returns a copy of words. Other goroutines may write to words atomically meanwhile.
+// Clone returns a copy of words. Other goroutines may write to words atomically at the same time.
 func Clone(words []uint64) []uint64 {
 	c := Make(len(words))
 	for i := range c {
@@ -15,7 +15,7 @@ func Clone(words []uint64) []uint64 {
 }
 
 // OnesCount returns the number of bits set in words. Other goroutines may write to words atomically
-// meanwhile.
+// at the same time.
 func OnesCount(words []uint64) (ones uint64) {
 	for i := range words {
 		ones += uint64(bits.OnesCount64(atomic.LoadUint64(&words[i])))

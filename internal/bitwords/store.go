@@ -3,7 +3,7 @@ package bitwords
 import "sync/atomic"
 
 // Store sets *word to w by an ordinary store; see the package comment. Other goroutines may load
-// the word by atomic.LoadUint64 meanwhile, but not store to it.
+// the word by atomic.LoadUint64 at the same time, but not store to it.
 func Store(word *uint64, w uint64) {
 	if Race {
 		atomic.StoreUint64(word, w)

@@ -6,7 +6,7 @@
 // split an aligned store. On 32-bit platforms a load may see halves of two different stores, so
 // Store is only for words whose halves are independent, such as the bits of a filter. An atomic
 // store would also order all other stores, which on amd64 makes it as slow as a lock. Under the
-// race detector, which reports ordinary stores beside atomic loads, Store is atomic.
+// race detector, which reports ordinary stores that run with atomic loads, Store is atomic.
 package bitwords
 
 import (
@@ -24,7 +24,7 @@ func Make(n int) []uint64 {
 	return words
 }
 
-// hugeBytes is the least size of an array for which Make asks for huge pages. Such an array
+// hugeBytes is the smallest size of an array for which Make asks for huge pages. Such an array
 // contains a whole huge page. With ordinary pages it would exceed the second-level TLB of many
 // processors, so that a random access walks the page table.
 const hugeBytes = 4 << 20

@@ -69,7 +69,7 @@ func lock(ctx context.Context, path string) (unlock func() error, err error) {
 // of a lock that is never released.
 var held sync.Map
 
-// LockName returns the path of the file that Lock locks for the file at path, which is no link.
+// LockName returns the path of the file that Lock locks for the file at path, which is not a link.
 func LockName(path string) string { return beside(path, "bloom-lock") }
 
 // beside returns the path of a hidden file in the directory of path, whose name ends with suffix.
@@ -87,7 +87,7 @@ func beside(path, suffix string) string {
 	return filepath.Join(dir, "."+name+"."+suffix)
 }
 
-// Follow returns the path to which the symbolic links at path lead, or path if it is no link, so
+// Follow returns the path to which the symbolic links at path lead, or path if it is not a link, so
 // that a file has one lock under all its names. There may be no file at that path.
 func Follow(path string) (string, error) {
 	for range 40 {

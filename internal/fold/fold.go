@@ -1,6 +1,6 @@
-// Package fold replaces each letter by one representative of its forms, such as Σ and ς by σ, as in
-// Unicode's simple case folding (the statuses C and S of its file CaseFolding.txt). Keys in files
-// depend on it, so the version of Unicode is fixed; Go's own tables change with Go.
+// Package fold replaces each letter with one representative of its forms, such as Σ and ς with σ,
+// as in Unicode's simple case folding (the statuses C and S of its file CaseFolding.txt). Keys in
+// files depend on it, so the version of Unicode is fixed; Go's own tables change with Go.
 package fold
 
 import (
@@ -74,9 +74,9 @@ func (pages *pageTable) lookUp(r rune) rune {
 	return r
 }
 
-// Append appends text to dst, but replaces each character by its representative. Bytes that are not
-// UTF-8 remain as they are. The result may be up to half as long again as text: Ⱥ has two bytes,
-// and ⱥ has three.
+// Append appends text to dst, but replaces each character with its representative. Bytes that are
+// not UTF-8 remain as they are. The result may be up to half as long again as text: Ⱥ has two
+// bytes, and ⱥ has three.
 func Append(dst, text []byte) []byte {
 	var table *pageTable // nil until a character needs it
 	for i := 0; i < len(text); {

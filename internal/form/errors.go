@@ -47,8 +47,8 @@ func (e *formatError) Unwrap() error { return e.cause }
 // ErrMismatch is exported as bloom.ErrMismatch.
 var ErrMismatch = errors.New("bloom: filters differ")
 
-// Mismatch returns an error of package pkg that wraps ErrMismatch. Two filters differ in property,
-// which is f in one and g in the other.
+// Mismatch returns an error that begins with pkg and wraps ErrMismatch. Two filters differ in
+// property, which is f in one and g in the other.
 func Mismatch(pkg, property string, f, g any) error {
 	return mismatchError(fmt.Sprintf("%s: filters differ in %s: %v and %v", pkg, property, f, g))
 }
@@ -85,7 +85,7 @@ var (
 )
 
 // ReadFull fills p from r. If r ends before p is full, the error is ErrTruncated. Any other error
-// is r's own, even io.ErrUnexpectedEOF, which may come from a broken connection and is no damage.
+// is r's own, even io.ErrUnexpectedEOF, which may come from a broken connection and is not damage.
 func ReadFull(r io.Reader, p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		var m int
@@ -111,8 +111,8 @@ func readStart(r io.Reader, p []byte) (int, error) {
 	return n, err
 }
 
-// ReadError returns the error of package pkg for a read that failed with err. The error wraps
-// ErrFormat if the reader ended too early, and otherwise err.
+// ReadError returns the error, which begins with pkg, for a read that failed with err. The error
+// wraps ErrFormat if the reader ended too early, and otherwise err.
 func ReadError(pkg string, err error) error {
 	if err == ErrTruncated || err == ErrEmpty {
 		return Errorf(pkg, "%w", err)

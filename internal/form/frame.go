@@ -43,8 +43,8 @@ var (
 	kinds = []*Kind{Bank, Blocked, Counting, Cuckoo, Flower, Growing, Window, patchKind}
 )
 
-// KindOf returns the kind of the frame that data begins with, or nil if that is no frame of a known
-// kind.
+// KindOf returns the kind of the frame that data begins with, or nil if that is not a frame of a
+// known kind.
 func KindOf(data []byte) *Kind {
 	if len(data) > len(magic) && string(data[:len(magic)]) == magic {
 		for _, k := range kinds {
@@ -57,7 +57,7 @@ func KindOf(data []byte) *Kind {
 }
 
 // Name returns the name of the type whose frame data begins with, such as "window.Filter", or "" if
-// that is no frame of a known kind.
+// that is not a frame of a known kind.
 func Name(data []byte) string {
 	if k := KindOf(data); k != nil {
 		return k.name
@@ -71,8 +71,8 @@ const (
 	start   = 8 // bytes before the parameters
 )
 
-// MaxFrameWords is the largest number of words in a frame: a tebibyte, or as many bytes as an int
-// of 32 bits can count.
+// MaxFrameWords is the largest number of words in a frame: a tebibyte, or as many bytes as a 32-bit
+// int can count.
 const MaxFrameWords = min(1<<37, math.MaxInt/8-ChunkBytes)
 
 // HeadSize returns the length of the head in bytes.

@@ -21,7 +21,7 @@ const (
 	// MaxK is the largest number of hashes.
 	MaxK = 255
 	// MaxWords is the largest number of words: their number is a signed 32-bit integer in the form,
-	// and an int of 32 bits must be able to count their bytes.
+	// and a 32-bit int must be able to count their bytes.
 	MaxWords = min(math.MaxInt32, math.MaxInt/8)
 )
 
@@ -65,7 +65,7 @@ func (h Header) Append(b []byte) []byte {
 // Size returns the length of the binary form that h begins, in bytes.
 func (h Header) Size() int64 { return HeaderSize + 8*int64(h.Words) }
 
-// parseHeader returns the header that data begins with. Its errors are of package pkg and wrap
+// parseHeader returns the header that data begins with. Its errors begin with pkg and wrap
 // ErrFormat.
 func parseHeader(pkg string, data []byte) (h Header, err error) {
 	if len(data) == 0 {

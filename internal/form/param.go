@@ -30,7 +30,7 @@ func (p *Param) Advise(advice string) *Param {
 	return p
 }
 
-// In returns p as an error of package pkg.
+// In returns p as an error that names package pkg.
 func (p *Param) In(pkg string) error {
 	in := *p
 	in.Package = pkg

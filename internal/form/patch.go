@@ -163,7 +163,7 @@ func ParsePatch(data []byte) (*Patch, error) {
 }
 
 // MadePatch is like ParsePatch, but for bytes that AppendPatch made in this process: it panics if
-// they are no patch, and does not read them all for their checksum.
+// they are not a patch, and does not read them all for their checksum.
 func MadePatch(data []byte) *Patch {
 	p, err := parsePatch(data)
 	if err != nil {

@@ -24,8 +24,8 @@ const (
 const ChunkBytes = 64 << 10
 
 // PutWords writes the bytes of each word to dst, 8 bytes a word. Bits that are not in mask become
-// 0. It loads each word once, atomically, so other goroutines may write to words atomically
-// meanwhile. Four words at a time take half the time of single words.
+// 0. It loads each word once, atomically, so other goroutines may write to words atomically at the
+// same time. Four words at a time take half the time of single words.
 func PutWords(dst []byte, words []uint64, mask uint64, order Order) {
 	for ; len(words) >= 4 && len(dst) >= 32; words, dst = words[4:], dst[32:] {
 		w0 := atomic.LoadUint64(&words[0]) & mask

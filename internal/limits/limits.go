@@ -2,11 +2,11 @@
 package limits
 
 const (
-	// BlockedRate is the least rate of a blocked filter. At this rate, four lines need 18 % more
+	// BlockedRate is the lowest rate of a blocked filter. At this rate, four lines need 18 % more
 	// memory than a classic filter; each further factor of ten costs more.
 	BlockedRate = 1e-12
 
-	// GrowingRate is the least rate of a growing filter.
+	// GrowingRate is the lowest rate of a growing filter.
 	GrowingRate = 1e-9
 
 	// GrowingKeys is the largest number of keys of a growing filter.

@@ -10,7 +10,7 @@ const Explored = false
 // Sizes that sizes_orders.go makes small, so that package orders can try every order.
 const (
 	WindowPages  = 0              // the number of a window's pages, if Explored
-	WindowPage   = 4096           // the least number of lanes of a page if there are several pages
+	WindowPage   = 4096           // the smallest number of lanes of a page, if there are several
 	WindowFeed   = 8              // how many keys such a page counts together
 	LayerKeys    = math.MaxUint64 // the largest number of keys in a growing filter's layer
 	LayerLead    = 32             // the next layer is begun when 1/LayerLead of a layer's room is left

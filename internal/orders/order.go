@@ -20,7 +20,7 @@ type order struct {
 	made    int      // how many choices have been made
 	bound   int      // how many preemptions are left
 	steps   int
-	quiet   int // while it is above 0, there are no points; see Enter
+	quiet   int // while it is above 0, there are not points; see Enter
 	ended   chan struct{}
 	failure error
 
@@ -123,7 +123,7 @@ func (s *order) step(stops bool) {
 	}
 }
 
-// finish ends the order when no thread can go on.
+// finish ends the order when no thread can continue.
 func (s *order) finish() {
 	for i, t := range s.threads {
 		if !t.done {

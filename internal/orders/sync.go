@@ -2,7 +2,7 @@ package orders
 
 import "sync"
 
-// These are the types of package sync itself, whose calls are no points.
+// These are the types of package sync itself, whose calls are not points.
 type (
 	Locker    = sync.Locker
 	Pool      = sync.Pool

@@ -3,7 +3,7 @@ package orders
 import "time"
 
 // Clock is the time of [Now], in nanoseconds since 1970. 0 is the system's time, whose readings are
-// no points.
+// not points.
 var Clock Int64
 
 // Now stands in for time.Now.

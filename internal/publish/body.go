@@ -26,8 +26,8 @@ const (
 // slowest download.
 //
 // If the current release no longer has the patches since the version, an exact Publisher breaks the
-// body off. Any other Publisher goes on with the bits of the current release, so the client gets a
-// mixture of two versions. The mixture contains every key that is in all versions since then. No
+// body off. Any other Publisher continues with the bits of the current release, so the client gets
+// a mixture of two versions. The mixture contains every key that is in all versions since then. No
 // patch fits it, so the client's replica loads the whole filter again.
 type body struct {
 	publisher *Publisher

@@ -23,8 +23,8 @@ const (
 	// Go the blocks of a chunk are touched before they are used, and stay in the cache until then.
 	chunk = 64
 
-	// fetchBlocks is the least number of blocks that are touched, or fetched, ahead of their use.
-	// Fewer blocks fit into a cache that is fast enough.
+	// fetchBlocks is the smallest number of blocks that are touched, or fetched, ahead of their
+	// use. Fewer blocks fit into a cache that is fast enough.
 	fetchBlocks = 1 << 20 / Bytes
 )
 

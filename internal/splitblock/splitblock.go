@@ -12,8 +12,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
-// Blocks are blocks of 32 bytes, eight words of 32 bits. Each of a key's lines picks a block, and
-// sets one bit in each of the block's words. Zero Blocks contain nothing; adding to them panics.
+// Blocks are blocks of 32 bytes, eight 32-bit words. Each of a key's lines picks a block, and sets
+// one bit in each of the block's words. Zero Blocks contain nothing; adding to them panics.
 //
 // While a call writes, no other goroutine may use the Blocks; while a call reads, none may write.
 // To permit more, batches have a parameter, and single calls have other names:
@@ -70,7 +70,7 @@ func Of(words []uint64, lines int) Blocks {
 	return b
 }
 
-// Clone returns a copy of b. Other goroutines may write to b meanwhile.
+// Clone returns a copy of b. Other goroutines may write to b during the call.
 func (b *Blocks) Clone() Blocks { return Of(bitwords.Clone(b.Words), b.Lines) }
 
 // First returns b with only the first line of each key. It contains all keys of b, and few others.
@@ -133,8 +133,8 @@ func load(word *uint64, others Others) uint64 {
 	return atomic.LoadUint64(word)
 }
 
-// masks returns the bits of a line in the words of its block. In each lane of 32 bits, the low half
-// of the line's value is multiplied by the lane's salt, as in the Parquet format, and the top five
+// masks returns the bits of a line in the words of its block. In each 32-bit lane, the low half of
+// the line's value is multiplied by the lane's salt, as in the Parquet format, and the top five
 // bits of the product select the bit. The words are written out so that the compiler inlines the
 // function and loads no table.
 func masks(value uint64) (m0, m1, m2, m3 uint64) {

@@ -9,7 +9,7 @@ import (
 )
 
 // Stats returns the statistics of b, which blocked.Filter explains. size is the length of the
-// binary form in bytes. Other goroutines may write to b atomically meanwhile.
+// binary form in bytes. Other goroutines may write to b atomically at the same time.
 func (b *Blocks) Stats(size int64) bloom.Stats {
 	var c Census
 	c.Add(b.Words)
@@ -22,7 +22,7 @@ type Census struct {
 	products float64          // each block adds the product of the ones in its eight lanes
 }
 
-// Add adds blocks, to whose words other goroutines may write atomically meanwhile.
+// Add adds blocks, to whose words other goroutines may write atomically at the same time.
 func (c *Census) Add(words []uint64) {
 	for i := 0; i < len(words); i += each {
 		ones, product := 0, 1.0

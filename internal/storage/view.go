@@ -62,8 +62,8 @@ func (b *Bytes) Random() {
 // Sequential advises the kernel that all bytes are read in order, until stop is called.
 func (b *Bytes) Sequential() (stop func()) { return files.AdviseSequential(b.Data, b.mapped) }
 
-// Close releases the map, if there is one. The View must not use b afterwards. Errors are of
-// package pkg.
+// Close releases the map, if there is one. The View must not use b afterwards. Errors begin with
+// pkg.
 func (b Bytes) Close(pkg string) error {
 	if !b.mapped {
 		return nil

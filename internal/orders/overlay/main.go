@@ -31,7 +31,7 @@ var packages = append(alltypes.Packages(func(alltypes.Type) bool { return true }
 	"internal/bitwords", "internal/form", "internal/publish", "internal/splitblock",
 )
 
-// real are the files whose locks are no points, because they guard a cache of statistics.
+// real are the files whose locks are not points, because they guard a cache of statistics.
 var real = []string{"growing/rates.go"}
 
 // timed are the packages that read the time of the cases. Each reading is a point.

@@ -111,8 +111,8 @@ func cutLines(b *Batch, keys [][]byte) [][]byte {
 	return keys
 }
 
-// cutKeys is like cutLines, for keys that are not whole lines. Keys that are no part of their line are
-// appended to scratch. Lines without a key are removed from b.Data.
+// cutKeys is like cutLines, for keys that are not whole lines. Keys that are not part of their line
+// are appended to scratch. Lines without a key are removed from b.Data.
 func cutKeys(b *Batch, keys [][]byte, scratch []byte) ([][]byte, []byte) {
 	size := b.start(len(b.Ends))
 	for b.next < len(b.Data) && len(keys) < cap(keys) && len(scratch) < longLine {

@@ -133,7 +133,7 @@ type KindError struct{ kind *magic.Kind }
 
 func (e KindError) Error() string { return e.kind.Refusal }
 
-// zstdReader replaces two errors of zstd by texts that say what to do, and where the error is.
+// zstdReader replaces two errors of zstd with texts that say what to do, and where the error is.
 type zstdReader struct {
 	io.ReadCloser
 	window uint64
