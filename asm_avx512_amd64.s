@@ -3,8 +3,8 @@
 #include "go_asm.h"
 #include "textflag.h"
 
-// This file hashes with AVX-512, which multiplies and rotates lanes of 64 bits. Vectors have 256
-// bits (Y), or 512 bits (Z) if useWide is true.
+// This file hashes with AVX-512, which multiplies and rotates 64-bit lanes. Vectors have 256 bits
+// (Y), or 512 bits (Z) if useWide is true.
 //
 // FINISH stores the digests of even lanes first, and then those of odd lanes. So even lanes have
 // the first half of the keys in order, and odd lanes have the second half.

@@ -30,5 +30,5 @@ func AddInGo(f *Filter, h Hash) bool { return f.addInGo(h) }
 // ContainsInGo is ContainsHash without assembly.
 func ContainsInGo(f *Filter, h Hash) bool { return f.contains(h) }
 
-// SyncContainsInGo is ContainsHash of a SyncFilter without assembly.
+// SyncContainsInGo is like ContainsHash of a SyncFilter, without assembly.
 func SyncContainsInGo(s *SyncFilter, h Hash) bool { return s.contains(h) }

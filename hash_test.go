@@ -85,7 +85,7 @@ func TestSumBatch(t *testing.T) {
 	})
 }
 
-// sumBatch returns the digests that sum sets. It panics if sum writes behind them.
+// sumBatch returns the digests that sum sets. It panics if sum writes after them.
 func sumBatch[K any](sum func([]bloom.Hash, []K), keys []K) []bloom.Hash {
 	dst := append(make([]bloom.Hash, len(keys)), bloom.NewHash(3, 4))
 	sum(dst, keys)

@@ -66,8 +66,8 @@ func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	return form.AppendWords(f.header().Append(dst), f.bits.words, form.BigEndian), nil
 }
 
-// MarshalBinary implements encoding.BinaryMarshaler; see "Encodings" in the package comment. It returns Guava's
-// binary form of f, which Java's BloomFilter.readFrom reads, without the Info.
+// MarshalBinary implements encoding.BinaryMarshaler; see "Encodings" in the package comment. It
+// returns Guava's binary form of f, which Java's BloomFilter.readFrom reads, without the Info.
 func (f filter) MarshalBinary() ([]byte, error) {
 	return f.AppendBinary(make([]byte, 0, f.size()))
 }

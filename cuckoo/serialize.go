@@ -56,7 +56,7 @@ func (t *table) check() error {
 	}
 	end := t.buckets * t.width
 	if end%64 != 0 && t.word(end/64)>>(end%64) != 0 {
-		return form.Errorf("cuckoo", "there are bits behind the last bucket")
+		return form.Errorf("cuckoo", "there are bits after the last bucket")
 	}
 	return nil
 }
@@ -73,8 +73,8 @@ func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary implements encoding.BinaryMarshaler.
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
-// WriteTo implements io.WriterTo. Meanwhile insertions into a SyncFilter and removals from it wait:
-// if w is slow, write a [SyncFilter.Snapshot].
+// WriteTo implements io.WriterTo. Insertions into a SyncFilter and removals from it wait until it
+// returns: if w is slow, write a [SyncFilter.Snapshot].
 func (f filter) WriteTo(w io.Writer) (int64, error) {
 	t := f.table
 	if t == nil {

@@ -624,7 +624,7 @@ func (z *zeros) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestHTTPEndlessTrailer: behind a filter, only as many bytes are read as a trailer can have.
+// TestHTTPEndlessTrailer: after a filter, only as many bytes are read as a trailer can have.
 func TestHTTPEndlessTrailer(t *testing.T) {
 	const endless = 8 << 20
 	good := bloom.Must(filterOf(t, 1024, 5).MarshalBinary())
@@ -758,7 +758,7 @@ func TestHTTPPatchLimit(t *testing.T) {
 	}))
 	defer server.Close()
 	src := &HTTPSource{URL: server.URL}
-	for range 2 { // also behind a patch
+	for range 2 { // also after a patch
 		_, err := src.Fetch(context.Background(), "")
 		require.NoError(t, err)
 		length = int(f.SizeBytes()) + 64<<10
@@ -811,7 +811,7 @@ func TestHTTPCodings(t *testing.T) {
 	}
 }
 
-// proxy is a handler behind something that appends to each tag of an answer.
+// proxy is a handler like one behind a proxy that appends to each tag of an answer.
 type proxy struct {
 	http.Handler
 	suffix string

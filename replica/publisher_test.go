@@ -209,7 +209,7 @@ func TestMistakes(t *testing.T) {
 	const nothing = "replica: Publish of nil or the zero Filter: a Replica has a snapshot once " +
 		"it has loaded"
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // so that a Refresh that does not panic does not wait for ever
+	cancel() // so that a Refresh that does not panic does not wait forever
 	for _, test := range []struct {
 		want string
 		do   func()

@@ -54,7 +54,7 @@ func TestDoWithAnEndedContext(t *testing.T) {
 		require.False(t, handled, key)
 	}
 	require.False(t, f.ContainsString("new"), "the event was not handled")
-	require.Empty(t, f.underWay, "later calls would wait for ever")
+	require.Empty(t, f.underWay, "later calls would wait forever")
 }
 
 // TestDoAddsBeforeOthersGoOn: a call that waits for another one of its key goes on when the key is

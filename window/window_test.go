@@ -395,7 +395,7 @@ func TestDo(t *testing.T) {
 	f := bloom.Must(New(config))
 	h := bloom.SumString("id")
 	require.Panics(t, func() { f.Do(ctx, h, func(context.Context) error { panic("in the handler") }) })
-	require.Empty(t, f.underWay, "the next one would wait for ever")
+	require.Empty(t, f.underWay, "the next one would wait forever")
 	require.False(t, f.ContainsHash(h))
 	handled, err := f.Do(ctx, h, func(got context.Context) error {
 		require.Equal(t, ctx, got)

@@ -1,7 +1,7 @@
-// Api compares the exported names of every released module with the lists in the folder api. Each
-// module has a file there, with a line for each name and its type. Api fails if a line is missing
-// on either side. It prints BREAKS for a line that is gone or has changed: users' programs may not
-// compile, or JSON may have other names. With -write it writes new lists.
+// Api compares the exported names of every released module with the lists in the directory api.
+// Each module has a file there, with a line for each name and its type. Api fails if a line is
+// missing on either side. It prints BREAKS for a line that is gone or has changed: users' programs
+// may not compile, or JSON may have other names. With -write it writes new lists.
 //
 // It also fails if two methods with the same name and types have parameters or results with
 // different names.

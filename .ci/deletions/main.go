@@ -69,7 +69,7 @@ func try(dir string) (lived int, err error) {
 	if err != nil || len(guards) == 0 {
 		return 0, err
 	}
-	var tests []string // the programs, and the folders to run them in
+	var tests []string // the programs, and the directories to run them in
 	packages := []string{dir}
 	if *all != "" && module(dir) == module(*all) {
 		packages = append(packages, *all)

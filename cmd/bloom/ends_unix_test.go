@@ -112,7 +112,7 @@ func filesIn(t *testing.T, dir string) string {
 func TestEveryStreamThatFails(t *testing.T) {
 	input := write(t, filepath.Join(t.TempDir(), "input"), numbers(0, 20_000))
 	for _, test := range []struct{ line, says, files string }{
-		// A file may have 64 KB at most: writes behind that fail.
+		// A file may have 64 KB at most: writes beyond that fail.
 		{"dedupe -p 1e-9 --state s IN > out", "file too large", "out"},
 		{"dedupe -p 1e-9 --state s IN >> out", "file too large", "out"},
 		{"dedupe -p 1e-9 IN >> out", "file too large", "out"},

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBehindGzip: zeros behind gzip are padding, as for gunzip. Of anything else the error says how
+// TestBehindGzip: zeros after gzip are padding, as for gunzip. Of anything else the error says how
 // many bytes there are.
 func TestBehindGzip(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -237,7 +237,7 @@ func TestPageInBrowser(t *testing.T) {
 			}
 			answered("apple is probably in the list")
 			b.press("Tab", 9)
-			b.becomes("lines", "document.activeElement.id") // Tab goes on behind the answer
+			b.becomes("lines", "document.activeElement.id") // Tab goes on after the answer
 
 			b.insert("banana\nplum\ngooseberry\n0123456789abcdef0123456789abcdef01234567")
 			b.press("Tab", 9)

@@ -28,7 +28,7 @@ type set interface {
 // cache makes a set a cache of the engine. It saves the set and sets the metrics from time to time.
 type cache struct {
 	set               set
-	span              time.Duration // how long ids are remembered; 0 means for ever
+	span              time.Duration // how long ids are remembered; 0 means forever
 	log               *service.Logger
 	hits, misses      *service.MetricCounter
 	fill, rate, reach *service.MetricGauge

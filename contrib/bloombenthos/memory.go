@@ -78,7 +78,7 @@ func memorySpec() *service.ConfigSpec {
 				LintRule(`root = if this < 0 { [ "capacity must not be negative" ] }`),
 			fprSpec(),
 			spanSpec().Default("0s").
-				Description(spanText+" `0s` means for ever."),
+				Description(spanText+" `0s` means forever."),
 			renewSpec(),
 			service.NewBloblangField("time").
 				Description("A mapping from an id to the time of its message, as a number of "+

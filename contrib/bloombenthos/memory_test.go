@@ -366,7 +366,7 @@ func TestOpenOnce(t *testing.T) {
 		return testCache(t, "{}", nil), nil
 	})
 	require.NoError(t, err)
-	assert.NotSame(t, opened[0], c, "a closed one is opened anew")
+	assert.NotSame(t, opened[0], c, "a closed one is opened again")
 }
 
 // now is the time of caches of the type test_bloom, which are those of the type bloom.

@@ -15,8 +15,8 @@ import (
 	"github.com/seed79a3ff49/bloom/replica"
 )
 
-// Many processes add to one filter in Redis, and each looks up keys in a copy of
-// its own that follows. If Redis comes back without the filter, one of them makes it anew.
+// Many processes add to one filter in Redis, and each looks up keys in a copy of its own that
+// follows. If Redis comes back without the filter, one of them makes it again.
 func Example() {
 	ctx := context.Background()
 	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})

@@ -325,7 +325,7 @@ func (f *Filter) check(stored content, id string) (identity, error) {
 	case stored.size == 0:
 		return i, f.errorf("%w: it holds nothing", ErrLost)
 	case same && whole:
-		return i, f.errorf("%w: the filter was created anew", ErrLost)
+		return i, f.errorf("%w: the filter was created again", ErrLost)
 	case same:
 		return i, f.errorf("%w: it holds %d bytes of a filter of %d",
 			ErrLost, stored.size, f.params.size())

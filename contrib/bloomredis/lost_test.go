@@ -42,11 +42,11 @@ func TestWhatHappensToTheKey(t *testing.T) {
 			client.SetRange(ctx, "id:{f}", 18, "2")
 			client.SetRange(ctx, "{s:0}:id", 18, "2")
 		}, bloom.ErrVersion, nil},
-		{"created anew", func(_ string, _ int64, open func(uint64)) {
+		{"created again", func(_ string, _ int64, open func(uint64)) {
 			client.FlushAll(ctx)
 			open(1000)
 		}, nil, nil},
-		{"created anew beside what is left", func(key string, _ int64, open func(uint64)) {
+		{"created again beside what is left", func(key string, _ int64, open func(uint64)) {
 			client.Del(ctx, key)
 			open(1000)
 		}, nil, nil},
@@ -147,7 +147,7 @@ func TestWhatHappensToTheKey(t *testing.T) {
 					assert.ErrorIs(t, err, ErrLost, name)
 					assert.ErrorContains(t, err, fmt.Sprintf("bloomredis: key %q", kind.key), name)
 					if test.name == "all deleted" {
-						assert.Regexp(t, "it holds nothing|it is gone or was created anew", err, name)
+						assert.Regexp(t, "it holds nothing|it is gone or was created again", err, name)
 					}
 				}
 				if name != "Sharded" { // whose other shard is there, and has been changed
@@ -229,7 +229,7 @@ func TestReopen(t *testing.T) {
 		for what, lose := range map[string]func(){
 			"all":      func() { client.FlushAll(ctx) },
 			"a string": func() { client.Del(ctx, kinds[name].key) },
-			"anew":     func() { client.FlushAll(ctx); requireAdded(t, open(), true, hashes(200, 300)...) },
+			"again":    func() { client.FlushAll(ctx); requireAdded(t, open(), true, hashes(200, 300)...) },
 		} {
 			lose()
 			for range 2 {
@@ -239,7 +239,7 @@ func TestReopen(t *testing.T) {
 			require.NoError(t, reopen(ctx))
 			if name == "Filter" || what != "a string" { // the other shard has its keys
 				requireFound(t, s, false, hashes(0, 100)...)
-				requireFound(t, s, what == "anew", hashes(200, 300)...)
+				requireFound(t, s, what == "again", hashes(200, 300)...)
 			}
 			mustAdd(t, s, hashes(0, 100)...)
 			requireFound(t, s, true, hashes(0, 100)...)
@@ -255,8 +255,8 @@ func TestReopen(t *testing.T) {
 	require.ErrorIs(t, firstError(f.ContainsString(ctx, "a")), ErrLost)
 }
 
-// A replica keeps its copy while the filter is lost, and follows what is made anew with the
-// same parameters, also if its own Filter stays lost.
+// A replica keeps its copy while the filter is lost, and follows what is made again with the same
+// parameters, also if its own Filter stays lost.
 func TestSourceFollows(t *testing.T) {
 	client := startServer(t, "--appendonly", "no").client()
 	f := openFilter(t, client, 1000, 1e-6)
@@ -287,7 +287,7 @@ func TestSourceFollows(t *testing.T) {
 	}
 }
 
-// What is made anew while it is downloaded is not mixed with what was there.
+// What is made again while it is downloaded is not mixed with what was there.
 func TestSourceDoesNotMix(t *testing.T) {
 	client := startServer(t, "--appendonly", "no").client()
 	f := openFilter(t, client, 3_000_000, 0.01) // several pieces

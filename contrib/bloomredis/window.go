@@ -287,7 +287,7 @@ func (w *Window) changed(epoch int) bool {
 // lost returns the error for a loss. At most once a second it forgets what is known about the
 // strings, so that later calls accept the strings that they find.
 func (w *Window) lost(epoch int) error {
-	err := w.errorf("%w: it is gone or was created anew", ErrLost)
+	err := w.errorf("%w: it is gone or was created again", ErrLost)
 	w.mu.Lock()
 	first := epoch == w.epoch && time.Since(w.reopened) >= time.Second
 	if first {

@@ -298,7 +298,7 @@ class Cuckoo(Filter):
         tags = sum(self.slot(i) != 0 for i in range(4 * self.m))
         require(count == tags + sum(self.list.values()), "the number of keys is wrong")
         end = 4 * self.b * self.m
-        require(end % 64 == 0 or number(self.words, end // 64, 64) >> end % 64 == 0, "bits behind the last bucket")
+        require(end % 64 == 0 or number(self.words, end // 64, 64) >> end % 64 == 0, "bits after the last bucket")
         return rest
 
     def slot(self, i):

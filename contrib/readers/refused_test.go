@@ -564,7 +564,7 @@ func (m *maker) refusedBanks() {
 	}
 }
 
-// wordsOfRows returns the number of words of the pages of a bank of n members of 64 bits.
+// wordsOfRows returns the number of words of the pages of a bank of n 64-bit members.
 func wordsOfRows(n int) uint64 {
 	row, rows := (n+63)/64, 64
 	for rows > 1 && rows*row > 511 {

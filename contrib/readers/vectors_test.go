@@ -161,7 +161,7 @@ func (m *maker) counting() {
 }
 
 func (m *maker) cuckoo() {
-	for _, bits := range []int{7, 16, 17, 32, 33} { // a bucket in one window of 64 bits, two and four
+	for _, bits := range []int{7, 16, 17, 32, 33} { // a bucket in one 64-bit window, two and four
 		k := emptyCuckoo(m.t, 47, uint64(bits)) // 188 places for 172 keys
 		for i := range 10 {
 			k.InsertString(m.v.Keys[2*i])
@@ -236,7 +236,7 @@ func (m *maker) window() {
 
 func (m *maker) flower() {
 	for _, bits := range []int{8, 16, 32} {
-		slots := map[int]uint64{8: 101, 16: 104, 32: 103}[bits] // those of 16 bits fill whole words
+		slots := map[int]uint64{8: 101, 16: 104, 32: 103}[bits] // 16-bit slots fill whole words
 		f := bloom.Must(flower.New(flower.Config{Slots: slots, Ways: 3, Bits: bits}))
 		last := len(m.v.Keys) - 1
 		m.fill(f, odd)
@@ -284,7 +284,7 @@ func (m *maker) bank() {
 	}
 }
 
-// later adds what a later version may add, and this one skips: flags, and bytes behind the texts.
+// later adds what a later version may add, and this one skips: flags, and bytes after the texts.
 func (m *maker) later() {
 	for _, name := range []string{"guava-1", "blocked-2"} {
 		kind, data := "blocked", m.files[name+".bloom"]

@@ -21,7 +21,7 @@ import (
 
 const root = "../.."
 
-// files returns the parsed files of a folder, tests or others, with their imports.
+// files returns the parsed files of a directory, tests or others, with their imports.
 func files(t *testing.T, folder string, tests bool) (parsed []*ast.File) {
 	paths, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
 	require.NoError(t, err)
@@ -36,7 +36,7 @@ func files(t *testing.T, folder string, tests bool) (parsed []*ast.File) {
 	return parsed
 }
 
-// imports reports whether a file of a folder imports a package of this module.
+// imports reports whether a file of a directory imports a package of this module.
 func imports(t *testing.T, folder, pkg string) bool {
 	path := strings.TrimSuffix("github.com/seed79a3ff49/bloom/"+strings.TrimPrefix(pkg, "bloom"), "/")
 	for _, f := range append(files(t, folder, false), files(t, folder, true)...) {
@@ -49,7 +49,7 @@ func imports(t *testing.T, folder, pkg string) bool {
 	return false
 }
 
-// calls reports whether a test of a folder calls pkg.name.
+// calls reports whether a test of a directory calls pkg.name.
 func calls(t *testing.T, folder, pkg, name string) (found bool) {
 	for _, f := range files(t, folder, true) {
 		ast.Inspect(f, func(n ast.Node) bool {
@@ -63,7 +63,7 @@ func calls(t *testing.T, folder, pkg, name string) (found bool) {
 	return found
 }
 
-// folderOf returns the folder of a package, relative to the root.
+// folderOf returns the directory of a package, relative to the root.
 func folderOf(pkg string) string { return strings.TrimPrefix(pkg, "bloom") }
 
 // TestEachPackageHasARow: a package with a function LoadFile has a row, and its exported types that

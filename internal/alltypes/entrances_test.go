@@ -110,7 +110,7 @@ func TestEntrances(t *testing.T) {
 			good    bool
 			version bool
 			head    bool // the damage is in the head or the trailer
-			long    bool // damaged behind a form of Guava's
+			long    bool // damaged after a form of Guava's
 		}{
 			"whole":                   {data: whole, good: true},
 			"newer":                   {data: newer(whole), version: true, head: true, long: true},
@@ -166,7 +166,7 @@ func flipped(data []byte, i int) []byte {
 }
 
 // TestReadersThatFail: an error of the store is returned as it is, and is no statement about the
-// form; the receiver stays as it was. An error behind a form is not the form's.
+// form; the receiver stays as it was. An error after a form is not the form's.
 func TestReadersThatFail(t *testing.T) {
 	for _, typ := range All {
 		data := bloom.Must(full(typ).MarshalBinary())

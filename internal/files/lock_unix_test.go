@@ -50,7 +50,7 @@ func TestLockRefusesLinks(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestLockWhereNoFileIs: a folder that takes no new file is an error, and nothing to wait for.
+// TestLockWhereNoFileIs: a directory that takes no new file is an error, and nothing to wait for.
 func TestLockWhereNoFileIs(t *testing.T) {
 	if _, err := os.Stat("/proc/self"); err != nil {
 		t.Skip(err)

@@ -40,7 +40,7 @@ func TestRune(t *testing.T) {
 	}
 }
 
-// TestAppend holds the letters that a map to small letters takes apart, or brings together.
+// TestAppend holds the letters that a map to lower case takes apart or brings together.
 func TestAppend(t *testing.T) {
 	for text, want := range map[string]string{
 		"ΟΔΥΣΣΕΥΣ οδυσσευς":             "οδυσσευσ οδυσσευσ",

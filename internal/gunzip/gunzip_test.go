@@ -21,7 +21,7 @@ func zip(t *testing.T, text string) string {
 	return b.String()
 }
 
-// TestBehind: zeros behind gzip are padding. Of anything else the error tells the length. The text
+// TestBehind: zeros after gzip are padding. Of anything else the error tells the length. The text
 // arrives whatever follows it.
 func TestBehind(t *testing.T) {
 	zeros := func(n int) string { return strings.Repeat("\x00", n) }

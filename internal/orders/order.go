@@ -57,7 +57,7 @@ func (s *order) start(f func()) {
 	}()
 }
 
-// fail ends the order. The threads that have not ended wait for ever.
+// fail ends the order. The threads that have not ended wait forever.
 func (s *order) fail(err error) {
 	if s.failure == nil {
 		s.failure = err

@@ -13,19 +13,19 @@ func Point() {
 	}
 }
 
-// oneStep is the folder of a package whose calls are one step; see [OneStep].
+// oneStep is the directory of a package whose calls are one step; see [OneStep].
 var oneStep string
 
 // OneStep makes each call of a package, such as "growing", one step until the test ends.
-func OneStep(t *testing.T, folder string) {
-	oneStep = folder
+func OneStep(t *testing.T, directory string) {
+	oneStep = directory
 	t.Cleanup(func() { oneStep = "" })
 }
 
 // Enter begins a call of a package, and returns the function that ends it.
-func Enter(folder string) func() {
+func Enter(directory string) func() {
 	s := now
-	if s == nil || folder != oneStep {
+	if s == nil || directory != oneStep {
 		return func() {}
 	}
 	s.step(false)

@@ -71,7 +71,7 @@ func (b *Blocks) call(adds bool, others Others, dst []bool, hs []bloom.Hash, cou
 func prefetchBlocks(b *Blocks, hs *bloom.Hash, count int)
 
 // addBlocks adds digests, and sets each element of dst to whether its digest changed b. It also
-// fetches blocks for later digests: as many as further, beginning fetchAhead behind hs.
+// fetches blocks for later digests: as many as further, beginning fetchAhead digests after hs.
 //
 //go:noescape
 func addBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)

@@ -61,7 +61,7 @@ GLOBL lineSalts<>(SB), RODATA|NOPTR, $32
 
 // LOCATE loads the line's block, makes the line's mask, and sets clearA. In each lane, the value's
 // low half is multiplied by the lane's salt, and the five high bits of the product pick a bit. An
-// element of 64 bits is loaded and stored as a whole.
+// 64-bit element is loaded and stored as a whole.
 #define LOCATE                          \
 	VDUP value, each.S4             \
 	BLOCK                           \

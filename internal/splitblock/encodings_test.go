@@ -30,7 +30,7 @@ func TestEncodings(t *testing.T) {
 }
 
 // TestHashHeader: this package's copy of the macros for hashing is equal to the root's file. An
-// include across folders would break vendoring and other build systems.
+// include across directories would break vendoring and other build systems.
 func TestHashHeader(t *testing.T) {
 	ours, err := os.ReadFile("hash_amd64.h")
 	require.NoError(t, err)

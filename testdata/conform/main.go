@@ -2,7 +2,7 @@
 //
 //	go run ./testdata/conform -- python3 contrib/readers/bloom.py
 //
-// It starts the program once for each file, with the file's name behind the other arguments and a
+// It starts the program once for each file, with the file's name after the other arguments and a
 // key on each line of standard input. The program writes a line for each key: true or false, or for
 // a bank the numbers of the members, as in [1, 2]. Its status is 0. If the file must be refused,
 // the status is another one and nothing is written. testdata/vectors/README.md says more.
@@ -24,10 +24,10 @@ import (
 )
 
 var (
-	folder  = flag.String("vectors", "testdata/vectors", "the `folder` of the vectors")
+	folder  = flag.String("vectors", "testdata/vectors", "the `directory` of the vectors")
 	types   = flag.String("types", "", "ask only filters of these `types`, such as bloom,blocked")
 	only    = flag.String("only", "", "ask only files whose name begins with this `text`")
-	patches = flag.Bool("patches", false, "also give the program patches, behind their filters")
+	patches = flag.Bool("patches", false, "also give the program patches, after their filters")
 	found   = flag.Bool("found", false, "the program writes the keys that it finds, as grep does")
 )
 
@@ -152,7 +152,7 @@ func ask(q question, keys []string) string {
 		return fmt.Sprintf("status %d: %s", code, strings.TrimSpace(stderr.String()))
 	}
 	got := strings.SplitAfter(string(out), "\n")
-	got = got[:len(got)-1] // what is behind the last line
+	got = got[:len(got)-1] // what follows the last line
 	if *found {
 		var want []string
 		for i, key := range keys {

@@ -7,7 +7,7 @@
 //
 // It runs in the root of the module, and reads no lines of the library: rules.go changes each go
 // statement, channel operation and reading of the time, wherever it stands. Seeds name functions.
-// Sizes that are too large to explore are constants of internal/limits behind the tag orders.
+// Sizes that are too large to explore are constants of internal/limits under the build tag orders.
 package main
 
 import (

@@ -42,7 +42,7 @@ func (m *naive) split(text string) []string {
 	return lines
 }
 
-// csvField is a field, with or without quotes, and the comma or the end behind it.
+// csvField is a field, with or without quotes, and the comma or the end after it.
 var csvField = regexp.MustCompile(`(?s)\A(?:"((?:[^"]|"")*)"|((?:[^",][^,]*)?))(,|\z)`)
 
 // key returns the key of a line, if it has one.
