@@ -491,7 +491,7 @@ func TestWrongContentIsRefused(t *testing.T) {
 	good := []uint64{3, 10, 4}
 	require.NoError(t, new(Filter).UnmarshalBinary(hostile(t, good, func([]uint64) {})))
 	for want, edit := range map[string]func(words []uint64){
-		"bits after the last bucket":           func(w []uint64) { w[1] |= 1 << 63 },
+		"bits after the last bucket":            func(w []uint64) { w[1] |= 1 << 63 },
 		"the number of keys is 17, but 16 are":  func(w []uint64) { w[2]++ },
 		"the number of keys is 16, but 15 are":  func(w []uint64) { w[0] &^= 1<<10 - 1 },
 		"the number of keys is 16, but 17 are":  func(w []uint64) { w[5]++ },

@@ -452,16 +452,16 @@ class Patch(Filter):
             low = stream[one + 1:one + 1 + self.r]
             require(one >= 0 and len(low) == self.r, "the stream ends within a gap")
             index += (one - at << self.r | int(low[::-1] or "0", 2)) + 1
-            require(index < self.m, "a bit behind the filter differs")
+            require(index < self.m, "a bit after the filter differs")
             yield index
             at = one + 1 + self.r
-        require(len(stream) - at < 64 and "1" not in stream[at:], "bits behind the last gap")
+        require(len(stream) - at < 64 and "1" not in stream[at:], "bits after the last gap")
 
 def patched(old, data):
     """The filter that a patch makes of old, a filter in Guava's form, which stays as it is."""
     data = memoryview(data)
     patch, rest = read_frame(data, {b"P": (Patch, "<7Q")})
-    require(len(rest) == 0, "bytes behind the patch")
+    require(len(rest) == 0, "bytes after the patch")
     indexes = list(patch.indexes())
     require(isinstance(old, Guava) and (old.strategy, old.k, old.m // 64) == patch.old and crc(old.words) == patch.proof,
             "the patch was made from another filter than this one")
@@ -483,7 +483,7 @@ def loads(data, check=True):
     f, rest = read_frame(data, check=check)
     if isinstance(f, (Growing, Bank, Cuckoo)):
         rest = f.read_rest(rest, check)
-    require(len(rest) == 0, "bytes behind the filter")
+    require(len(rest) == 0, "bytes after the filter")
     return f
 
 def load(path, check=True):
@@ -494,7 +494,7 @@ def load(path, check=True):
 
 def from_text(text):
     data = base64.b64decode(text, validate=True)
-    require(base64.b64encode(data).decode() == text, "the text has other bits behind the last byte")
+    require(base64.b64encode(data).decode() == text, "the text has other bits after the last byte")
     return loads(data) if data else Filter()
 
 def from_parquet(bitset, xxh64):
