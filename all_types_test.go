@@ -366,12 +366,12 @@ func TestRaces(t *testing.T) {
 				return n
 			}
 
-			var meanwhile sync.WaitGroup
+			var loops sync.WaitGroup
 			var done atomic.Bool
 			loop := func(do func()) {
-				meanwhile.Add(1)
+				loops.Add(1)
 				go func() {
-					defer meanwhile.Done()
+					defer loops.Done()
 					for {
 						last := done.Load()
 						do()
@@ -407,7 +407,7 @@ func TestRaces(t *testing.T) {
 				}
 			})
 			done.Store(true)
-			meanwhile.Wait()
+			loops.Wait()
 
 			all := soFar()
 			require.True(t, found(set, all), "a key is missing at the end")

@@ -25,9 +25,9 @@ var useAVX512 = useAVX2 &&
 	cpu.X86.HasAVX512VL &&
 	cpu.X86.HasAVX512BW
 
-// useWide reports whether the processor hashes faster with vectors of 512 bits than of 256. Intel's
-// do from Ice Lake on, and AMD's from Zen 4 on, the first with VBMI2. Older Intel processors lower
-// their clock for long vectors.
+// useWide reports whether the processor hashes faster with 512-bit vectors than with 256-bit ones.
+// Intel's do from Ice Lake on, and AMD's from Zen 4 on, the first with VBMI2. Older Intel
+// processors lower their clock for long vectors.
 var useWide = useAVX512 && cpu.X86.HasAVX512VBMI2
 
 // sumMany hashes the first part of keys and returns the length of the part. It hashes all byte
@@ -106,9 +106,8 @@ func sumKeys(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int
 //go:noescape
 func sumKeys512(dst *Hash, keys unsafe.Pointer, fours int, size uintptr) int
 
-// sumAlike is like sumKeys512, with vectors of 512 bits. It hashes 8*eights keys; eights is
-// positive. It stops before the first eight keys whose lengths differ or are not from 16 bytes to
-// directLen.
+// sumAlike is like sumKeys512, with 512-bit vectors. It hashes 8*eights keys; eights is positive.
+// It stops before the first eight keys whose lengths differ or are not from 16 bytes to directLen.
 //
 //go:noescape
 func sumAlike(dst *Hash, keys unsafe.Pointer, eights int, size uintptr) int
@@ -123,7 +122,7 @@ func sumUint64s(dst *Hash, keys unsafe.Pointer, eights int)
 //go:noescape
 func sumUint64s512(dst *Hash, keys unsafe.Pointer, eights int)
 
-// sumUint64sWide hashes 16*sixteens integers in vectors of 512 bits; sixteens is positive.
+// sumUint64sWide hashes 16*sixteens integers in 512-bit vectors; sixteens is positive.
 //
 //go:noescape
 func sumUint64sWide(dst *Hash, keys unsafe.Pointer, sixteens int)

@@ -8,7 +8,7 @@ import "github.com/seed79a3ff49/bloom/internal/bitwords"
 //	filterAdd, filterAddHash            do what add does, for all filters and keys
 //	filterContains, filterContainsHash  do what contains does, for all filters and keys
 //	addMany, containsMany, sumMany      do the first part of a batch, and return its length, which
-//	                                    may be 0. addMany's shared: others may write meanwhile
+//	                                    may be 0. addMany's shared: others may write too
 //
 // Assembly loads each word by one instruction, like an atomic load on that processor, so it also
 // looks keys up in SyncFilters. Keys do not escape; see bitwords.NoEscape. Assembly cannot be

@@ -26,7 +26,7 @@ type View struct {
 	body  []byte        // the part of bytes that has the words
 }
 
-// layout is where the bits of a key lie in Guava's binary form, behind the header.
+// layout is where the bits of a key lie in Guava's binary form, after the header.
 type layout struct {
 	words      uint64
 	reciprocal uint64 // digest.Reciprocal(words)

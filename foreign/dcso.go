@@ -26,7 +26,7 @@ type dcso struct {
 	n     uint64 // the number of keys that the filter is made for
 	p     float64
 	added uint64 // the number of keys that were new
-	data  []byte // the user's bytes behind the filter
+	data  []byte // the user's bytes after the filter
 }
 
 const (

@@ -227,7 +227,7 @@ func (r *ring) begin(now int64) run {
 	r.full &^= columns(live.newest(), 1)
 	r.count.Store(0)
 	r.prolonged = false
-	if r.undated == 0 && (r.fresh || r.behind.Load() > 0) {
+	if r.undated == 0 && (r.fresh || r.lag.Load() > 0) {
 		r.undated = live.newest()
 		now = max(now, r.newestKey(live.newest()-1))
 	}
@@ -358,13 +358,13 @@ func (r *ring) reset() {
 //
 // A clock may be asked before it is set. The zero Time is no time: the ring's time stands still. If
 // a clock is far behind the newest stamp of a file, as on a machine that starts in 1970, the ring's
-// time continues from that stamp; it is the clock's plus behind.
+// time continues from that stamp; it is the clock's plus lag.
 type clock struct {
 	source  func() time.Time
 	wake    func(time.Duration, func()) // nil unless the clock is coarse
 	reading atomic.Int64                // the last reading of a coarse clock, or stale
 	timing  atomic.Bool                 // true while a timer is set
-	behind  atomic.Int64                // stored under the ring's lock
+	lag     atomic.Int64                // stored under the ring's lock
 }
 
 const (
@@ -407,11 +407,11 @@ func (r *ring) timeAt(t time.Time) int64 {
 	if t.IsZero() {
 		return max(r.stamped.Load(), -farthest)
 	}
-	now, behind := nanoseconds(t), r.behind.Load()
-	if now > farthest-behind {
+	now, lag := nanoseconds(t), r.lag.Load()
+	if now > farthest-lag {
 		return farthest
 	}
-	return now + behind
+	return now + lag
 }
 
 // exact reads the time. A coarse clock keeps the reading. The caller holds the lock.
@@ -439,18 +439,18 @@ func (r *ring) notice(t time.Time) {
 	if t.IsZero() || clock <= -farthest || live.len() == 0 {
 		return
 	}
-	from, behind := r.stamped.Load(), r.behind.Load()
+	from, lag := r.stamped.Load(), r.lag.Load()
 	timeless := from <= -farthest // the planes were begun without a time
-	wasSet := behind > 0 && clock > from-min(behind-r.life, behind/2)
+	wasSet := lag > 0 && clock > from-min(lag-r.life, lag/2)
 	switch {
 	case r.fresh && !timeless && clock < from-r.life:
 		r.fresh = false
 		from = max(from, r.newestKey(live.newest()))
-		r.behind.Store(from - clock)
+		r.lag.Store(from - clock)
 		r.raise(live.oldest(), live, from)
 	case r.fresh || timeless || wasSet:
 		r.fresh = false
-		r.behind.Store(0)
+		r.lag.Store(0)
 		if r.undated == 0 && clock < r.stampOf(live.newest()).Load() {
 			// A plane that has ended stays closed: calls without a time would write into it.
 			live = r.reopened(live)

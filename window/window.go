@@ -53,7 +53,7 @@ import (
 
 // The words of this package:
 //
-//	lane        a word of 64 bits: one position in each of the 64 planes
+//	lane        a 64-bit word: one position in each of the 64 planes
 //	plane       a Bloom filter, which is one bit of every lane; it holds the keys of a piece of time
 //	page        lanes that have a lock of their own; all positions of a key are in one page
 //	ring        the planes in the order in which they begin, and when each of them ends and dies
@@ -135,7 +135,7 @@ type Config struct {
 	// keys in a Span is enough.
 	//
 	// Without Renew, a repeat needs no memory, and a key is remembered for a Span from the Add that
-	// returned true. If an event repeats for ever, Add returns true for it at most once a Span.
+	// returned true. If an event repeats forever, Add returns true for it at most once a Span.
 	Renew bool
 	// Generations is the number of pieces into which a Span is cut, from 1 to 31. 0 means 7.
 	// Compared with 7, a window needs 7 % less memory with 3 generations, 17 % more with 15, and

@@ -25,8 +25,8 @@ import (
 //	unlock  it
 //
 // A process that waits for the lock finds the file gone at "look". A killed process leaves the
-// file, unlocked, for the next one to lock and remove. In a folder where other users may write, the
-// name may become a link at any moment. Therefore links are not followed, and permissions are
+// file, unlocked, for the next one to lock and remove. In a directory where other users may write,
+// the name may become a link at any moment. Therefore links are not followed, and permissions are
 // changed only through the handle of a file that this process created.
 
 // Lock is described in file.Lock.

@@ -27,7 +27,7 @@ import (
 //
 //	line    one of the 1 to 4 parts of a key; it has 8 bits in one block
 //	value   64 bits that make a line: the high half picks its block, the low half its bits
-//	block   32 bytes, one row of 8 lanes of 32 bits, which lie in one cache line
+//	block   32 bytes, one row of eight 32-bit lanes, which lie in one cache line
 //	mask    the 8 bits of a line, in the places where they lie in its block
 //	narrow  at most Narrow blocks, for which half a value is fine enough to pick one
 //	chunk   as many digests of a batch as one call of assembly does
@@ -36,7 +36,8 @@ type Blocks struct {
 	Words []uint64
 	// Lines is the number of lines of a key. It is 0 in zero Blocks.
 	Lines int
-	// blocks is Words in fours, so that Go checks an index once for four words.
+	// blocks has the same memory as Words, in fours, so that Go checks an index once for four
+	// words.
 	blocks [][each]uint64
 	// fast is Lines if assembly handles these Blocks, and otherwise 0.
 	fast int

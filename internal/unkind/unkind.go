@@ -51,7 +51,7 @@ func FailingReaders(data []byte) map[string]io.Reader {
 		return io.MultiReader(bytes.NewReader(data), iotest.ErrReader(ErrStore))
 	}
 	return map[string]io.Reader{
-		"an error behind the last byte":   behind(),
+		"an error after the last byte":    behind(),
 		"an error with the last byte":     iotest.DataErrReader(behind()),
 		"a byte at a time, then an error": iotest.OneByteReader(behind()),
 	}
@@ -60,10 +60,10 @@ func FailingReaders(data []byte) map[string]io.Reader {
 // ReaderAts returns readers of requests that return no error but io.EOF.
 func ReaderAts(data []byte) map[string]io.ReaderAt {
 	return map[string]io.ReaderAt{
-		"plain":                   bytes.NewReader(data),
-		"EOF with the last byte":  atEOF{data},
-		"fewer bytes are an EOF":  io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))),
-		"writes behind the bytes": scratch{data},
+		"plain":                  bytes.NewReader(data),
+		"EOF with the last byte": atEOF{data},
+		"fewer bytes are an EOF": io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))),
+		"writes after the bytes": scratch{data},
 	}
 }
 
@@ -275,7 +275,7 @@ func Clients() []Client {
 		{"breaks off in the head", false, func(conn *net.TCPConn, head, _ string) error {
 			return closes(write(conn, head[:len(head)-2]), conn)
 		}},
-		{"breaks off behind the head", false, func(conn *net.TCPConn, head, _ string) error {
+		{"breaks off after the head", false, func(conn *net.TCPConn, head, _ string) error {
 			return closes(write(conn, head), conn)
 		}},
 		{"breaks off in the body", false, func(conn *net.TCPConn, head, body string) error {
