@@ -120,7 +120,9 @@ func Of(head []byte) *Kind {
 
 // Differs reports whether k differs from lines that end with delim. Records of one byte, and the NUL
 // byte that ends each, look like UTF-16 without a byte order mark.
-func (k *Kind) Differs(delim byte) bool { return delim != 0 || k.Name != "unmarked UTF-16" }
+func (k *Kind) Differs(delim byte) bool { return delim != 0 || k.Name != unmarked }
+
+const unmarked = "unmarked UTF-16"
 
 // Undecided reports whether more bytes after head could change what Of returns. If head has delim,
 // which ends a line, only pieces at the very beginning count: then head is text, unless a file in
@@ -136,7 +138,8 @@ func Undecided(head []byte, delim byte) bool {
 		switch {
 		case whole:
 			return false
-		case fits && !hasLine, fits && first.offset == 0 && len(head) < first.end():
+		case !fits, hasLine && kinds[i].Name == unmarked: // a line may have a NUL byte
+		case !hasLine, first.offset == 0 && len(head) < first.end():
 			return true
 		}
 	}

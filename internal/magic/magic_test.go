@@ -60,7 +60,7 @@ func TestUndecided(t *testing.T) {
 		}
 	}
 	for _, line := range []string{"\n", "a\n", "P\n", "PK\n", "P*M\n", "070701\n", "BZh\n",
-		"\x1f\n", "\x28\xb5\x2f\n",
+		"\x1f\n", "\x28\xb5\x2f\n", "0\x00\n",
 		"\xef\xbb\xbfa\n", "\xff\n", "]\n", "uk-lhr-1\n", "q\xc7\x90\n",
 		strings.Repeat("a", magic.HeadSize)} {
 		assert.False(t, magic.Undecided([]byte(line), '\n'), "%q", line)
