@@ -16,7 +16,9 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// Bank is a collection of Bloom filters of one size, its members, which are numbered from 0.
+// Bank is a collection of Bloom filters of one size, its members, which are numbered from 0. Each
+// member is a [bloom.Filter] with [bloom.Mitz64], bit for bit. A look-up reads K bits of each
+// member, in long runs; asking one filter after the other would read a cache line or more of each.
 //
 // Any number of goroutines may use a Bank concurrently; only decoding needs the Bank to itself.
 // Calls that write take turns. Which, WhichAll and ContainsHash take no lock. They see every write

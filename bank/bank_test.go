@@ -469,7 +469,7 @@ func TestNames(t *testing.T) {
 	require.Equal(t, longest, name(1))
 }
 
-// TestTableOfPackageComment: the table in the package comment is true.
+// TestTableOfPackageComment: the table in docs/sizes.md is true.
 func TestTableOfPackageComment(t *testing.T) {
 	for n, want := range map[uint64][3]uint64{
 		3: {64, 320, 2240}, 50: {512, 1472, 9536}, 1000: {9664, 19712, 53184},
@@ -482,7 +482,7 @@ func TestTableOfPackageComment(t *testing.T) {
 	}
 }
 
-// TestFalseMembersAreCorrelated: the figures in the package comment are true.
+// TestFalseMembersAreCorrelated: the figures in docs/sizes.md are true.
 func TestFalseMembersAreCorrelated(t *testing.T) {
 	if testing.Short() || filtertest.Race {
 		t.Skip("takes a second")

@@ -1,9 +1,5 @@
 // Package blocked provides a Bloom filter that keeps the bits of a key in one to four cache lines.
 //
-// An added key is always found. A key that was not added is reported as present with at most about
-// the probability that New was given. The caller supplies the number of keys, this probability, and
-// keys or their digests.
-//
 //	seen, err := blocked.New(1_000_000, 0.01)
 //	if err != nil {
 //		return err
@@ -11,22 +7,22 @@
 //	seen.AddString("ada")        // true: certainly new
 //	seen.ContainsString("grace") // false: certainly not added
 //
+// An added key is always found. A key that was not added is reported as present with at most about
+// the probability that New was given. The caller supplies the number of keys, this probability, and
+// keys or their digests.
+//
 // For a key, a classic filter, [bloom.Filter], touches up to 7 cache lines at a rate of 1 %, and up
 // to 20 at 1e-6; a blocked filter touches one at 1 %, and two at 1e-6. If the filters are larger
 // than the processor's cache, the blocked one takes less time, above all at low rates, and batches
 // take less again; see benchmarks/RESULTS.md. The price is memory. New needs this much more than a
-// classic filter of the same rate:
+// classic filter:
 //
 //	rate     1e-2  1e-3  1e-4  1e-5  1e-6  1e-7  1e-8  1e-9
 //	lines       1     1     2     2     2     3     3     3
 //	memory  +10 % +18 % +10 % +12 % +18 % +11 % +14 % +18 %
 //
 // Use [bloom.Filter] if Java has to read the bytes, if memory matters more than time, or for a rate
-// below 1e-12.
-//
-// A filter of one line is the split-block Bloom filter of the Parquet format (Parquet format
-// specification, BloomFilter.md; Putze, Sanders and Singler, Cache-, Hash- and Space-Efficient
-// Bloom Filters, 2007). See [NewBitset] for files of that format.
+// below 1e-12. See [NewBitset] for the split-block filters of the Parquet format.
 package blocked
 
 import (
@@ -49,6 +45,10 @@ import (
 // The zero Filter contains nothing and can be decoded into; adding to it panics. Many goroutines
 // may read a Filter concurrently while none writes; see [SyncFilter] for more. A Filter must not be
 // copied; see [Filter.Clone].
+//
+// A filter of one line is the split-block Bloom filter of the Parquet format (Parquet format
+// specification, BloomFilter.md; Putze, Sanders and Singler, Cache-, Hash- and Space-Efficient
+// Bloom Filters, 2007). See [NewBitset] for files of that format.
 type Filter struct {
 	_ nocopy.Locker
 	filter

@@ -1,9 +1,6 @@
 // Package cuckoo provides a cuckoo filter: keys can be removed from it, and at low rates it needs
 // less memory than a Bloom filter.
 //
-// A [Filter] is a multiset. A key is found until it has been removed as often as it was inserted.
-// Any other key is reported as present with the probability that the caller chose.
-//
 //	online, err := cuckoo.New(1_000_000, 0.001)
 //	if err != nil {
 //		return err
@@ -12,23 +9,19 @@
 //	online.RemoveString("ada")
 //	online.ContainsString("ada") // false
 //
-// Remove only what was inserted. A Filter has a few bits of each key, its tag. Removing a key that
-// was never inserted can remove the tag of another key, which is then wrongly reported as absent.
-// No filter of this size can avoid that: a filter that tolerates removals of absent keys, or does
-// not count repeated insertions, needs about half the bits of the keys themselves (Agarwala and
-// Even, arXiv 2412.19249). The caller must know which keys are in, from a database for instance. To
-// answer "have I seen this?" without such knowledge, use a [bloom.Filter].
+// A [Filter] is a multiset. A key is found until it has been removed as often as it was inserted.
+// Any other key is reported as present with the probability that the caller chose. A full Filter
+// refuses a key and does not change; there is room for the n keys that it was made for, see [New].
 //
-// A full Filter refuses a key and does not change. A Filter has room for the n keys that it was
-// made for; see [New].
+// Remove only what was inserted: removing any other key can hide a key that is in; see
+// [Filter.Remove]. So the caller must know which keys are in, from a database for instance. To
+// answer "have I seen this?" without such knowledge, use a [bloom.Filter].
 //
 // At 1 %, a Filter needs 10.5 bits for each key, a bloom.Filter 9.6, and a filter of package
 // counting 38. For 20,000 keys or more and rates below 1 in 1,200, a Filter needs less than a
 // bloom.Filter: 24 bits instead of 28.8 at 1e-6. Use package counting if you need Guava's format:
-// its filters become a bloom.Filter at any time.
-//
-// The structure is that of Fan, Andersen, Kaminsky and Mitzenmacher, Cuckoo Filter: Practically
-// Better Than Bloom, 2014, for any number of buckets.
+// its filters become a bloom.Filter at any time. The structure is that of Fan, Andersen, Kaminsky
+// and Mitzenmacher, Cuckoo Filter: Practically Better Than Bloom, 2014, for any number of buckets.
 package cuckoo
 
 import (
@@ -153,8 +146,13 @@ func (f *filter) InsertHash(h bloom.Hash) bool {
 }
 
 // Remove undoes one insertion of key and returns true. If key is certainly not in the filter,
-// Remove changes nothing and returns false. Call Remove only with a key that is in the filter: for
-// an absent key, it can remove another key with the same tag and buckets.
+// Remove changes nothing and returns false. Call Remove only with a key that is in the filter. A
+// filter has a few bits of each key, its tag: for an absent key, Remove can remove the tag of
+// another key in the same buckets, which is then wrongly reported as absent.
+//
+// No filter of this size can avoid that: a filter that tolerates removals of absent keys, or does
+// not count repeated insertions, needs about half the bits of the keys themselves (Agarwala and
+// Even, arXiv 2412.19249).
 func (f *filter) Remove(key []byte) bool { return f.RemoveHash(bloom.Sum(key)) }
 
 // RemoveString is like Remove.

@@ -1,13 +1,6 @@
 // Package flower provides a filter that remembers recent keys better than old ones, in memory that
 // is fixed however many keys are added. It finds which events of an endless stream recur.
 //
-// A [Filter] is an array of slots, each of which is empty or holds a fingerprint of a few bits. A
-// key writes its fingerprint into several slots, and overwrites what they held. It is found until
-// all its slots are overwritten, so only the newest key is certain to be found. A key's age is the
-// number of other keys that were added after it. The older a key is, the less likely it is found;
-// [Filter.Recall] is the probability for each age. A key that was never added is reported as
-// present with the probability FPR of [Filter.Stats].
-//
 //	config, err := flower.Optimal(1_000_000, 0.9, 0.01) // finds 90 % at an age of a million
 //	if err != nil {
 //		return err
@@ -20,16 +13,15 @@
 //	recent.AddString("ada")      // false: probably recent
 //	recent.ContainsString("bob") // false
 //
+// A key's age is the number of other keys that were added after it. Only the newest key is certain
+// to be found; [Filter.Recall] is the probability for each age. A key that was never added is
+// reported as present with the probability FPR of [Filter.Stats].
+//
 // The caller supplies an age, the probability of finding a key of that age, and the rate of false
-// positives. [Optimal] finds the smallest array for them. Its memory is in proportion to the age:
-// at 1 % false positives, an age of a million needs 5.2 MB to find 90 % of the keys, and 18.9 MB to
-// find 99 %. Younger keys are more likely to be found, and older ones less likely.
-//
-// If keys must certainly be found, or if their age is measured in time, use package window. A
+// positives; [Optimal] finds the smallest filter for them, whose memory is in proportion to the
+// age. If keys must certainly be found, or if their age is measured in time, use package window. A
 // window needs about 2.9 MB for a million keys at 1 %, but its caller must know how many keys there
-// will be. A [picture] shows how windows and flowers of one size forget.
-//
-// [picture]: https://github.com/seed79a3ff49/bloom/blob/main/docs/memory.svg
+// will be; docs/memory.svg compares the two.
 package flower
 
 import (
@@ -45,9 +37,11 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// Filter remembers recent keys better than old ones. It is safe for concurrent use by many
-// goroutines, except for decoding, which needs the Filter to itself. Adding and looking up take no
-// lock.
+// Filter remembers recent keys better than old ones. It is an array of slots, each of which is
+// empty or holds a fingerprint of a few bits. A key writes its fingerprint into several slots, and
+// overwrites what they held. It is found until all its slots are overwritten. A Filter is safe for
+// concurrent use by many goroutines, except for decoding, which needs the Filter to itself. Adding
+// and looking up take no lock.
 //
 // The zero Filter contains nothing and can be decoded into; adding to it panics. A Filter must not
 // be copied.

@@ -9,7 +9,9 @@ import (
 
 // Optimal returns the configuration of the smallest filter that finds a key with probability recall
 // after t other keys were added, and that reports a key that was never added with a probability of
-// at most fpr, even when all slots are written.
+// at most fpr, even when all slots are written. At 1 % false positives, a t of a million needs 5.2
+// MB to find 90 % of the keys, and 18.9 MB to find 99 %. Younger keys are more likely to be found,
+// and older ones less likely.
 //
 // Optimal returns an error unless t >= 1, 0 < recall < 1 and 0 < fpr < 1. It also returns an error
 // if fpr is too small for 32 bits, or if the filter would be larger than a tebibyte.

@@ -47,7 +47,7 @@ func TestOptimal(t *testing.T) {
 	}
 }
 
-// TestOptimalSizes: the sizes in the package comment are true.
+// TestOptimalSizes: the sizes in the comments of Optimal and of the package are true.
 func TestOptimalSizes(t *testing.T) {
 	for _, test := range []struct {
 		recall float64

@@ -19,6 +19,10 @@ import (
 
 // BitsAndBlooms is a filter of github.com/bits-and-blooms/bloom/v3, or of its predecessor
 // github.com/willf/bloom, which writes the same bytes. A BitsAndBlooms must not be copied.
+//
+// A BitsAndBlooms has the encoding methods of its original, the other library's filter, with the
+// original's bytes. So have the other types of this package; where the original has no JSON or
+// text, MarshalJSON and MarshalText return an error.
 type BitsAndBlooms struct {
 	_ nocopy.Locker
 	bitsAndBlooms

@@ -13,8 +13,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// DCSO is a filter of github.com/DCSO/bloom, in version 1 of its form. The original has neither
-// JSON nor other encoding methods. A DCSO must not be copied.
+// DCSO is a filter of github.com/DCSO/bloom, in version 1 of its form, such as CIRCL's hashlookup
+// file. The original has neither JSON nor other encoding methods. A DCSO must not be copied.
 type DCSO struct {
 	_ nocopy.Locker
 	dcso

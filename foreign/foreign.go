@@ -1,12 +1,5 @@
 // Package foreign reads, changes and writes the Bloom filters of other libraries, in their own
-// formats:
-//
-//   - [BitsAndBlooms] is for bits-and-blooms/bloom and willf/bloom.
-//   - [Holiman] is for holiman/bloomfilter/v2.
-//   - [DCSO] is for DCSO/bloom, such as CIRCL's hashlookup file.
-//   - [Spark] is for Apache Spark.
-//
-// A program reads the file of the other library, and may write it again:
+// formats: [BitsAndBlooms], [Holiman], [DCSO], and [Spark] of Apache Spark.
 //
 //	data, err := os.ReadFile("seen.bloom") // from bits-and-blooms' WriteTo
 //	if err != nil {
@@ -21,25 +14,15 @@
 //	_, err = seen.WriteTo(conn) // bits-and-blooms reads this
 //
 // A filter answers exactly as the library that wrote it does. Keys can be added, and WriteTo writes
-// bytes that the other library reads. A program can therefore change its import and keep its files,
-// and programs that exchange filters can change one after the other.
+// what the other library reads. This package makes no new filters; docs/migrate.md, "Keep your
+// files", says how to make one.
 //
-// This package makes no new filters. Make an empty one with the other library, or from the few
-// bytes that docs/migrate.md gives. If no other program reads a filter, make it with package bloom
-// or blocked, which need less time for a key and have checksums in their files.
-//
-// A constructor copies the bytes that it gets. It refuses bytes that end too early or too late,
-// bytes whose sizes contradict each other, and filters of more than 1,024 hashes or 2^43 bits. Its
-// errors wrap [bloom.ErrFormat]. It allocates at most a small multiple of the bytes. For bytes that
-// gzip compressed, see [NewHoliman]. Only Holiman's form has a checksum; in the others, a flipped
-// bit goes unnoticed.
-//
-// The original of a type is the other library's filter. Each type has its original's encoding
-// methods, with the original's bytes. If the original has no JSON or text, MarshalJSON and
-// MarshalText return an error.
-//
-// Many goroutines may look keys up in a filter concurrently. Adding, decoding and writing need the
-// filter to themselves. The zero value of each type contains nothing; adding to it panics.
+// A constructor copies the bytes that it gets, and allocates at most a small multiple of them. It
+// refuses bytes that end too early or too late, sizes that contradict each other, and filters of
+// more than 1,024 hashes or 2^43 bits, with an error that wraps [bloom.ErrFormat]. Only Holiman's
+// form has a checksum. Many goroutines may look keys up in a filter concurrently; adding, decoding
+// and writing need it to themselves. The zero value of each type contains nothing; adding to it
+// panics.
 package foreign
 
 import (

@@ -1,15 +1,15 @@
 // Package growing provides a Bloom filter for an unknown number of keys.
 //
-// An added key is always found. A key that was not added is reported as present with a probability
-// of at most p, however many keys are added (up to 2^40; see [New]). The caller supplies p, keys or
-// their digests, and a rough number of keys, if it is known.
-//
 //	seen, err := growing.New(0, 0.01) // 0: an unknown number of keys
 //	if err != nil {
 //		return err
 //	}
 //	seen.AddString("ada")        // true: certainly new
 //	seen.ContainsString("grace") // false: certainly not added
+//
+// An added key is always found. A key that was not added is reported as present with a probability
+// of at most p, however many keys are added (up to 2^40; see [New]). The caller supplies p, keys or
+// their digests, and a rough number of keys, if it is known.
 //
 // The price is memory and time. From 50,000 to 1e9 keys, a filter for an unknown number of keys
 // needs about this many times the memory of a classic filter that has the same rate and was made
@@ -18,16 +18,10 @@
 //	rate    10 %     1 %   0.1 %   1e-6   1e-9
 //	about    3.7     2.9     2.4    2.0    1.9
 //
-// A filter has 16 shards, each of one layer or more. A look-up of an absent key, and adding a new
-// key, ask all layers of one shard: 3 layers at 1e5 keys, 10 at 1e7, 16 at 1e9. So a key costs more
-// the more keys there are; benchmarks/RESULTS.md, "How cost grows", says how much. A filter that was
-// made for n keys has one layer in each shard until about n keys are there. From n = 50,000 on it
-// needs 15 to 45 % more memory than a classic filter of n keys for p <= 1 %, and up to 65 % more at
-// 10 %. If there are never more than n keys, use [bloom.New] or [blocked.New].
-//
-// A layer is a blocked filter, as large as all layers of the shard before it together. The rates of
-// the layers add up to at most p (Almeida, Baquero, Preguica and Hutchison, Scalable Bloom Filters,
-// 2007). docs/sizes.md explains the rates and the memory.
+// A key costs more the more keys there are; benchmarks/RESULTS.md, "How cost grows", says how much.
+// If there are never more than n keys, use [bloom.New] or [blocked.New]. The structure is that of
+// Almeida, Baquero, Preguica and Hutchison, Scalable Bloom Filters, 2007; docs/sizes.md, "A filter
+// that grows", explains its layers, their rates and the memory.
 package growing
 
 import (

@@ -13,36 +13,14 @@
 // nor for a row whose [Guard.Insert] or [Guard.Add] has returned. It rebuilds its filter from the
 // store while it is in use. A row that another program inserts without telling the Guard may be
 // missed until the next load has ended, so every writer must use Insert, or announce its rows to
-// Add.
+// Add; docs/questions.md, "A filter in front of a database", compares three designs for several
+// processes.
 //
 // The caller supplies Load, which lists the store's keys, and a rate. The price is one pass over
-// the keys for each load, and memory. From the second load on, a filter needs at most 13.5 bits for
-// each key at 1 %, if there are 50,000 keys or more and their number is within 1 % of that at the
-// load before. The first filter needs about 28 bits if [Config].N is 0. While a load runs there are
-// two filters. An exact map of the keys needs ten to fifty times as much memory.
-//
-// A filter repeats a false positive each time somebody asks for that key. With [Config.Learn], a
-// Guard remembers keys that the store denied to [Guard.Lookup]. A learned key behaves as one that
-// the filter never had, until an insert of the key or the next load. If absent keys are asked for
-// by Zipf's law with an exponent of 1 to 1.3, a memory of 1,024 keys keeps half to nine tenths of
-// the false positives from the store.
-//
-// Nothing is saved, because a filter from before a crash would lack the newest rows. A Guard begins
-// with a load, and reports that every key may be there until it has ended.
-//
-// # Keys
-//
-// Load, Insert, Add, Contains and Lookup must get the same bytes for the same key. If the store
-// treats "Ada" and "ada" as one key, use the lower-case form everywhere. An update that gives a row
-// another key is an insert of that key. Removed rows need no call: the next load forgets them. A
-// transaction that may still see a removed row must ask the store without the Guard; see
-// docs/questions.md.
-//
-// # Several processes
-//
-// A Guard knows what its own process inserts. If several processes write, announce each row to all
-// others, which call Add, or let one process write and publish its filter, or share one filter in
-// Redis. docs/questions.md, "A filter in front of a database", compares the three.
+// the keys for each load, and memory: at 1 %, usually at most 13.5 bits for each key from the
+// second load on, and two filters while a load runs; see [Config]. An exact map of the keys needs
+// ten to fifty times as much. Nothing is saved: a Guard begins with a load, and reports that every
+// key may be there until it has ended.
 package guard
 
 import (
@@ -77,7 +55,9 @@ type Config struct {
 	// insert, is reported as present until the next load has ended.
 	P float64
 	// N is the number of keys that the first load will find, at most 2^40. 0 means unknown: the
-	// first filter then needs about twice the memory. Later loads expect as many keys as there are.
+	// first filter then needs about twice the memory, 28 bits for each key at 1 %. Later loads
+	// expect as many keys as there are: at 1 %, their filters need at most 13.5 bits for each of
+	// 50,000 keys or more, if the number is within 1 % of that at the load before.
 	N uint64
 	// Every is the time in [Guard.Run] from the end of a load to the start of the next. Each pause
 	// is up to a tenth longer or shorter, so that many processes spread out. 0 means that Run ends
@@ -92,11 +72,14 @@ type Config struct {
 	// a large InsertBatch.
 	Lag time.Duration
 	// Learn is the number of keys that a Guard remembers because the filter reports them as present
-	// and the store does not have them, so that [Guard.Lookup] asks for each only once a load. It
-	// is at most 2^26, and is rounded up to a multiple of 1,024; a key needs 16 bytes. Of the last
-	// Learn keys about four fifths are kept. A new load begins with none. Within a Lag after a load
-	// nothing is learned, and hardly anything if a thousand inserts or more end in each Lag. 0
-	// means that a Guard remembers none.
+	// and the store does not have them, so that [Guard.Lookup] asks for each only once a load. A
+	// learned key behaves as one that the filter never had, until an insert of the key or the next
+	// load. If absent keys are asked for by Zipf's law with an exponent of 1 to 1.3, a memory of
+	// 1,024 keys keeps half to nine tenths of the false positives from the store. Learn is at most
+	// 2^26, and is rounded up to a multiple of 1,024; a key needs 16 bytes. Of the last Learn keys
+	// about four fifths are kept. A new load begins with none. Within a Lag after a load nothing is
+	// learned, and hardly anything if a thousand inserts or more end in each Lag. 0 means that a
+	// Guard remembers none.
 	Learn int
 	// OnError, if not nil, is called by Run with the error of each load that fails, except an error
 	// that the end of Run's context causes. If it is nil, such errors go to the default logger of
@@ -140,6 +123,13 @@ func (l *Loader) filter() *growing.Filter {
 //
 // A Guard is not a [bloom.Set]. A load forgets an added key that the store does not have, and Add
 // methods have no result, because a Guard does not know before its first load whether a key is new.
+//
+// Load, Insert, Add, Contains and Lookup must get the same bytes for the same key. If the store
+// treats "Ada" and "ada" as one key, use the lower-case form everywhere. An update that gives a row
+// another key is an insert of that key. Removed rows need no call: the next load forgets them. A
+// transaction that may still see a removed row must ask the store without the Guard.
+//
+// A Guard has no file, because a filter from before a crash would lack the newest rows.
 type Guard struct {
 	_       nocopy.Locker
 	cfg     Config

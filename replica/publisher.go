@@ -39,6 +39,9 @@ import (
 //
 // A Publisher keeps a copy of the filter, and the patches. While Publish runs, it also needs memory
 // for a snapshot and a copy of the snapshot.
+//
+// A refresh without news is one request. A patch has about two bytes for each bit that changed,
+// less than 2 KB for a hundred new keys of a filter of a million keys at 1 %.
 type Publisher struct {
 	_        nocopy.Locker
 	snapshot func() *bloom.Filter
@@ -57,6 +60,12 @@ type Publisher struct {
 //
 // NewPublisher and Publish panic if snapshot returns nil, the zero Filter, or a filter whose Info
 // is out of range.
+//
+// A filter does not grow. If a filter gets more keys than it was made for, make a new one from the
+// store of all keys, and let snapshot return that; replicas load the new filter whole, whatever its
+// size. Until then put each new key into the store and then into both filters, because the new
+// filter may be made from an older list of keys. Package guard does all this for the filter of one
+// process.
 func NewPublisher(snapshot func() *bloom.Filter) *Publisher {
 	if snapshot == nil {
 		panic("replica: NewPublisher without a snapshot")

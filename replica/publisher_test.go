@@ -545,7 +545,7 @@ func TestPatchesTakeLittleMemory(t *testing.T) {
 	}
 }
 
-// TestSizeOfPatch: the traffic is what the package comment says.
+// TestSizeOfPatch: the traffic is what the comment of Publisher says.
 func TestSizeOfPatch(t *testing.T) {
 	set, p := published(bloom.Must(bloom.New(1e6, 0.01)))
 	version := p.Publish()

@@ -1,11 +1,5 @@
 // Package replica keeps copies of one Bloom filter on many machines.
 //
-// A [Replica] answers from its own machine's memory, without locks, and polls a [Source] for what
-// is new. It contains every key of its version, and trails the source by up to the polling
-// interval. While a patch is applied, keys that the patch removes may already be absent. While the
-// source fails, a Replica keeps its last copy; [Replica.Status] tells the copy's age. Before the
-// first load, a Replica reports every key as present, so that no key is turned away in error.
-//
 //	revoked, err := bloom.NewSync(1_000_000, 0.001) // on the publishing machine
 //	if err != nil {
 //		return err
@@ -19,34 +13,15 @@
 //	go local.Run(ctx)
 //	local.ContainsString(token)
 //
-// The caller supplies the source and the interval. These are the sources:
+// A [Replica] answers from its own machine's memory, without locks, and polls a [Source] for what
+// is new. It contains every key of its version, and trails the source by up to the polling
+// interval. While the source fails, it keeps its last copy; [Replica.Status] tells the copy's age.
+// Before the first load, it reports every key as present, so that no key is turned away in error.
 //
-//   - A [Publisher] sends the bits that changed since the replica's version, or the whole filter
-//     to a replica that is far behind. Replicas in its own process fetch from it directly, and
-//     others through [HTTPSource].
-//   - A filter in Redis sends the keys that were added; see Source in package bloomredis.
-//   - A [FileSource], and an [HTTPSource] of a file server, a CDN or an object store, send the
-//     whole filter whenever it has changed.
-//
-// The price is memory and traffic. Every machine holds the filter: 1.2 MB for a million keys at
-// 1 %. While a new filter arrives, a machine needs twice that memory; over HTTP, where memory grows
-// as bytes arrive, it needs up to three times the filter's memory for a moment. A refresh without
-// news is one request. A patch has about two bytes for each bit that changed, less than 2 KB for a
-// hundred new keys of that filter.
-//
-// On the publishing machine the program adds to a [bloom.SyncFilter] and passes its method Snapshot
-// to [NewPublisher]. If keys are also removed, it uses a counting.Filter and passes the method
-// Bloom. For keys that must survive a crash, such as revoked tokens, the order is: add, save,
-// publish.
-//
-// A filter does not grow. If a filter gets more keys than it was made for, make a new one from the
-// store of all keys, and let the snapshot function return that; replicas load the new filter whole,
-// whatever its size. Until then put each new key into the store and then into both filters, because
-// the new filter may be made from an older list of keys. Package guard does all this for the filter
-// of one process.
-//
-// If every answer must include the newest keys, use a bloomredis.Filter, which asks Redis each
-// time. Processes of one machine can share the memory of one file; see bloom.OpenFile.
+// The price is memory and traffic: every machine holds the filter, and fetches what is new; see
+// [Publisher]. A filter does not grow; [NewPublisher] says how to replace it by a larger one. If
+// every answer must include the newest keys, use a bloomredis.Filter, which asks Redis each time.
+// Processes of one machine can share the memory of one file; see bloom.OpenFile.
 package replica
 
 import (
@@ -68,6 +43,15 @@ import (
 )
 
 // Source provides the filter of a Replica.
+//
+// These are the sources:
+//
+//   - A [Publisher] sends the bits that changed since the replica's version, or the whole filter to
+//     a replica that is far behind. Replicas in its own process fetch from it directly, and others
+//     through [HTTPSource].
+//   - A filter in Redis sends the keys that were added; see Source in package bloomredis.
+//   - A [FileSource], and an [HTTPSource] of a file server, a CDN or an object store, send the
+//     whole filter whenever it has changed.
 type Source interface {
 	// Fetch returns what is new since the version named have, which an earlier Fetch returned. It
 	// returns a full filter if have is "", or if the source does not know that version, or what has
@@ -120,7 +104,12 @@ type Config struct {
 }
 
 // Replica is a copy of a Source's filter. Make it with New. Many goroutines may use a Replica
-// concurrently. Look-ups take no lock and allocate nothing.
+// concurrently. Look-ups take no lock and allocate nothing. While a patch is applied, keys that the
+// patch removes may already be absent.
+//
+// A machine holds the filter: 1.2 MB for a million keys at 1 %. While a new filter arrives, a
+// machine needs twice that memory; over HTTP, where memory grows as bytes arrive, it needs up to
+// three times the filter's memory for a moment.
 type Replica struct {
 	src  Source
 	cfg  Config

@@ -1,11 +1,6 @@
 // Package sieve drops repeats: from a to-visit list, as [Queue] does, and from any sequence, as
 // [Distinct] does.
 //
-// Both remember keys in a set that the caller supplies, such as a [bloom.Filter], instead of a map.
-// A key then needs only the set's few bits, whatever its length. No key passes a second time while
-// the set remembers it. The price is that a new key is dropped, as if it had been seen, with the
-// set's false-positive probability.
-//
 //	seen, err := bloom.New(1_000_000, 0.001)
 //	if err != nil {
 //		return err
@@ -15,24 +10,13 @@
 //	queue.Push("/a") // false: a repeat
 //	page, ok := queue.Pop()
 //
+// Both remember keys in a set that the caller supplies, such as a [bloom.Filter], instead of a map.
+// A key then needs only the set's few bits, whatever its length. No key passes a second time while
+// the set remembers it. The price is that a new key is dropped, as if it had been seen, with the
+// set's false-positive probability.
+//
 // Any [bloom.Set] will do. If the set forgets a key, as a window.Filter does, the key passes again.
-// If no key may be dropped, use a map.
-//
-// # Saving a queue
-//
-// If a set is saved without its queue, the queued values are lost: their keys are in the set, so
-// the values cannot be pushed again. Save both, the queue before the set, each file replaced as a
-// whole, as SaveFile and package file do:
-//
-//  1. Write the values that [Queue.All] yields to a file, together with the values that were popped
-//     but are not finished yet.
-//  2. Save the set. Push nothing between the two steps.
-//
-// After a crash between the two steps, keys that the saved set lacks may pass a second time, and
-// nothing is lost. In the other order, or after a push between the steps, a key could be in the
-// saved set and its value in no saved queue, so it would never be visited.
-//
-// To continue, load the set, make a queue with it, and pass the saved values to [Queue.Requeue].
+// If no key may be dropped, use a map. A queue and its set are saved together; see [Queue].
 package sieve
 
 import (
@@ -49,6 +33,17 @@ import (
 //
 // Make a Queue with [New]: Push to the zero Queue panics. A Queue is not safe for concurrent use,
 // even if its set is. A Queue must not be copied.
+//
+// If a set is saved without its queue, the queued values are lost: their keys are in the set, so
+// the values cannot be pushed again. Save both, the queue before the set, each file replaced as a
+// whole, as SaveFile and package file do: write the values that [Queue.All] yields to a file,
+// together with the values that were popped but are not finished yet; then save the set. Push
+// nothing between the two steps.
+//
+// After a crash between the two steps, keys that the saved set lacks may pass a second time, and
+// nothing is lost. In the other order, or after a push between the steps, a key could be in the
+// saved set and its value in no saved queue, so it would never be visited. To continue, load the
+// set, make a queue with it, and pass the saved values to [Queue.Requeue].
 type Queue[T any] struct {
 	_    nocopy.Locker
 	set  bloom.Set

@@ -1,9 +1,5 @@
 // Package window provides a filter that remembers a key for a span of time, and then forgets it.
 //
-// A [Filter] answers whether a key was added within the last hour, or day. A key that is not
-// remembered is reported as present with a probability of at most P, whatever the traffic: a
-// hundred times N keys, a day's keys in a minute, repeats, or a clock that leaps.
-//
 //	clicks, err := window.New(window.Config{N: 1_000_000, P: 0.001, Span: 24 * time.Hour})
 //	if err != nil {
 //		return err // a parameter is out of range
@@ -13,26 +9,19 @@
 //	clicks.ContainsString("click 8") // false
 //
 // If at most N new keys come within any Span, however unevenly, each key for which Add returned
-// true is found for at least a Span. While the clock runs evenly, it is found for at most Span +
-// Span/Generations. If more come, the newest N are found; [Filter.Reach] tells how far back that
-// is.
-//
-// Unless [Config] has Renew, Add writes nothing if it finds its key. It finds at most a fraction P
-// of the new keys by mistake; such a key can be absent a moment later. A program that must find
-// every key that it added needs Renew.
+// true is found for at least a Span, and for at most Span + Span/Generations while the clock runs
+// evenly. If more come, the newest N are found; [Filter.Reach] tells how far back that is. A key
+// that is not remembered is reported as present with a probability of at most P, whatever the
+// traffic.
 //
 // A key cannot be removed: if a program adds an event's id and then fails to handle the event, the
-// retry is dropped. [Filter.Do] handles first and then adds, as the example program [kafka] does
-// for a topic of Kafka. [LoadOrNew] loads what [Filter.SaveFile] saved. After a crash, ids that
-// were added since the last save are new again.
+// retry is dropped. [Filter.Do] handles first and then adds, as the program in examples/kafka does.
+// After a crash, ids that were added since the last [Filter.SaveFile] are new again.
 //
 // The memory is fixed: 23 bits for each of N keys at 1 %, where a [bloom.Filter], which forgets
-// nothing, has 9.6; docs/sizes.md has other rates. Any number of goroutines may use a Filter. Use
-// package flower if memory is short and recent keys matter more than a certain answer; a [picture]
-// compares the two. Use a map if every answer must be right.
-//
-// [kafka]: https://github.com/seed79a3ff49/bloom/tree/main/examples/kafka
-// [picture]: https://github.com/seed79a3ff49/bloom/blob/main/docs/memory.svg
+// nothing, has 9.6; docs/sizes.md has other rates. Use package flower if memory is short and recent
+// keys matter more than a certain answer; docs/memory.svg compares the two. Use a map if every
+// answer must be right.
 package window
 
 import (
@@ -119,7 +108,8 @@ type Config struct {
 	// count as new.
 	N uint64
 	// P is the highest false-positive rate, between 0 and 1, whatever the traffic: the probability
-	// of reporting a key that is not remembered. A P below 6.4e-17 counts as 6.4e-17.
+	// of reporting a key that is not remembered. A day's keys in a minute, a hundred times N keys,
+	// repeats, or a clock that leaps do not raise it. A P below 6.4e-17 counts as 6.4e-17.
 	P float64
 	// Span is how long a key is remembered after Add returned true for it: at least a millisecond
 	// for each generation, and less than 36 years. If Span is 0, there is no clock: the newest N

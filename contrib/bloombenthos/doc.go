@@ -8,21 +8,13 @@
 // Importing the package registers two caches. The cache bloom is a filter in memory: with a span it
 // is a window.Filter, which forgets ids after the span, and otherwise a growing.Filter. With a
 // path, the filter survives restarts. The cache bloom_redis is a bloomredis.Window, which several
-// instances share.
+// instances share. The engine opens a cache when a message first asks for it. With [OpenCaches] in
+// service.RunCLI, as in cmd/bloom-connect, a program does not start if a file is damaged.
 //
 // A cache answers as Bloom filters do. An id that was added is always found. Any other id is
 // reported as present with a probability of at most fpr, and dedupe then drops its message: one
-// message in a billion at the default of 1e-9.
-//
-//   - Add returns the engine's ErrKeyAlreadyExists if the id is present. Values and the ttl of
-//     a call are not kept: span is the same for all ids.
-//   - Get returns an empty value if the id is present, and the engine's ErrKeyNotFound if it is
-//     certainly absent.
-//   - Set adds the id and returns nil.
-//   - Delete returns an error: a Bloom filter cannot remove a key.
-//
-// The engine opens a cache when a message first asks for it. With [OpenCaches] in service.RunCLI,
-// as in cmd/bloom-connect, a program does not start if a file is damaged.
+// message in a billion at the default of 1e-9. The README's "Operations" lists what each call
+// answers.
 //
 // Deduplication with any cache weakens delivery guarantees. An id is added before its message
 // leaves the pipeline. If a message fails downstream and comes again, it is dropped. Wrap outputs

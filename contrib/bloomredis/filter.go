@@ -41,6 +41,12 @@ var ErrLost = errors.New("bloomredis: the filter that was opened is lost")
 // Every call ends when its context does, even if the client was made without ContextTimeoutEnabled.
 // If a server refuses a call for now, because it is loading, moves keys or runs a long script, the
 // call is retried for about four seconds.
+//
+// A Filter is one Redis string in the binary form of Google Guava: Java's BloomFilter.readFrom
+// reads the reply to GET of its key. Guava's bit i is Redis's bit 48 + (i XOR 63). The keys beside
+// a filter "seen" are "adds:{seen}" and "id:{seen}", in the same hash slot. Give filters no expiry,
+// and choose a maxmemory-policy that does not evict keys without an expiry; windows need
+// noeviction.
 type Filter struct {
 	_ [0]func() // not comparable
 	keyMethods
@@ -66,6 +72,13 @@ type Filter struct {
 //
 // On a cluster, if key has a part in braces, this part alone decides the hash slot, as always. A
 // key with a closing brace but without such a part is an error.
+//
+// The client must not read from replicas of the server: these lag, and a key that was just added is
+// absent there. Open and its like refuse a client whose options have ReadOnly, RouteByLatency or
+// RouteRandomly, and one whose server is a replica when it is opened, as with ReplicaOnly. They
+// cannot see a server that becomes a replica later, a Dialer or a ClusterSlots that leads to
+// replicas, or the options in a wrapper that does not have the client's method Options, such as an
+// AutoPipeliner.
 func Open(
 	ctx context.Context, client redis.UniversalClient, key string, n uint64, p float64,
 ) (*Filter, error) {

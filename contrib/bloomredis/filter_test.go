@@ -60,7 +60,7 @@ func TestFilterIsBloomFilter(t *testing.T) {
 		require.Equal(t, local.Stats(), stats)
 	}
 
-	// Every bit is where the package comment says, for Redis's own commands.
+	// Every bit is where the comment of Filter says, for Redis's own commands.
 	f, local := openFilter(t, client, 100, 0.01), bloom.Must(bloom.New(100, 0.01))
 	for i := uint64(0); i < local.M(); i += 3 {
 		local.AddHash(bloom.NewHash(i, 0)) // bit i

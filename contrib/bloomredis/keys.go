@@ -27,9 +27,10 @@ func (k *keyMethods) store() store {
 	return k.in
 }
 
-// Add adds key in one round trip, and reports whether key was new: true means that key was
-// certainly new, false that some process probably added it before. If several clients add the same
-// new key concurrently, at most one call returns true.
+// Add adds key in one round trip, or two for the first Add after a server started, and reports
+// whether key was new: true means that key was certainly new, false that some process probably
+// added it before. If several clients add the same new key concurrently, at most one call returns
+// true.
 //
 // With an error Add returns false, and the key may have been added or not. Do not repeat the call:
 // if the first call arrived, the second returns false, and a job that runs only after true never
@@ -56,8 +57,9 @@ func (k *keyMethods) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
 // AddBatch sets all results to false, and any of hs may have been added or not.
 //
 // A round trip has up to 131,072/K keys of a Filter, which is 18,724 at a rate of 1 %, and up to
-// 8,192 keys of a Window. A Sharded asks all its shards in parallel. Keys that the server refuses
-// for now are resent after the others.
+// 8,192 keys of a Window. A Sharded asks all its shards in parallel. Redis serves other clients in
+// between. The client's ReadTimeout must leave time for a whole round trip. Keys that the server
+// refuses for now are resent after the others.
 func (k *keyMethods) AddBatch(ctx context.Context, added []bool, hs []bloom.Hash) error {
 	if added != nil {
 		checkRoom(added, hs)
@@ -94,7 +96,8 @@ func (k *keyMethods) AddOnce(ctx context.Context, token string, hs ...bloom.Hash
 }
 
 // Contains reports, in one round trip, whether key may have been added, by any process. False is
-// certain. With an error Contains returns true.
+// certain. With an error Contains returns true. In a full Filter the empty key is often reported as
+// present; see [bloom.Sum]. In a Window it is like any other key.
 func (k *keyMethods) Contains(ctx context.Context, key []byte) (bool, error) {
 	return k.ContainsHash(ctx, bloom.Sum(key))
 }

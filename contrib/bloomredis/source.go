@@ -17,12 +17,14 @@ import (
 // page is the largest number of entries of the stream in a reply.
 const page = 4096
 
-// Source returns a source for replicas in this process. The first fetch gets the whole filter, and
-// later ones get the keys that were added since. After a fetch, a replica has every key that was
-// added before the fetch began. A replica gets the whole filter again after [Filter.Merge] and
-// [Filter.Reset], and if the stream no longer has the last key that the replica knows. If the
-// filter is lost, a fetch returns an error, and replicas keep their copies. Once the key holds a
-// filter with the same parameters again, replicas get that filter, even while f itself is lost.
+// Source returns a source for replicas in this process; see package replica. It is for a process
+// that looks up far more keys than it adds: its copy follows within milliseconds. The first fetch
+// gets the whole filter, and later ones get the keys that were added since. After a fetch, a
+// replica has every key that was added before the fetch began. A replica gets the whole filter
+// again after [Filter.Merge] and [Filter.Reset], and if the stream no longer has the last key that
+// the replica knows. If the filter is lost, a fetch returns an error, and replicas keep their
+// copies. Once the key holds a filter with the same parameters again, replicas get that filter,
+// even while f itself is lost.
 //
 // Keys that others write into the string, without this package, reach replicas only with the whole
 // filter; see FullEvery in [replica.Config]. A filter that others created has no stream before this
@@ -30,6 +32,9 @@ const page = 4096
 //
 // A fetch only reads. If there is nothing new, it is one round trip of a few hundred bytes. A fetch
 // of new keys needs memory for their digests, not for a filter.
+//
+// For its sources a Filter has a stream with the digests of the last keys, about a fiftieth of its
+// capacity. The stream needs up to half as much memory as the string.
 func (f *Filter) Source() replica.Source {
 	f.store() // panics if Open was forgotten
 	return source{f}
