@@ -60,9 +60,9 @@ type SavedSet interface {
 // refused it: with a status such as 404, or because its URL, or the URL that it redirects to,
 // cannot be requested, such as mailto:ada@example.org. If no answer comes, or one with a status
 // that may pass, the page stays under way until the next Resume. These are 407, 408, 409, 421, 423,
-// 424, 425, 429, all from 500 on, and 302, 303, 304 and 307 if they lead nowhere. It also stays
-// under way if a callback aborts the request before it is sent, or refuses a redirect with an error
-// of its own.
+// 424, 425, 429, those from 400 on that no standard registers, such as 420, all from 500 on, and
+// 302, 303, 304 and 307 if they lead nowhere. It also stays under way if a callback aborts the
+// request before it is sent, or refuses a redirect with an error of its own.
 //
 // A Crawl keeps the URL and the depth of each page under way, which needs a few hundred bytes in
 // addition to the URL's. Resume asks for the page with GET, the collector's headers and its
@@ -242,7 +242,8 @@ func mayPass(status int) bool {
 		http.StatusTooManyRequests:
 		return true
 	}
-	return status == 0 || status >= 500
+	unregistered := status >= 400 && http.StatusText(status) == ""
+	return status == 0 || status >= 500 || unregistered
 }
 
 // refused reports whether err says that colly cannot or will not fetch a page, now or later.
