@@ -160,7 +160,7 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 		return nil, err
 	}
 	arrived := lines.NewArrived(io.MultiReader(bytes.NewReader(head), r))
-	in, err := lines.Decompress(arrived, lines.DefaultWindow, '\n')
+	in, err := lines.DecompressFilter(arrived)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

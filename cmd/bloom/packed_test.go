@@ -123,3 +123,45 @@ func TestMemoryByWhatArrived(t *testing.T) {
 	}
 	good(t, "", "build -n 10 -o x lines.gz")
 }
+
+// TestFiltersAreNotLines: filters, states, banks and patches are refused wherever lines are wanted.
+func TestFiltersAreNotLines(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "a", "apple\n")
+	good(t, "", "build -n 9 -o list a")
+	good(t, "", "build -n 9 -o other a")
+	good(t, "pear\n", "add other")
+	good(t, "", "dedupe --state growing a")
+	good(t, "", "dedupe --state window --span 1h -n 9 a")
+	good(t, "", "bank build -n 9 -o bank a")
+	good(t, "", "diff -o patch list other")
+	for _, kind := range []string{"blocked", "counting", "cuckoo"} {
+		good(t, "", "build -n 9 -o "+kind+" a --type", kind)
+	}
+	const says = "it is a filter, bank or patch of bloom, not lines"
+	for _, name := range []string{
+		"growing", "window", "bank", "patch", "blocked", "counting", "cuckoo",
+	} {
+		whole := read(t, name)
+		for _, content := range []string{whole, gzipped(whole), zstded(whole)} {
+			write(t, "in", content)
+			for line, status := range map[string]int{
+				"build -o x": 1, "build -n 9 -o x": 1, "add counting": 1, "remove counting": 1,
+				"check list": 2, "check -q list": 2, "check -v list": 2, "dedupe": 1, "dedupe -0": 1,
+				"dedupe --state x": 1, "bank build -o x": 1, "build -o x a --never": 1,
+			} {
+				require.Empty(t, saying(t, status, says, "", line+" in"), "%s %s", line, name)
+				require.NoFileExists(t, "x")
+			}
+			saying(t, 1, says, content, "dedupe")
+			saying(t, 2, says, content, "check list")
+			saying(t, 2, says, content, "bank which bank")
+		}
+		write(t, name, gzipped(whole))
+		if name != "bank" && name != "patch" {
+			require.Equal(t, "apple\n", good(t, "", "check "+name+" a"))
+			good(t, read(t, name), "info -")
+		}
+		write(t, name, whole)
+	}
+}

@@ -618,6 +618,8 @@ SQLite | 0:53514c69746520666f726d6174203300 | it is SQLite: write a column as li
 OLE | 0:d0cf11e0a1b11ae1 | it is a file of Excel or Word: save it as text first
 PDF | 0:255044462d312e | it is PDF: make it text first: pdftotext
 PDF | 0:255044462d322e | it is PDF: make it text first: pdftotext
+bloom | 0:424c4d4?01 | it is a filter, bank or patch of bloom, not lines
+bloom | 0:424c4d5?01 | it is a filter, bank or patch of bloom, not lines
 UTF-32 | 0:fffe0000 | it is UTF-32: make it UTF-8 first: iconv -f UTF-32 -t UTF-8
 UTF-32 | 0:0000feff | it is UTF-32: make it UTF-8 first: iconv -f UTF-32 -t UTF-8
 UTF-16 | 0:fffe | it is UTF-16: make it UTF-8 first: iconv -f UTF-16 -t UTF-8

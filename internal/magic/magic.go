@@ -1,6 +1,6 @@
-// Package magic knows compressions, archives, tables and encodings of text by their first bytes. The
-// command and the readers in other languages refuse what they do not unpack: its bytes are no
-// lines, and "not in the list" would be wrong.
+// Package magic knows compressions, archives, tables, filters and encodings of text by their first
+// bytes. The command and the readers in other languages refuse what they do not unpack: its bytes
+// are no lines, and "not in the list" would be wrong.
 package magic
 
 import (
@@ -34,6 +34,9 @@ type piece struct {
 func (p *piece) end() int { return p.offset + len(p.bytes) }
 
 var kinds = parse(Table)
+
+// Bloom is the name of the rows for what this module writes.
+const Bloom = "bloom"
 
 // HeadSize is the number of bytes that Of looks at.
 var HeadSize = headSize()

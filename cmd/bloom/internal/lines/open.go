@@ -55,11 +55,20 @@ func (r *Reader) open(name string) (*opened, error) {
 }
 
 // Decompress returns a reader of r's bytes, decompressed if they begin like gzip or zstd, and
-// without a byte order mark of UTF-8. It returns an error for other compressions, archives and
-// encodings. It reads no more bytes than it needs to decide, for input whose lines end with delim.
+// without a byte order mark of UTF-8. It returns an error for other compressions, archives,
+// encodings and filters. It reads no more bytes than it needs to decide, for input whose lines end with delim.
 // Read returns an error if zstd needs a window of more than window bytes.
 func Decompress(r io.Reader, window uint64, delim byte) (io.ReadCloser, error) {
-	r, name, err := Begin(r, delim)
+	return decompress(r, window, delim, false)
+}
+
+// DecompressFilter is like Decompress, but for a filter.
+func DecompressFilter(r io.Reader) (io.ReadCloser, error) {
+	return decompress(r, DefaultWindow, '\n', true)
+}
+
+func decompress(r io.Reader, window uint64, delim byte, filter bool) (io.ReadCloser, error) {
+	r, name, err := begin(r, delim, filter)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +86,7 @@ func Decompress(r io.Reader, window uint64, delim byte) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	inner, twice, err := Begin(unpacked, delim)
+	inner, twice, err := begin(unpacked, delim, filter)
 	if err == nil && twice != "" {
 		err = errors.New("it is compressed twice")
 	}
@@ -97,6 +106,10 @@ const mark = "\xef\xbb\xbf" // the byte order mark of UTF-8
 // that end with delim. It returns a reader of all bytes of r, without a byte order mark of UTF-8, and
 // the name "gzip", "zstd" or, for text, "". The error is a KindError if it recognizes another kind.
 func Begin(r io.Reader, delim byte) (input io.Reader, name string, err error) {
+	return begin(r, delim, false)
+}
+
+func begin(r io.Reader, delim byte, filter bool) (input io.Reader, name string, err error) {
 	head := make([]byte, 0, magic.HeadSize)
 	for len(head) < cap(head) && undecided(head, delim) {
 		n, err := r.Read(head[len(head):cap(head)])
@@ -109,7 +122,7 @@ func Begin(r io.Reader, delim byte) (input io.Reader, name string, err error) {
 		}
 	}
 	kind := magic.Of(head)
-	if kind != nil && !kind.Differs(delim) {
+	if kind != nil && (!kind.Differs(delim) || filter && kind.Name == magic.Bloom) {
 		kind = nil
 	}
 	switch {
