@@ -54,7 +54,7 @@ func bankBuildCommand() *cobra.Command {
 			b, err := buildBank(c.Context(), cfg, uint64(o.size.n), min(o.size.p, 0.5))
 			warnInput(cfg)
 			if err != nil {
-				return nil, err
+				return nil, o.size.outside(err, shard{})
 			}
 			doing("writing the bank", 0)
 			keyRule{Key: o.input.key}.setInfo(b, o.comment, false)
@@ -104,11 +104,11 @@ func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*ba
 	n = max(n, 1)
 	m, k, err := bloom.StrictSize(n, p)
 	if err != nil {
-		return nil, tooLarge(n, p)
+		return nil, err
 	}
 	b, err := bank.NewSize(m, k)
 	if err != nil {
-		return nil, tooLarge(n, p)
+		return nil, err
 	}
 	b.UpdateInfo(func(i *bloom.Info) {
 		i.N = n

@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+	"github.com/seed79a3ff49/bloom/internal/limits"
 )
 
 // maker returns a function that calls create with an n of at least 1 and a p of at most a half.
@@ -78,18 +79,28 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 	if !ok {
 		return usageError{fmt.Errorf("--type %q is none of %s", o.kind, namesOf(flagOf, "and"))}
 	}
-	if err := o.size.check(k.least, "; --type guava has lower ones"); err != nil {
+	room := o.shard.share(uint64(o.size.n))
+	lower := ""
+	if planner(planGuava).has(room, o.size.p) {
+		lower = "; --type guava has lower ones"
+	}
+	if err := o.size.check(k.least, lower); err != nil {
 		return err
 	}
 	if o.never != "" && k.flag != "guava" {
 		return usageError{errNeverType}
 	}
-	makeFor := func(n uint64) (filter, error) { return fitting(k, n, o.size.p) }
-	room := o.shard.share(uint64(o.size.n))
-	empty, err := makeFor(room) // before the input is read, so that an error comes early
-	if errors.As(err, new(sizeError)) && blockedHas(room, o.size.p) {
-		return fmt.Errorf("%w; --type blocked has larger ones", err)
+	makeFor := func(n uint64) (filter, error) {
+		f, err := fitting(k, n, o.size.p)
+		err = o.size.outside(err, o.shard)
+		larger := errors.As(err, new(outsideError)) && k.flag != "blocked" && o.never == "" &&
+			o.size.p >= limits.BlockedRate && planner(planBlocked).has(n, o.size.p)
+		if larger {
+			err = fmt.Errorf("%w; --type blocked has larger ones", err)
+		}
+		return f, err
 	}
+	empty, err := makeFor(room) // before the input is read, so that an error comes early
 	if err != nil {
 		return err
 	}
@@ -105,7 +116,7 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 				err = spared.checkRate(o.size.p)
 			}
 			if err == nil {
-				f, err = spared.build(c.Context(), cfg, room, o.size.p)
+				f, err = spared.build(c.Context(), cfg, room, makeFor)
 			}
 		case o.size.n > 0:
 			err = addLines(c.Context(), cfg, f, room)
@@ -125,12 +136,6 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 		doing("writing the filter", 0)
 		return f, o.file.checkEmpty("the input has", cfg.Keys == 0)
 	})
-}
-
-// blockedHas reports whether there can be a blocked filter for n lines.
-func blockedHas(n uint64, p float64) bool {
-	_, _, err := planBlocked(max(n, 1), p)
-	return err == nil
 }
 
 // errInterrupted is the error of a command that a signal ended before it changed a file.

@@ -140,7 +140,7 @@ func (o *dedupeFlags) open(cfg *lines.Config) (*deduper, error) {
 	}
 	fresh, err := o.newMemory(&d.arrived)
 	if err != nil {
-		return nil, err
+		return nil, o.size.outside(err, o.shard)
 	}
 	saved, err := o.load()
 	switch {

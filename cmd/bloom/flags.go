@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
@@ -147,6 +148,44 @@ func (f *filterFlags) check(lowest float64, hint string) error {
 	}
 	return nil
 }
+
+// outside returns err as an error that names flags, if it is about a parameter of a filter for n
+// lines, of which part has a share.
+func (f *filterFlags) outside(err error, part shard) error {
+	var bad *bloom.ParamError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	var given string
+	switch bad.Param {
+	case "p", "P":
+		given = fmt.Sprintf("-p %v", bad.Value)
+	case "Span":
+		given = fmt.Sprintf("--span %v", bad.Value)
+	case "n", "N":
+		switch {
+		case f.n == 0:
+			given = fmt.Sprintf("the number of different lines, %v,", bad.Value)
+		case part.n > 1:
+			given = fmt.Sprintf("the share of --shard %v in -n %d, %v,", &part, f.n, bad.Value)
+		default:
+			given = fmt.Sprintf("-n %v", bad.Value)
+		}
+	default:
+		return err
+	}
+	return usageError{outsideError{given + " is " + bad.Bound, bad}}
+}
+
+// outsideError is a bloom.ParamError with the text of a command.
+type outsideError struct {
+	text string
+	bad  *bloom.ParamError
+}
+
+func (e outsideError) Error() string { return e.text }
+
+func (e outsideError) Unwrap() error { return e.bad }
 
 type inputFlags struct {
 	flags   *pflag.FlagSet

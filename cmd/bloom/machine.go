@@ -40,18 +40,7 @@ func fits(subject string, bytes float64) error {
 
 type memoryError struct{ error }
 
-// sizeError says that no filter is large enough, on any machine. The ranges of -n and -p alone have
-// been checked before.
-type sizeError struct{ error }
-
-func tooLarge(n uint64, p float64) error {
-	return usageError{sizeError{fmt.Errorf(
-		"%s at a rate of %v (-n, -p) need a larger filter than there can be",
-		counted(n, "line"), p)}}
-}
-
-// fitting returns a filter of k for n lines. It returns an error if the filter needs more memory
-// than the machine has.
+// fitting returns a filter of k for n lines. It returns the error of planner.fits.
 func fitting(k kind, n uint64, p float64) (filter, error) {
 	if err := k.plan.fits(n, p); err != nil {
 		return nil, err
@@ -59,12 +48,12 @@ func fitting(k kind, n uint64, p float64) (filter, error) {
 	return k.create(n, p)
 }
 
-// fits returns an error if there is not a filter for n lines, or if it needs more memory than the
-// machine has.
+// fits returns a bloom.ParamError if there is no filter for n lines, and another error if the
+// filter needs more memory than the machine has.
 func (plan planner) fits(n uint64, p float64) error {
 	size, _, err := plan(max(n, 1), min(p, 0.5))
 	if err != nil {
-		return tooLarge(n, p)
+		return err
 	}
 	subject := fmt.Sprintf("a filter of %s at a rate of %v", counted(n, "line"), p)
 	return fits(subject, float64(size))

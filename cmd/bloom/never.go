@@ -69,11 +69,11 @@ func (n *never) checkRate(p float64) error {
 		math.Floor(least/digit)*digit)}
 }
 
-// build makes a filter of the lines of cfg that reports no name. It has room for room lines or, if
-// room is 0, for those that come.
-func (n *never) build(ctx context.Context, cfg *lines.Config, room uint64, p float64) (
-	filter, error,
-) {
+// build makes a filter of the lines of cfg that reports no name. It has the size that create
+// chooses for room lines or, if room is 0, for those that come.
+func (n *never) build(ctx context.Context, cfg *lines.Config, room uint64,
+	create func(n uint64) (filter, error),
+) (filter, error) {
 	file, err := temporary("bloom-build-*")
 	if err != nil {
 		return nil, err
@@ -89,8 +89,7 @@ func (n *never) build(ctx context.Context, cfg *lines.Config, room uint64, p flo
 	if room == 0 {
 		room = different.count()
 	}
-	guava, _ := kindFor("guava")
-	first, err := fitting(guava, room, p)
+	first, err := create(room)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"math"
 	"strconv"
 	"time"
@@ -41,6 +40,9 @@ func roomFor(n uint64, p float64) uint64 {
 	for !keeps(room) {
 		room += 1 + room/50
 	}
+	if _, _, err := bloom.Size(room, p); err != nil {
+		return n
+	}
 	return room
 }
 
@@ -61,6 +63,12 @@ type planner func(n uint64, p float64) (size uint64, k int, err error)
 
 // madeInfo returns the Info that a command without other flags writes, for its length.
 func madeInfo() form.Info { return form.Info{Hash: new(lines.Key).Hash()} }
+
+// has reports whether there is a filter for n lines on some machine.
+func (plan planner) has(n uint64, p float64) bool {
+	_, _, err := plan(max(n, 1), min(p, 0.5))
+	return err == nil
+}
 
 func planGuava(n uint64, p float64) (size uint64, k int, err error) {
 	m, k, err := bloom.Size(roomFor(n, p), p)
@@ -119,8 +127,6 @@ func inProportion(size int64, sample, n uint64) uint64 {
 	return uint64(float64(size) / float64(sample) * float64(n))
 }
 
-var errTooMany = errors.New("no filter has room for so many keys")
-
 func planCuckoo(n uint64, p float64) (size uint64, k int, err error) {
 	sample := min(n, sampleKeys)
 	f, err := newCuckoo(sample, p)
@@ -129,18 +135,19 @@ func planCuckoo(n uint64, p float64) (size uint64, k int, err error) {
 	}
 	f.UpdateInfo(func(i *bloom.Info) { i.Hash = madeInfo().Hash })
 	s := f.Stats()
-	size = inProportion(s.SizeBytes, sample, n)
-	if size > 8*form.MaxFrameWords {
-		return 0, 0, errTooMany
+	sizeFor := func(n uint64) uint64 { return inProportion(s.SizeBytes, sample, n) }
+	fits := func(n uint64) bool { return sizeFor(n) <= 8*form.MaxFrameWords }
+	if bad := form.CheckKeys("n", n, p, fits); bad != nil {
+		return 0, 0, bad.In("cuckoo")
 	}
-	return size, s.K, nil
+	return sizeFor(n), s.K, nil
 }
 
 // planGrowing adds the keys, because a growing filter may begin a layer for the last of them.
 func planGrowing(n uint64, p float64) (size uint64, k int, err error) {
 	sample := min(n, sampleKeys)
 	if n > limits.GrowingKeys {
-		return 0, 0, errTooMany
+		sample = n // New returns the error
 	}
 	f, err := growing.New(sample, p)
 	if err != nil {

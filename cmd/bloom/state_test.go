@@ -291,24 +291,6 @@ func TestMemory(t *testing.T) {
 	} {
 		saying(t, 1, "of memory, and there are", "a\n", args)
 	}
-	const larger = " need a larger filter than there can be"
-	const blocked = larger + "; --type blocked has larger ones"
-	for line, says := range map[string]string{
-		"build -n 1e11 -o ": "100,000,000,000 lines at a rate of 0.001 (-n, -p)" +
-			blocked,
-		"build -n 1e10 --type counting -o ": blocked,
-		"build -n 1e15 -o ":                 larger + "\n",
-		"build --type blocked -n 1e15 -o ":  larger + "\n",
-		"build --type growing -n 1e15 -o ":  larger + "\n",
-		"build --type cuckoo -n 1e15 -o ":   larger + "\n",
-		"dedupe -n 1e15 --state ":           larger + "\n",
-		"dedupe --span 1h -n 1e15 --state ": larger + "\n",
-		"bank build -n 1e12 -p 0.001 -o ":   larger + "\n",
-	} {
-		_, stderr, status := bloomRun(t, "", line+state, in)
-		require.Equal(t, 2, status, "%s: %s", line, stderr)
-		require.Contains(t, stderr, says, line)
-	}
 	require.False(t, exists(state))
 	huge, err := os.Create(state)
 	require.NoError(t, err)

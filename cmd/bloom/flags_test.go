@@ -1,0 +1,164 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+// rangeFlags are the flags that set parameters of filters.
+var rangeFlags = []string{"-n", "-p", "--span", "--size", "--shard"}
+
+// failed returns the error of the command, run in this process. It must be one of usage.
+func failed(t *testing.T, line string) error {
+	t.Helper()
+	err := run(t.Context(), newRoot(), strings.Fields(line))
+	require.Error(t, err, line)
+	require.True(t, errors.As(err, new(usageError)), "%s: %v", line, err)
+	return err
+}
+
+// TestOutOfRange: the error for a value that is out of range names the flag with its range, and
+// advises only what the command can do.
+func TestOutOfRange(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "in", "a\n")
+	blocked := "; --type blocked has larger ones"
+	if strconv.IntSize == 32 {
+		blocked = ""
+	}
+	const (
+		keys    = " is outside [1, #] at a rate of #"
+		guava   = "; --type guava has lower ones"
+		hashes  = " is too low: it takes # hashes, and 255 is the most"
+		least9  = " is below 1e-09, the lowest rate here"
+		least12 = " is below 1e-12, the lowest rate here"
+		upTo1   = " is outside (0, 1)"
+	)
+	for _, c := range []struct{ line, flag, says string }{
+		{"build -o x", "-n 100000000000", keys + blocked},
+		{"build -o x --type counting", "-n 10000000000", keys + blocked},
+		{"build -o x", "-n 1000000000000000", keys},
+		{"build -o x -p 1e-13", "-n 100000000000", keys},
+		{"build -o x --never in", "-n 100000000000", keys},
+		{"build -o x --type counting", "-n 1000000000000000", keys},
+		{"build -o x --type blocked", "-n 1000000000000000", keys},
+		{"build -o x --type cuckoo", "-n 1000000000000000", keys},
+		{"build -o x --type growing", "-n 1000000000000000", " is outside [0, 1099511627776]"},
+		{"build -o x", "-p 1e-80", hashes},
+		{"build -o x -n 1000000000000000", "-p 1e-80", hashes},
+		{"build -o x --type counting -n 10", "-p 1e-80", hashes},
+		{"build -o x --type blocked", "-p 1e-13", least12 + guava},
+		{"build -o x --type blocked", "-p 1e-80", least12},
+		{"build -o x --type growing", "-p 1e-10", least9 + guava},
+		{"build -o x --type cuckoo", "-p 1e-10", least9 + guava},
+		{"build -o x --type cuckoo -n 1000000000000000", "-p 1e-10", least9},
+		{"dedupe", "-n 1000000000000000", keys},
+		{"dedupe --span 1h", "-n 1000000000000000", keys},
+		{"dedupe", "-p 1e-10", least9 + "; with -n it is 1e-12"},
+		{"dedupe -n 10", "-p 1e-13", least12},
+		{"dedupe -n 10", "--span 1ms", " is outside [7ms, 36 years)"},
+		{"dedupe -n 10", "--span 350400h0m0s", " is outside [7ms, 36 years)"},
+		{"dedupe -n 10", "--span 0s", " must be longer than 0"},
+		{"dedupe -n 10", "--span -1h0m0s", " must be longer than 0"},
+		{"bank build -o x in", "-n 1000000000000", keys},
+		{"bank build -o x in", "-p 1e-80", hashes},
+		{"bank build -o x in -n 1000000000000", "-p 1e-80", hashes},
+		{"bank build -o x in -n 10", "-p 1e-30", " is too low: double hashing adds more, " +
+			"even to the largest filter"},
+		{"plan -n 10", "-p 1e-16", " is below 1e-15, the lowest rate here"},
+	} {
+		err := failed(t, c.line+" "+c.flag)
+		pattern := strings.ReplaceAll(regexp.QuoteMeta(c.flag+c.says), "#", `[0-9.e-]+`)
+		require.Regexp(t, "^"+pattern+"$", err.Error(), c.line)
+		if strings.Contains(c.says, " is outside ") && c.says != upTo1 {
+			require.True(t, errors.As(err, new(*bloom.ParamError)), c.line)
+		}
+	}
+	for _, line := range []string{"build -o x", "build -o x --type growing", "dedupe",
+		"dedupe --span 1h -n 10", "bank build -o x in", "plan -n 10"} {
+		for _, p := range []string{"0", "-1", "1", "2", "+Inf", "-Inf", "NaN"} {
+			require.EqualError(t, failed(t, line+" -p "+p), "-p "+p+upTo1, line)
+		}
+	}
+	require.Regexp(t, `^the share of --shard 0/8 in -n 1000000000000000, \d+, is `+
+		`outside \[1, \d+\] at a rate of 0\.001$`, failed(t, "build -o x -n 1e15 --shard 0/8").Error())
+	require.Regexp(t, `^the share of --shard 7/8 in -n 1000000000000000, \d+, is `+
+		`outside \[1, \d+\] at a rate of 1e-06$`, failed(t, "dedupe -n 1e15 --shard 7/8").Error())
+	entries, err := os.ReadDir(".")
+	require.NoError(t, err)
+	require.Len(t, entries, 1, "a file was made")
+}
+
+// TestErrorsSpeakOfFlags: no error of a command for one of rangeFlags has a name of a Go program,
+// or of a flag that the command lacks.
+func TestErrorsSpeakOfFlags(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "in", "a\n")
+	lines := map[string][]string{
+		"dedupe":     {"dedupe", "dedupe -n 10", "dedupe -n 10 --span 1h"},
+		"bank build": {"bank build -o x in", "bank build -o x in -n 10"},
+		"plan":       {"plan -n 10", "plan"},
+	}
+	for _, k := range kinds {
+		if k.flag != "" {
+			lines["build"] = append(lines["build"], "build -o x -n 10 --type "+k.flag)
+		}
+	}
+	values := map[string][]string{
+		"-n":      {"0", "NaN", "1e15", "1e30"},
+		"-p":      {"0", "NaN", "2", "1e-80"},
+		"--span":  {"0", "NaN", "1ms", "350400h"},
+		"--size":  {"0", "-1", "NaN"},
+		"--shard": {"0", "8/8", "NaN"},
+	}
+	taken := []string{"plan -n 10 -n 1e15", "plan -n 1e15", "dedupe -n 10 --span 1h -p 1e-80"}
+	foreign := regexp.MustCompile(`Config|NewSize|N and P|Span =|\b[nNpPm] = |` +
+		`\b(blocked|growing|counting|cuckoo|bank|window|form)[.:]`)
+	aFlag := regexp.MustCompile(`(?:^|[ ("])(--?[a-z][a-z-]*)`)
+	for name, c := range commands() {
+		if c.HasSubCommands() || c.Hidden {
+			continue
+		}
+		for _, flag := range rangeFlags {
+			flags := c.Flags()
+			has := flags.Lookup(strings.TrimLeft(flag, "-")) != nil ||
+				len(flag) == 2 && flags.ShorthandLookup(flag[1:]) != nil
+			if !has {
+				err := failed(t, name+" "+flag+" 1")
+				require.Regexp(t, "^unknown (shorthand )?flag: ", err.Error())
+				continue
+			}
+			require.NotEmpty(t, lines[name], "the test has no line for %s", name)
+			for _, value := range values[flag] {
+				for _, line := range lines[name] {
+					line += " " + flag + " " + value
+					if slices.Contains(taken, line) {
+						continue
+					}
+					err := run(t.Context(), newRoot(), strings.Fields(line))
+					require.Error(t, err, line)
+					require.NotRegexp(t, foreign, err.Error(), line)
+					for _, found := range aFlag.FindAllStringSubmatch(err.Error(), -1) {
+						known := flags.Lookup(strings.TrimLeft(found[1], "-")) != nil ||
+							len(found[1]) == 2 && flags.ShorthandLookup(found[1][1:]) != nil
+						require.True(t, known, "%s: %v", line, err)
+					}
+				}
+			}
+		}
+	}
+	entries, err := os.ReadDir(".")
+	require.NoError(t, err)
+	require.False(t, slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		return e.Name() != "in"
+	}), "a file was made")
+}
