@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
+	"github.com/seed79a3ff49/bloom/internal/limits"
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
@@ -82,7 +83,7 @@ const (
 	batchSize = 4096
 	// shortBatch is the smallest length of a batch for which sorting pays if layers are large, and
 	// shortInCache if they fit into the processor's cache.
-	shortBatch, shortInCache = 96, 512
+	shortBatch, shortInCache = limits.ShortBatch, limits.ShortInCache
 	// cachedBits is the number of bits of a shard's newest layer up to which layers fit there.
 	cachedBits = 1 << 20
 )

@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -65,7 +64,7 @@ func TestBatchesOfLines(t *testing.T) {
 
 // TestBatchesAtOnce: several goroutines add the same batches, while layers begin.
 func TestBatchesAtOnce(t *testing.T) {
-	const size = 500
+	const size = shortInCache
 	keys := filtertest.Digests(5, 40*size)
 	f := tiny()
 	filtertest.AtOnce(4, func(int) {
@@ -78,30 +77,4 @@ func TestBatchesAtOnce(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestLayerBeginsBeside: if a layer begins while an Add waits for the lock, Add looks the key up
-// again. Another goroutine has added the key to the old layer or to the new one.
-func TestLayerBeginsBeside(t *testing.T) {
-	h := bloom.SumString("key")
-	for i := range 4 {
-		layer, add := i/2, func(f *Filter, added []bool) { added[0] = f.AddHash(h) }
-		if i%2 == 0 {
-			add = func(f *Filter, added []bool) { f.AddBatch(added, []bloom.Hash{h}) }
-		}
-		f, added, done := tiny(), []bool{true}, make(chan struct{})
-		s := &f.shards[pick(h)>>shardShift]
-		s.mu.Lock()
-		go func() {
-			defer close(done)
-			add(f, added)
-		}()
-		time.Sleep(5 * time.Millisecond) // add waits for the lock now
-		list := append(slices.Clip(s.list()), newLayer(&f.rates, 1, 512))
-		list[layer].blocks.AddBesideReaders(h)
-		s.layers.Store(&list)
-		s.mu.Unlock()
-		<-done
-		require.Equal(t, []bool{false}, added, layer)
-	}
 }

@@ -14,6 +14,8 @@ const (
 	WindowFeed   = 8              // how many keys such a page counts together
 	LayerKeys    = math.MaxUint64 // the largest number of keys in a growing filter's layer
 	LayerLead    = 32             // the next layer is begun when 1/LayerLead of a layer's room is left
+	ShortBatch   = 96             // a growing filter sorts batches of this length, and
+	ShortInCache = 512            // of this length if its layers are small
 	GuardStripes = 256            // the number of locks, and of parts of a memory, of a guard
 	PublishWords = 8192           // the number of words of a piece of a publisher's answer
 )

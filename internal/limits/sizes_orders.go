@@ -12,6 +12,8 @@ const (
 	WindowFeed   = 2
 	LayerKeys    = 3
 	LayerLead    = 2
+	ShortBatch   = 2
+	ShortInCache = 2
 	GuardStripes = 2
 	PublishWords = 1
 )

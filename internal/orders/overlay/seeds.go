@@ -52,6 +52,10 @@ var seeds = []seed{
 	{"growing-second-look", "Growing", []change{
 		condition("growing.shard.addHash", "contains", 2, "false"),
 	}},
+	{"growing-batch-second-look", "Growing/growing/AddBatch", []change{
+		condition("growing.batch.addShard", "layers.Load", 2,
+			"func() bool { list = s.layers.Load(); newest = (*list)[len(*list)-1:]; return false }()"),
+	}},
 	{"growing-add-lock", "Growing", []change{unlocked("growing.shard.addHash")}},
 	{"bank-number-first", "Bank", []change{
 		before("bank.Bank.Append", "grow", 0, "k, _ := s.current(); s.n.Store(int64(k + 1)); s.n.Store(int64(k))"),
