@@ -11,34 +11,6 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
-// TestDoLooksUnderItsLock: Do reads the clock, as each look-up does, while it holds its lock. If Do
-// looked before it, another call could handle the same key between the look-up and the lock.
-func TestDoLooksUnderItsLock(t *testing.T) {
-	var f *Filter
-	var clock filtertest.Clock
-	reads := 0
-	inDo := false
-	f = bloom.Must(New(Config{N: 100, P: 1e-9, Span: time.Hour, Now: func() time.Time {
-		if inDo {
-			reads++
-			free := f.doing.TryLock()
-			if free {
-				f.doing.Unlock()
-			}
-			require.False(t, free, "Do looked h up without its lock")
-		}
-		return clock.Now()
-	}}))
-	inDo = true
-	handled, err := f.Do(context.Background(), bloom.SumString("id"), func(context.Context) error {
-		inDo = false
-		return nil
-	})
-	require.NoError(t, err)
-	require.True(t, handled, "the first event of its id")
-	require.Positive(t, reads, "Do did not look h up")
-}
-
 // TestDoWithAnEndedContext: Do returns the error and calls nothing, whether h is remembered or not.
 func TestDoWithAnEndedContext(t *testing.T) {
 	f := bloom.Must(New(Config{N: 100, P: 1e-9, Span: time.Hour}))
@@ -55,35 +27,6 @@ func TestDoWithAnEndedContext(t *testing.T) {
 	}
 	require.False(t, f.ContainsString("new"), "the event was not handled")
 	require.Empty(t, f.underWay, "later calls would wait forever")
-}
-
-// TestDoAddsBeforeOthersGoOn: a call that waits for another one of its key goes on when the key is
-// added, and not when it is handled: it would handle the key again.
-func TestDoAddsBeforeOthersGoOn(t *testing.T) {
-	var f *Filter
-	id := bloom.SumString("id")
-	handled := false
-	others := 0
-	f = bloom.Must(New(Config{N: 100, P: 1e-9, Span: time.Hour, Now: func() time.Time {
-		if handled { // Do reads the clock to add the key
-			handled = false
-			others++
-			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-			defer cancel()
-			_, err := f.Do(ctx, id, func(context.Context) error {
-				t.Error("handled twice")
-				return nil
-			})
-			require.ErrorIs(t, err, context.DeadlineExceeded, "the first call has not returned")
-		}
-		return time.Unix(0, 0)
-	}}))
-	_, err := f.Do(context.Background(), id, func(context.Context) error {
-		handled = true
-		return nil
-	})
-	require.NoError(t, err)
-	require.Equal(t, 1, others)
 }
 
 // TestDoRenews: with Renew, Do of a remembered key keeps the key for a Span more, as Add does. An

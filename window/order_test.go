@@ -12,69 +12,6 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
-// inPage returns the i-th of the keys that are in a page of f.
-func inPage(f *Filter, page, i uint64) bloom.Hash {
-	for key := uint64(0); ; key++ {
-		h := bloom.SumUint64(key)
-		at, _, _ := f.locate(h)
-		if at != page {
-			continue
-		}
-		if i == 0 {
-			return h
-		}
-		i--
-	}
-}
-
-// TestPlaneBeginsBetweenTheLoads: another Add begins a plane after an Add has loaded the live
-// planes. The key of the first Add is found for a Span, although its plane had ended.
-func TestPlaneBeginsBetweenTheLoads(t *testing.T) {
-	var hand filtertest.Clock
-	f := bloom.Must(New(Config{N: 500_000, P: 1e-9, Span: 7 * time.Second, Renew: true}))
-	require.Greater(t, f.pages, uint64(1), "each Add has a page of its own")
-	key, other := inPage(f, 0, 0), inPage(f, 1, 0)
-	between := func() {}
-	f.ring.wake = func(time.Duration, func()) {}
-	f.ring.source = func() time.Time {
-		between()
-		return hand.Now()
-	}
-	f.AddHash(key) // its plane ends after a second, and dies after nine
-	f.ring.tick()
-	hand.Advance(8500 * time.Millisecond)
-	f.ContainsHash(other) // reads the time
-	added := false
-	between = func() { // the Add has loaded the planes, and reads the exact time
-		between = func() {}
-		added = f.AddHash(other)
-	}
-	require.False(t, f.AddHash(key))
-	require.True(t, added, "the other Add came between")
-	hand.Advance(7*time.Second - 1)
-	f.ring.tick()
-	require.True(t, f.ContainsHash(key), "less than a Span after the Add")
-}
-
-// TestKeysOfALateTimer: the timer of a coarse clock is late, and a key that is added after the end
-// of its plane fills the plane. The key is found for a Span nevertheless.
-func TestKeysOfALateTimer(t *testing.T) {
-	var hand filtertest.Clock
-	f := bloom.Must(New(Config{N: 112, P: 1e-9, Span: 7 * time.Second}))
-	require.EqualValues(t, 2, f.ring.share)
-	f.ring.source = hand.Now
-	f.ring.wake = func(time.Duration, func()) {}
-	f.AddString("first") // its plane ends after a second
-	hand.Advance(1500 * time.Millisecond)
-	require.True(t, f.AddString("key"), "by the last reading, the plane has not ended")
-	f.ring.tick()
-	hand.Advance(7*time.Second - 1)
-	require.True(t, f.ContainsString("key"), "less than a Span after Add")
-	f.ring.tick()
-	hand.Advance(1)
-	require.False(t, f.ContainsString("key"))
-}
-
 // TestReadings: each method calls Now as often as Config.Now says.
 func TestReadings(t *testing.T) {
 	ctx := context.Background()

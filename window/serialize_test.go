@@ -198,6 +198,21 @@ func FuzzFilter(f *testing.F) {
 	})
 }
 
+// inPage returns the i-th of the keys that are in a page of f.
+func inPage(f *Filter, page, i uint64) bloom.Hash {
+	for key := uint64(0); ; key++ {
+		h := bloom.SumUint64(key)
+		at, _, _ := f.locate(h)
+		if at != page {
+			continue
+		}
+		if i == 0 {
+			return h
+		}
+		i--
+	}
+}
+
 // TestSavedPagesWithOldBits: a page that no key has come to for long still holds bits of dead
 // planes, whose columns later planes have. They are not saved: a loaded filter does not find keys
 // that were forgotten.

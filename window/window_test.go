@@ -328,35 +328,6 @@ func TestLookUpsDoNotWait(t *testing.T) {
 	require.True(t, f.AddString("key"), "a key that was forgotten is new")
 }
 
-// moved is a page's lock. Its Unlock first begins a new plane.
-type moved struct {
-	*Filter
-	clock *filtertest.Clock
-}
-
-func (m moved) Lock() { m.table[0].Lock() }
-
-func (m moved) Unlock() {
-	m.clock.Advance(10 * time.Minute)
-	m.ring.begin(nanoseconds(m.clock.Now()))
-	m.table[0].Unlock()
-}
-
-// TestAddWritesIntoTheNewestPlane: if a plane begins while an Add waits for its page, the key is
-// written into the new plane.
-func TestAddWritesIntoTheNewestPlane(t *testing.T) {
-	var clock filtertest.Clock
-	f := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: time.Hour, Now: clock.Now}))
-	f.AddString("first")
-	before := f.ring.planes().newest()
-	require.True(t, filtertest.Waits(moved{f, &clock}, true, func() {
-		f.AddString("key")
-	}), "Add waits for its page")
-	newest := f.ring.planes().newest()
-	require.Equal(t, before+1, newest, "a plane has begun")
-	require.EqualValues(t, f.k, f.ones(0)[newest%planes], "bits of the new plane")
-}
-
 // TestDo: several goroutines handle one key concurrently. The first few handlers fail, the next one
 // succeeds, and no other is called.
 func TestDo(t *testing.T) {
