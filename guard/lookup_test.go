@@ -18,7 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // table is a store of names that counts its queries.
@@ -333,31 +332,6 @@ func TestLearnAfterLag(t *testing.T) {
 	}
 }
 
-// TestLastInsertOfAStripe: a stripe has the time at which its last insert ended, even if another
-// insert that ended before comes late to the stripe.
-func TestLastInsertOfAStripe(t *testing.T) {
-	g := newGuard(t, Config{Load: nothing, Learn: 1, Lag: time.Hour})
-	hs := []bloom.Hash{bloom.NewHash(0, 0), bloom.NewHash(1, 1), bloom.NewHash(2, 2)}
-	first, held, last := g.stripe(hs[0]), g.stripe(hs[1]), g.stripe(hs[2])
-	ended := make(chan error)
-	go func() {
-		ended <- g.InsertBatch(hs, func() error {
-			held.mu.Lock() // the end of this insert waits before its last stripe
-			return nil
-		})
-	}()
-	filtertest.Becomes(t, "the insert ends in its first stripe", func() bool {
-		first.mu.Lock()
-		defer first.mu.Unlock()
-		return first.ended == 1
-	})
-	before := time.Now()
-	g.AddHash(hs[2])
-	held.mu.Unlock()
-	require.NoError(t, <-ended)
-	require.False(t, last.last.Before(before))
-}
-
 // TestQueryChangesKey: the key that was looked up is learned, even if the query changes its bytes.
 func TestQueryChangesKey(t *testing.T) {
 	var s table
@@ -394,32 +368,6 @@ func TestFailedQueryIsNoDenial(t *testing.T) {
 			require.NoError(t, g.InsertString("ada", func() error { return nil }), "no lock is held")
 		})
 	}
-}
-
-// TestMemoryPublishedBesideInsert: an insert removes its keys from the memory of look-ups, even if
-// a load publishes that memory while the insert waits for its stripe.
-func TestMemoryPublishedBesideInsert(t *testing.T) {
-	var s table
-	g := learning(t, &s, Config{})
-	requireDenied(t, &s, g, true, "not known yet")
-	h := bloom.SumString("ada")
-	stripe := g.stripe(h)
-	stripe.mu.Lock()
-	begun := make(chan struct{})
-	inserted := make(chan error)
-	go func() {
-		close(begun)
-		inserted <- g.InsertHash(h, func() error { s.set("ada", true); return nil })
-	}()
-	<-begun
-	time.Sleep(20 * time.Millisecond) // the insert reaches the stripe's lock
-	require.NoError(t, g.Rebuild(background))
-	memory := g.now.Load().memory
-	// by a look-up that had the stripe before the insert
-	memory.note(h, memory.denial(h, []byte("ada")))
-	stripe.mu.Unlock()
-	require.NoError(t, <-inserted)
-	requireThere(t, &s, g, "inserted")
 }
 
 // keyOf returns a key of 32 bytes that begins with first and has the digest h. It undoes the steps
