@@ -16,7 +16,6 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -363,20 +362,6 @@ func TestPublishersAtOnce(t *testing.T) {
 			require.True(t, r.ContainsString(fmt.Sprint(own, i)))
 		}
 	}
-}
-
-// TestSnapshotsTakeTurns: Publish calls snapshot from one goroutine at a time, so that an older
-// snapshot is not published after a newer one.
-func TestSnapshotsTakeTurns(t *testing.T) {
-	f := filterOf(t, 1024, 5, "a")
-	var running atomic.Int32
-	p := NewPublisher(func() *bloom.Filter {
-		assert.EqualValues(t, 1, running.Add(1))
-		time.Sleep(time.Millisecond) // so that the others arrive
-		running.Add(-1)
-		return f
-	})
-	filtertest.AtOnce(4, func(int) { p.Publish() })
 }
 
 // TestPublishedIsTheCallersToChange: a filter that snapshot has returned may change afterwards. The

@@ -385,32 +385,6 @@ func TestNothingLoaded(t *testing.T) {
 	require.Empty(t, out.String())
 }
 
-// TestVersionAfterItsKeys: when Version is new, its keys are there, even if applying the patch
-// takes long.
-func TestVersionAfterItsKeys(t *testing.T) {
-	const m = 8 << 23 // 8 MiB
-	last := bloom.NewHash(m-1, 0)
-	to := bloom.Must(bloom.NewSize(m, 1))
-	for i := range uint64(m / 64) {
-		to.AddHash(bloom.NewHash(64*i, 0))
-	}
-	to.AddHash(last)
-	patch := bloom.Must(bloom.Diff(bloom.Must(bloom.NewSize(m, 1)), to))
-	for range 10 {
-		r := New(script(func(have string) (Update, error) {
-			if have == "" {
-				return Update{Version: "1", Full: bloom.Must(bloom.NewSize(m, 1))}, nil
-			}
-			return Update{Version: "2", Patch: patch}, nil
-		}), Config{})
-		require.NoError(t, r.Refresh(context.Background()))
-		filtertest.Together(func() { assert.NoError(t, r.Refresh(context.Background())) }, func() {
-			filtertest.Becomes(t, "the update arrives", func() bool { return r.Version() == "2" })
-			assert.True(t, r.ContainsHash(last))
-		})
-	}
-}
-
 // TestRefreshHoldsTwoFilters: a Replica takes over a whole filter without a copy.
 func TestRefreshHoldsTwoFilters(t *testing.T) {
 	const size = 4 << 20
@@ -602,28 +576,6 @@ func TestWayBackToOneOf64(t *testing.T) {
 		version = test.version
 		require.NoError(t, r.Refresh(context.Background()))
 		require.Equal(t, test.back, r.Status().Back, test.version)
-	}
-}
-
-// TestVersionAfterItsAddedKeys: when Version is new, keys that were sent as digests are there.
-func TestVersionAfterItsAddedKeys(t *testing.T) {
-	var added []bloom.Hash
-	for i := range uint64(100_000) {
-		added = append(added, bloom.SumUint64(i))
-	}
-	last := added[len(added)-1]
-	for range 10 {
-		r := New(script(func(have string) (Update, error) {
-			if have == "" {
-				return Update{Version: "1", Full: bloom.Must(bloom.New(1e6, 1e-9))}, nil
-			}
-			return Update{Version: "2", Added: added}, nil
-		}), Config{})
-		require.NoError(t, r.Refresh(context.Background()))
-		filtertest.Together(func() { assert.NoError(t, r.Refresh(context.Background())) }, func() {
-			filtertest.Becomes(t, "the update arrives", func() bool { return r.Version() == "2" })
-			assert.True(t, r.ContainsHash(last))
-		})
 	}
 }
 
