@@ -14,17 +14,11 @@ import (
 // not find its tag starts again if the counter has changed.
 type shared struct {
 	sync.Mutex
-	moves  [256]atomic.Uint32 // a counter for each low byte of a tag
-	bumped func(tag uint64)   // called after a counter went up; only tests set it
+	moves [256]atomic.Uint32 // a counter for each low byte of a tag
 }
 
 // bump counts tag's move. The caller then clears or overwrites the tag.
-func (s *shared) bump(tag uint64) {
-	s.moves[tag%256].Add(1)
-	if s.bumped != nil {
-		s.bumped(tag)
-	}
-}
+func (s *shared) bump(tag uint64) { s.moves[tag%256].Add(1) }
 
 // lock keeps other goroutines from writing to a SyncFilter's table. It does nothing to a Filter's.
 func (t *table) lock() {
