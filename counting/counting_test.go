@@ -295,29 +295,6 @@ func TestConcurrent(t *testing.T) {
 	filtertest.Together(work(hs[:10_000]), work(hs[10_000:]))
 	require.True(t, f.Equal(want))
 	require.Equal(t, want.Stats(), f.Stats())
-
-	// Two calls remove a key that was added once. The second one waits for the first, and then
-	// finds that the key is gone.
-	f.AddHash(hs[0])
-	removed := true
-	waited := filtertest.Waits(removing{f, hs[0]}, true, func() { removed = f.RemoveHash(hs[0]) })
-	require.True(t, waited, "for the first Remove")
-	require.False(t, removed, "a second time")
-	require.True(t, f.Equal(want))
-}
-
-// removing is the lock of a key's stripe. Its Unlock first removes the key.
-type removing struct {
-	f *Filter
-	h bloom.Hash
-}
-
-func (r removing) Lock() { r.f.stripe(r.h).Lock() }
-
-func (r removing) Unlock() {
-	s := r.f.stripe(r.h)
-	s.ones.Add(-r.f.change(r.h, -1, 1))
-	s.Unlock()
 }
 
 // TestWholeKeys: a call that reads or writes all counters finds a key as a whole or not at all,
