@@ -553,28 +553,6 @@ func TestRowsTakeTurns(t *testing.T) {
 	require.True(t, waits, "a row does not wait for another one")
 }
 
-// TestLookUpsBesideFirstAppends: Append makes the first segment while a look-up runs. The look-up
-// finds the new member, or does not see it yet.
-func TestLookUpsBesideFirstAppends(t *testing.T) {
-	rounds := 20_000
-	if filtertest.Race {
-		rounds = 2_000
-	}
-	h := bloom.SumString("key")
-	for range rounds {
-		b := bloom.Must(NewSize(64, 1))
-		filtertest.Together(func() {
-			b.Append()
-		}, func() {
-			filtertest.Becomes(t, "the new member is among all", func() bool {
-				n := len(b.WhichAll(nil, nil))
-				b.Which(nil, h)
-				return n > 0
-			})
-		})
-	}
-}
-
 // TestFilterMakesOneCopy: Filter allocates the words of the member that it returns, and
 // AppendFilter none for those of the filter that it gets.
 func TestFilterMakesOneCopy(t *testing.T) {
