@@ -228,7 +228,6 @@ func TestReader(t *testing.T) {
 		r, err := bloom.NewReader(s, int64(len(s.Data)))
 		require.NoError(t, err)
 		require.Len(t, s.Asked(), 2)
-		require.Equal(t, f.Info(), r.Info())
 
 		want, got := make([]bool, 2*n), make([]bool, 2*n)
 		f.ContainsBatch(want, hs)
@@ -246,50 +245,5 @@ func TestReader(t *testing.T) {
 		require.True(t, slices.Equal(want[n-10_000:][:20_000], got[n-10_000:][:20_000]))
 		require.LessOrEqual(t, len(s.Asked()), 3*(len(s.Data)>>18+1),
 			"all ranges are near, in three rounds")
-
-		for _, form := range [][]byte{bloom.Must(f.MarshalBinary()), s.Data} { // Java's form and a file
-			r := bloom.Must(bloom.NewReader(bytes.NewReader(form), int64(len(form))))
-			for _, key := range []string{"", "a", "b"} {
-				require.Equal(t, f.ContainsString(key), bloom.Must(r.ContainsString(key)))
-				require.Equal(t, f.ContainsString(key), bloom.Must(r.Contains([]byte(key))))
-			}
-		}
 	}
-}
-
-// TestReaderErrors: if a request fails, the look-up returns an error and true.
-func TestReaderErrors(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f")
-	require.NoError(t, smallFilter("a").SaveFile(path))
-	data := bloom.Must(os.ReadFile(path))
-	for fails := 1; fails <= 2; fails++ {
-		_, err := bloom.NewReader(&filtertest.Store{Data: data, Err: os.ErrDeadlineExceeded,
-			Fails: fails}, int64(len(data)))
-		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-		require.NotErrorIs(t, err, bloom.ErrFormat)
-	}
-	f := bloom.Must(bloom.LoadFile(path))
-	r := bloom.Must(bloom.NewReader(&filtertest.Store{Data: data, Err: os.ErrDeadlineExceeded,
-		Fails: 3}, int64(len(data))))
-	found := []bool{false, false}
-	require.ErrorIs(t, r.ContainsBatch(found,
-		[]bloom.Hash{bloom.SumString("b"), bloom.SumString("a")}), os.ErrDeadlineExceeded)
-	require.Equal(t, []bool{true, true}, found, "a key that could not be looked up may be there")
-	answer, err := r.ContainsString("b")
-	require.Error(t, err)
-	require.True(t, answer)
-	require.Panics(t, func() { r.ContainsBatch(nil, make([]bloom.Hash, 1)) })
-	for size := range data {
-		if size == form.HeaderSize+16 { // Java's form has no trailer
-			continue
-		}
-		_, err := bloom.NewReader(&filtertest.Store{Data: data}, int64(size))
-		require.ErrorIs(t, err, bloom.ErrFormat)
-	}
-	answer, err = new(bloom.Reader).ContainsString("a")
-	require.EqualError(t, err, "bloom: use of a zero Reader: make it with NewReader")
-	require.True(t, answer)
-	require.Equal(t, "bloom.Reader(zero)", new(bloom.Reader).String())
-	require.Equal(t, strings.Replace(f.String(), "Filter", "Reader", 1), r.String())
-	require.Equal(t, r.String(), r.LogValue().String())
 }

@@ -34,22 +34,3 @@ func TestViewAnswersAsFilter(t *testing.T) {
 		}
 	}
 }
-
-// TestZeroView: neither a zero View nor one that has been closed says that a key is absent.
-func TestZeroView(t *testing.T) {
-	const refusal = "bloom: use of a View that is closed or zero"
-	closed := bloom.Must(bloom.NewView(bloom.Must(smallFilter("a").MarshalBinary())))
-	require.True(t, closed.ContainsString("a"), "before Close")
-	require.NoError(t, closed.Close())
-	for _, v := range []*bloom.View{closed, new(bloom.View)} {
-		require.PanicsWithValue(t, refusal, func() { v.Contains(nil) })
-		require.PanicsWithValue(t, refusal, func() { v.ContainsString("a") })
-		require.PanicsWithValue(t, refusal, func() { v.ContainsHash(bloom.Hash{}) })
-		require.PanicsWithValue(t, refusal, func() { v.ContainsBatch(nil, nil) })
-		require.PanicsWithValue(t, refusal, func() { v.Stats() })
-		require.PanicsWithValue(t, refusal, func() { v.Info() })
-		require.PanicsWithValue(t, refusal, func() { _ = v.Verify() })
-		require.Equal(t, "bloom.View(closed)", v.String())
-		require.NoError(t, v.Close(), "closing again")
-	}
-}

@@ -259,31 +259,6 @@ func TestZero(t *testing.T) {
 	require.PanicsWithValue(t, refusal, func() { _, _ = b.AppendFilter(new(bloom.Filter)) })
 }
 
-// TestZeroView: neither a zero View nor one that has been closed says that no member has a key.
-func TestZeroView(t *testing.T) {
-	const refusal = "bank: use of a View that is closed or zero"
-	h := bloom.SumString("a")
-	b := bloom.Must(New(10, 0.01))
-	b.AddHash(b.Append(), h)
-	closed := bloom.Must(NewView(bloom.Must(b.MarshalBinary())))
-	require.Equal(t, []int{0}, closed.Which(nil, h), "before Close")
-	require.NoError(t, closed.Close())
-	for _, v := range []*View{closed, new(View)} {
-		require.PanicsWithValue(t, refusal, func() { v.ContainsHash(0, h) })
-		require.PanicsWithValue(t, refusal, func() { v.Which(nil, h) })
-		require.PanicsWithValue(t, refusal, func() { v.WhichAll(nil, nil) })
-		require.PanicsWithValue(t, refusal, func() { v.Filter(0) })
-		require.PanicsWithValue(t, refusal, func() { _, _ = v.Name(0) })
-		require.PanicsWithValue(t, refusal, func() { v.Len() })
-		require.PanicsWithValue(t, refusal, func() { v.Stats() })
-		require.PanicsWithValue(t, refusal, func() { v.Info() })
-		require.PanicsWithValue(t, refusal, func() { _ = v.Verify() })
-		require.Equal(t, "bank.View(closed)", v.String())
-		require.Equal(t, "bank.View(closed)", v.LogValue().String())
-		require.NoError(t, v.Close(), "closing again")
-	}
-}
-
 // TestNoSuchMember: a row has room for more members than there are.
 func TestNoSuchMember(t *testing.T) {
 	h := bloom.SumString("a")

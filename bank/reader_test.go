@@ -2,8 +2,6 @@ package bank
 
 import (
 	"bytes"
-	"errors"
-	"io"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -20,7 +18,6 @@ import (
 // store is an io.ReaderAt that counts its reads.
 type store struct {
 	data []byte
-	err  error         // every read returns it
 	gate chan struct{} // if not nil, each read receives from it first
 	wait chan struct{} // each read sends to it before it receives from gate
 
@@ -37,24 +34,10 @@ func (s *store) ReadAt(p []byte, at int64) (int, error) {
 		s.wait <- struct{}{}
 		<-s.gate
 	}
-	if s.err != nil {
-		return 0, s.err
-	}
 	return bytes.NewReader(s.data).ReadAt(p, at)
 }
 
 func (s *store) reset() { s.requests, s.bytes = 0, 0 }
-
-// TestZeroReader: a zero Reader does not say that no member has a key.
-func TestZeroReader(t *testing.T) {
-	r := new(Reader)
-	got, err := r.Which([]int{7}, bloom.SumString("key"))
-	require.EqualError(t, err, "bank: use of a zero Reader")
-	require.Equal(t, []int{7}, got)
-	_, err = r.WhichAll(nil, nil)
-	require.EqualError(t, err, "bank: use of a zero Reader")
-	require.Equal(t, "bank.Reader(zero)", r.String())
-}
 
 // TestReaderReads: a Reader makes only as many requests as its comments promise.
 func TestReaderReads(t *testing.T) {
@@ -139,31 +122,6 @@ func TestReaderConcurrent(t *testing.T) {
 	}
 	close(s.gate)
 	require.Equal(t, o.Which(nil, h), <-done)
-}
-
-// TestReaderErrors: a Reader returns the store's errors.
-func TestReaderErrors(t *testing.T) {
-	o, hs := sample(t)
-	s := &store{data: bloom.Must(o.MarshalBinary())}
-	r := bloom.Must(NewReader(s, int64(len(s.data))))
-	s.err = errors.New("503")
-	got, err := r.Which([]int{7}, hs[0])
-	require.ErrorIs(t, err, s.err)
-	require.NotErrorIs(t, err, bloom.ErrFormat)
-	require.Equal(t, []int{7}, got)
-	_, err = r.Name(0)
-	require.ErrorIs(t, err, s.err)
-	_, err = NewReader(s, int64(len(s.data)))
-	require.ErrorIs(t, err, s.err)
-
-	s.err = io.EOF // the store has fewer bytes than it said
-	_, err = r.Which(nil, hs[0])
-	require.ErrorIs(t, err, bloom.ErrFormat)
-	s.err = nil
-	for _, size := range []int64{-1, 0, 1, 39, 40, int64(len(s.data)) - 1, int64(len(s.data)) + 1} {
-		_, err = NewReader(s, size)
-		require.ErrorIs(t, err, bloom.ErrFormat, "size %d", size)
-	}
 }
 
 // large is a store with a Bank of many segments without keys. It keeps only the first and the last

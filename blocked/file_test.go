@@ -1,7 +1,6 @@
 package blocked
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,13 +18,8 @@ import (
 func TestViews(t *testing.T) {
 	for lines := 1; lines <= splitblock.MaxLines; lines++ {
 		f := bloom.Must(NewSize(1000*256, lines))
-		f.UpdateInfo(func(i *bloom.Info) {
-			i.N = 7
-			i.Hash = "SumString"
-		})
 		keys := filtertest.Digests(1, 5000)
 		f.AddBatch(nil, keys)
-		f.AddString("key")
 		probes := append(keys, filtertest.Digests(2, 5000)...)
 		want := filtertest.Found(f, probes)
 		data := make([]byte, 0, f.SizeBytes()+8)
@@ -36,40 +30,9 @@ func TestViews(t *testing.T) {
 			for i, h := range probes {
 				filtertest.Equal(t, want[i], v.ContainsHash(h))
 			}
-			require.True(t, v.Contains([]byte("key")), "a present key")
-			require.True(t, v.ContainsString("key"), "a present key")
-			require.False(t, v.Contains([]byte("another")), "an absent key")
-			require.False(t, v.ContainsString("another"), "an absent key")
 			require.Equal(t, f.Stats(), v.Stats())
-			require.Equal(t, f.Info(), v.Info())
-			require.NoError(t, v.Verify())
 			require.Equal(t, fmt.Sprintf("blocked.View(m=256000, lines=%d)", lines), v.String())
 		}
-	}
-}
-
-// TestZeroView: neither a zero View nor one that has been closed says that a key is absent.
-func TestZeroView(t *testing.T) {
-	const refusal = "blocked: use of a View that is closed or zero"
-	f := bloom.Must(New(10, 0.01))
-	f.AddString("a")
-	data := bloom.Must(f.AppendBinary(make([]byte, 1)))
-	aligned := bloom.Must(NewView(bytes.Clone(data[1:])))
-	unaligned := bloom.Must(NewView(data[1:]))
-	for _, v := range []*View{aligned, unaligned} {
-		require.True(t, v.ContainsString("a"), "before Close")
-		require.NoError(t, v.Close())
-	}
-	for _, v := range []*View{aligned, unaligned, new(View)} {
-		require.PanicsWithValue(t, refusal, func() { v.Contains(nil) })
-		require.PanicsWithValue(t, refusal, func() { v.ContainsString("a") })
-		require.PanicsWithValue(t, refusal, func() { v.ContainsHash(bloom.Hash{}) })
-		require.PanicsWithValue(t, refusal, func() { v.ContainsBatch(nil, nil) })
-		require.PanicsWithValue(t, refusal, func() { v.Stats() })
-		require.PanicsWithValue(t, refusal, func() { v.Info() })
-		require.PanicsWithValue(t, refusal, func() { _ = v.Verify() })
-		require.Equal(t, "blocked.View(closed)", v.String())
-		require.NoError(t, v.Close(), "closing again")
 	}
 }
 

@@ -533,7 +533,7 @@ func TestWrongContentIsRefused(t *testing.T) {
 	filtertest.Damage(t, whole, func(data []byte) error { return new(Filter).UnmarshalBinary(data) })
 }
 
-// TestView: a View gives the same answers for any alignment of the bytes, and for a file.
+// TestView: a View gives the same answers for any alignment of the bytes and any length of tags.
 func TestView(t *testing.T) {
 	for bits := minBits; bits <= maxBits; bits++ {
 		f := sized(301, bits)
@@ -556,29 +556,6 @@ func TestView(t *testing.T) {
 			binary.LittleEndian.PutUint64(lies[len(lies)/2:], 0)
 			require.ErrorIs(t, v.Verify(), bloom.ErrFormat)
 		}
-	}
-}
-
-// TestZeroView: neither a zero View nor one that has been closed says that a key is absent.
-func TestZeroView(t *testing.T) {
-	const refusal = "cuckoo: use of a View that is closed or zero"
-	f := bloom.Must(New(10, 0.01))
-	f.InsertString("a")
-	closed := bloom.Must(NewView(bloom.Must(f.MarshalBinary())))
-	require.True(t, closed.ContainsString("a"), "before Close")
-	require.NoError(t, closed.Close())
-	for _, v := range []*View{closed, new(View)} {
-		require.PanicsWithValue(t, refusal, func() { v.Contains(nil) })
-		require.PanicsWithValue(t, refusal, func() { v.ContainsString("a") })
-		require.PanicsWithValue(t, refusal, func() { v.ContainsHash(bloom.Hash{}) })
-		require.PanicsWithValue(t, refusal, func() { v.ContainsBatch(nil, nil) })
-		require.PanicsWithValue(t, refusal, func() { v.Len() })
-		require.PanicsWithValue(t, refusal, func() { v.Stats() })
-		require.PanicsWithValue(t, refusal, func() { v.Info() })
-		require.PanicsWithValue(t, refusal, func() { _ = v.Verify() })
-		require.Equal(t, "cuckoo.View(closed)", v.String())
-		require.Equal(t, "cuckoo.View(closed)", v.LogValue().String())
-		require.NoError(t, v.Close(), "closing again")
 	}
 }
 

@@ -3,6 +3,7 @@ package alltypes
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -619,27 +620,172 @@ func (w *walk) call(f Filter, name string) string {
 	return fmt.Sprint(append(results, room)...)
 }
 
-// TestReadersOfAForm: a View and a Reader of a file, and of a form in memory, answer as the filter.
+// TestReadersOfAForm: a View and a Reader of a file, and of a form in memory wherever it begins,
+// answer as the filter.
 func TestReadersOfAForm(t *testing.T) {
 	for _, typ := range Forms() {
+		if typ.NewView == nil {
+			continue
+		}
 		f := full(typ)
 		file := saved(t, f)
 		path := filepath.Join(t.TempDir(), "f")
 		require.NoError(t, os.WriteFile(path, file, 0o600))
-		if typ.NewView == nil {
-			continue
+		described := func(as string) string { return strings.Replace(f.String(), typ.Name, as, 1) }
+		views := []View{bloom.Must(typ.Open(path))}
+		for shift := range 9 {
+			views = append(views, bloom.Must(typ.NewView(shifted(file, shift))))
 		}
-		for _, v := range []View{bloom.Must(typ.NewView(file)), bloom.Must(typ.Open(path))} {
+		for _, v := range views {
 			require.Equal(t, f.Stats(), v.Stats(), typ.Name)
 			require.Equal(t, f.Info(), v.Info(), typ.Name)
+			require.Equal(t, described(typ.Package()+".View"), v.String())
+			require.Equal(t, v.String(), v.LogValue().String())
 			require.NoError(t, v.Verify(), typ.Name)
 			sameKeys(t, f, v)
 			require.NoError(t, v.Close())
 		}
-		if typ.NewReader != nil {
-			r := bloom.Must(typ.NewReader(bytes.NewReader(file), int64(len(file))))
-			require.Equal(t, f.Info(), r.Info(), typ.Name)
+		if typ.NewReader == nil {
+			continue
+		}
+		for _, data := range [][]byte{file, bloom.Must(f.MarshalBinary())} {
+			r := bloom.Must(typ.NewReader(bytes.NewReader(data), int64(len(data))))
+			if len(data) == len(file) { // Guava's form has no Info
+				require.Equal(t, f.Info(), r.Info(), typ.Name)
+			}
+			require.Equal(t, described(typ.Package()+".Reader"), r.String())
+			require.Equal(t, r.String(), r.LogValue().String())
 			sameKeys(t, f, r)
+		}
+	}
+}
+
+// shifted returns a copy of data that begins shift bytes behind a multiple of 8.
+func shifted(data []byte, shift int) []byte {
+	return append(make([]byte, shift, shift+len(data)), data...)[shift:]
+}
+
+// TestClosedViews: a View that is closed or zero panics in every method that reads the form. It
+// says of no key that it is absent.
+func TestClosedViews(t *testing.T) {
+	for _, typ := range Forms() {
+		if typ.NewView == nil {
+			continue
+		}
+		file := saved(t, full(typ))
+		path := filepath.Join(t.TempDir(), "f")
+		require.NoError(t, os.WriteFile(path, file, 0o600))
+		views := []View{bloom.Must(typ.Open(path)), bloom.Must(typ.NewView(file)),
+			bloom.Must(typ.NewView(shifted(file, 1)))}
+		for _, v := range views {
+			found, _ := Has(v, "key 1")
+			require.True(t, found, "%s: before Close", typ.Name)
+			require.NoError(t, v.Close())
+		}
+		views = append(views, reflect.New(reflect.TypeOf(views[0]).Elem()).Interface().(View))
+		for _, v := range views {
+			closed := typ.Package() + ".View(closed)"
+			require.Equal(t, closed, v.String())
+			require.Equal(t, closed, v.LogValue().String())
+			require.NoError(t, v.Close(), "closing again")
+			value := reflect.ValueOf(v)
+			for i := range value.NumMethod() {
+				name := value.Type().Method(i).Name
+				if slices.Contains([]string{"Close", "LogValue", "String"}, name) {
+					continue
+				}
+				refusal := typ.Package() + ": use of a View that is closed or zero"
+				require.PanicsWithValue(t, refusal, func() { callWith(value.Method(i)) }, name)
+			}
+		}
+	}
+}
+
+// callWith calls a method with a key, two digests, room for three answers, a list of one member,
+// and zeros.
+func callWith(m reflect.Value) (results []reflect.Value, room []bool) {
+	room = make([]bool, 3)
+	var in []reflect.Value
+	for i := range m.Type().NumIn() {
+		switch typ := m.Type().In(i); typ {
+		case reflect.TypeFor[[]bloom.Hash]():
+			in = append(in, reflect.ValueOf(make([]bloom.Hash, 2)))
+		case reflect.TypeFor[[]bool]():
+			in = append(in, reflect.ValueOf(room))
+		case reflect.TypeFor[[]int]():
+			in = append(in, reflect.ValueOf([]int{7}))
+		default:
+			in = append(in, reflect.Zero(typ))
+		}
+	}
+	return m.Call(in), room
+}
+
+// movable is a file that may change.
+type movable struct{ io.ReaderAt }
+
+// TestReadersWithoutAnswer: a zero Reader, and one whose file has become shorter, returns an error
+// from every look-up, and says of no key that it is absent.
+func TestReadersWithoutAnswer(t *testing.T) {
+	for _, typ := range Forms() {
+		if typ.NewReader == nil {
+			continue
+		}
+		file := saved(t, full(typ))
+		store := &movable{bytes.NewReader(file)}
+		cut := bloom.Must(typ.NewReader(store, int64(len(file))))
+		store.ReaderAt = bytes.NewReader(file[:10])
+		for _, r := range []Reader{cut, typ.ZeroReader()} {
+			value, lookUps := reflect.ValueOf(r), 0
+			for i := range value.NumMethod() {
+				m, name := value.Method(i), typ.Package()+" "+value.Type().Method(i).Name
+				n := m.Type().NumOut()
+				if m.Type().Out(n-1) != reflect.TypeFor[error]() || strings.HasSuffix(name, "Name") {
+					continue
+				}
+				lookUps++
+				results, room := callWith(m)
+				err, _ := results[n-1].Interface().(error)
+				if r == cut {
+					require.ErrorIs(t, err, bloom.ErrFormat, name)
+				} else {
+					require.ErrorContains(t, err, typ.Package()+": use of a zero Reader", name)
+				}
+				switch {
+				case strings.HasSuffix(name, "ContainsBatch"):
+					require.Equal(t, []bool{true, true, false}, room, name)
+				case m.Type().Out(0) == reflect.TypeFor[bool]():
+					require.True(t, results[0].Bool(), name)
+				default:
+					require.Equal(t, []int{7}, results[0].Interface(), name)
+				}
+			}
+			require.Greater(t, lookUps, 1, typ.Name)
+			if b, ok := r.(interface {
+				ContainsBatch([]bool, []bloom.Hash) error
+			}); ok {
+				require.Panics(t, func() { _ = b.ContainsBatch(nil, make([]bloom.Hash, 1)) }, typ.Name)
+			}
+		}
+	}
+}
+
+// TestReadersOfOtherSizes: NewReader refuses each size that the file does not have.
+func TestReadersOfOtherSizes(t *testing.T) {
+	for _, typ := range Forms() {
+		if typ.NewReader == nil {
+			continue
+		}
+		f := typ.New(10)
+		Add(f, "key")
+		file := saved(t, f)
+		for size := -1; size <= len(file)+1; size++ {
+			_, err := typ.NewReader(bytes.NewReader(file), int64(size))
+			if size == len(file) || typ.Guava && size == len(bloom.Must(f.MarshalBinary())) {
+				require.NoError(t, err, "%s: size %d", typ.Name, size)
+			} else {
+				require.ErrorIs(t, err, bloom.ErrFormat, "%s: size %d", typ.Name, size)
+			}
 		}
 	}
 }
@@ -650,10 +796,27 @@ func sameKeys(t *testing.T, f Filter, r any) {
 	t.Helper()
 	for i := range 300 {
 		key := fmt.Sprint("key ", i)
+		if i == 299 {
+			key = ""
+		}
 		want, _ := Has(f, key)
 		got, err := Has(r, key)
 		require.NoError(t, err)
 		require.Equal(t, want, got, "%T: %s", r, key)
+		switch r := r.(type) {
+		case interface {
+			Contains([]byte) bool
+			ContainsHash(bloom.Hash) bool
+		}:
+			require.Equal(t, want, r.Contains([]byte(key)))
+			require.Equal(t, want, r.ContainsHash(bloom.SumString(key)))
+		case interface {
+			Contains([]byte) (bool, error)
+			ContainsHash(bloom.Hash) (bool, error)
+		}:
+			require.Equal(t, want, bloom.Must(r.Contains([]byte(key))))
+			require.Equal(t, want, bloom.Must(r.ContainsHash(bloom.SumString(key))))
+		}
 	}
 	if b, ok := f.(*bank.Bank); ok {
 		for i := range 300 {
