@@ -317,7 +317,7 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 // Clone returns an independent copy, with its Info.
 func (f *Filter) Clone() *Filter { return &Filter{filter: f.clone()} }
 
-// clone returns a copy of f, also while other goroutines write to the bits of a SyncFilter.
+// clone returns a copy of f, even while other goroutines write to the bits of a SyncFilter.
 func (f *filter) clone() filter {
 	g := *f
 	g.bits.words = bitwords.Clone(f.bits.words)

@@ -74,7 +74,7 @@
 // UnmarshalBinary and UnmarshalText decode exactly one form, or the content of a file that SaveFile
 // wrote. An empty text makes a zero value. ReadFrom decodes the form that the reader yields next,
 // and reads no byte more. It allocates memory as data arrives, whatever the header claims. No
-// decoder retains its data. On error the receiver is unchanged. The error wraps [ErrFormat], also
+// decoder retains its data. On error the receiver is unchanged. The error wraps [ErrFormat], even
 // if a reader ends too early, or else the reader's own error.
 //
 // # Files
@@ -110,15 +110,15 @@
 // are wrong, or the process dies of SIGBUS. On Unix the file may be removed, or replaced by
 // SaveFile; the View still shows the old filter.
 //
-// Whoever asks a file that another program wrote looks at its Info's Hash before the first look-up:
-// it says how keys were hashed, and is empty if the writer, such as Java, set none. The bloom
-// command with --hex, for example, makes lists whose keys are bytes: Contains finds them, and
-// ContainsString of their hexadecimal digits does not. If Hash is "SumUTF16", pass [SumUTF16] of a
-// key to ContainsHash.
+// If another program wrote a file, look at the Hash of its Info before the first look-up: it says
+// how keys were hashed, and is empty if the writer, such as Java, set none. The bloom command with
+// --hex, for example, makes lists whose keys are bytes: Contains finds them, and ContainsString of
+// their hexadecimal digits does not. If Hash is "SumUTF16", pass [SumUTF16] of a key to
+// ContainsHash.
 //
 // # Other packages
 //
-//   - blocked is faster, also at low rates; growing has room for any number of keys
+//   - blocked is faster, even at low rates; growing has room for any number of keys
 //   - counting and cuckoo remove keys
 //   - window remembers keys for a span of time; flower remembers recent keys best
 //   - guard stands in front of a store, and learns of its new keys

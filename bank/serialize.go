@@ -171,7 +171,7 @@ func (l *layout) entry(read source, i int) (start, end int, sum uint32, err erro
 		low, data = binary.LittleEndian.Uint64(data), data[entryBytes:]
 	}
 	high := binary.LittleEndian.Uint64(data)
-	tooLong := high-low > maxName // true also if start > end
+	tooLong := high-low > maxName // true even if start > end
 	if tooLong || high > uint64(l.names-entryBytes*l.members) {
 		return 0, 0, 0, form.Errorf("bank", "a name is said to lie from %d to %d", low, high)
 	}
@@ -267,7 +267,7 @@ func (s *state) encoder() *encoder {
 	return e
 }
 
-// layout returns the layout of the present members. The caller has locked s.mu.
+// layout returns the layout of the current members. The caller has locked s.mu.
 func (s *state) layout() layout {
 	l := layout{shape: s.shape, members: int(s.n.Load())}
 	for _, name := range s.names {

@@ -2,7 +2,7 @@
 // documentation. It writes RESULTS.md, ../docs/*.svg, and the figures in ../README.md.
 //
 //	go run .                 needs some 12 minutes on two cores, and 12 GB of memory; other
-//	                         programs may run beside it
+//	                         programs may run meanwhile
 //	go run . -quick          prints, in two minutes, the tables in which processors differ, with
 //	                         smaller filters and only the rows of Go
 //	go run . -boost DIR      also measures Boost.Bloom: DIR is the directory that has boost/bloom.hpp

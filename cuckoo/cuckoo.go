@@ -89,7 +89,7 @@ func size(n uint64, p float64) (buckets uint64, bits int, err error) {
 // New returns an empty filter for n keys. However full the filter is, it reports an absent key as
 // present with a probability of at most p. The filter's Info has n and p.
 //
-// The filter has room for n different keys with a probability of at least 1 - 1e-6, also after
+// The filter has room for n different keys with a probability of at least 1 - 1e-6, even after
 // removals: while fewer than n keys are in it, it refuses no new key. It usually has room for 1 %
 // more.
 //

@@ -348,7 +348,7 @@ func (g *Guard) Rebuild(ctx context.Context) (err error) {
 	loading := bloom.Must(growing.New(g.expected(), g.cfg.P)) // guard.New has checked N and P
 	g.begin(loading)
 	succeeded := false
-	defer func() { // runs also if Load panics or calls runtime.Goexit
+	defer func() { // runs even if Load panics or calls runtime.Goexit
 		if v := recover(); v != nil {
 			err = fmt.Errorf("guard: loading: panic: %v\n%s", v, debug.Stack())
 		}

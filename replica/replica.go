@@ -118,7 +118,7 @@ type Replica struct {
 
 	// Only the goroutine that refreshes uses these.
 	since time.Time // when the last full filter was fetched
-	had   []string  // the last versions before the present one, at most hadVersions
+	had   []string  // the last versions before the current one, at most hadVersions
 	again int       // how many refreshes in a row loaded the filter that was there already
 
 	reporting sync.Mutex // held while OnError runs

@@ -44,7 +44,7 @@ func (f *Filter) Do(
 		case <-ctx.Done():
 		}
 	}
-	defer f.release(h, ended) // also if handle panics
+	defer f.release(h, ended) // even if handle panics
 	if err := handle(ctx); err != nil {
 		return false, err
 	}

@@ -205,8 +205,8 @@ func (s *state) begin(now func() time.Time, live run, newest int64, cleared uint
 	}
 }
 
-// Config returns the configuration that f was made or saved with. It has the default in place of
-// zero Generations. The zero Filter has the zero Config.
+// Config returns the configuration that f was made or saved with. If Generations was 0, it is 7.
+// The zero Filter has the zero Config.
 func (f *filter) Config() Config {
 	if f.zero() {
 		return Config{}
@@ -445,7 +445,7 @@ func (f *Filter) Reset() {
 }
 
 // Stats returns the statistics of f: 64 Bloom filters of K hashes each, for keys of different
-// times. M, OnesCount and FillRatio cover all of them. FPR is the present probability of reporting
+// times. M, OnesCount and FillRatio cover all of them. FPR is the current probability of reporting
 // a key that is not remembered. ApproxCount estimates how many keys are remembered; with Renew a
 // key counts once for each time that Add wrote it. If N is 190,000 or more, Stats may estimate from
 // a sample, so that its time does not grow with N.

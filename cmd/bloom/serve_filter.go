@@ -31,7 +31,7 @@ func (s *server) getFilter(w http.ResponseWriter, r *http.Request) {
 	p.ServeHTTP(w, r)
 }
 
-// follow returns the publisher of the present version. The first call makes it; from then on load
+// follow returns the publisher of the current version. The first call makes it; from then on load
 // publishes each version.
 func (s *server) follow() *publish.Publisher {
 	s.publishing.Lock()

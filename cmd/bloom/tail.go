@@ -14,7 +14,7 @@ import (
 type tailLines struct {
 	in    *bufio.Reader
 	delim byte
-	line  []byte // the present line, with its delimiter; empty at the end
+	line  []byte // the current line, with its delimiter; empty at the end
 	bytes int64  // the length of that line and of those after it
 }
 
@@ -27,7 +27,7 @@ func (o *output) tailLines() (tailLines, error) {
 	return t, err
 }
 
-// next makes the next line the present one.
+// next makes the next line the current one.
 func (t *tailLines) next() error {
 	t.bytes -= int64(len(t.line))
 	t.line = t.line[:0]

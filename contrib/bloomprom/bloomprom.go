@@ -54,7 +54,7 @@ type FilterCollector struct {
 // NewFilterCollector returns a collector of the statistics that stats returns. stats can be the
 // method Stats of a guard.Guard, a [bloom.SyncFilter] or a replica.Replica. Each scrape calls stats
 // once, while the filter is in use; a [bloom.Filter] must not be written to at that time. If the
-// filter does not exist yet, or may be replaced, pass a function that finds the present one and
+// filter does not exist yet, or may be replaced, pass a function that finds the current one and
 // returns a zero Stats if there is none.
 //
 // It panics if stats is nil.

@@ -225,7 +225,7 @@ func (f *Filter) Info(ctx context.Context) (bloom.Info, error) {
 }
 
 // UpdateInfo calls update with the Info that Redis keeps, and keeps what update leaves there, for
-// all processes. Calls of several processes are one after the other: update is called again if
+// all processes. Calls of several processes run one after the other: update is called again if
 // another process has changed the Info in between.
 //
 // If update changes N, P or Hash from one value to another, UpdateInfo changes nothing and returns

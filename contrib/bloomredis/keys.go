@@ -34,7 +34,7 @@ func (k *keyMethods) store() store {
 //
 // With an error Add returns false, and the key may have been added or not. Do not repeat the call:
 // if the first call arrived, the second returns false, and a job that runs only after true never
-// runs. Either go on as if key were new, which may run a job twice, or use AddOnce, which can be
+// runs. Either continue as if key were new, which may run a job twice, or use AddOnce, which can be
 // repeated. Add is never resent once it may have arrived, whatever the client's MaxRetries.
 func (k *keyMethods) Add(ctx context.Context, key []byte) (bool, error) {
 	return k.AddHash(ctx, bloom.Sum(key))
@@ -85,7 +85,7 @@ func checkRoom(dst []bool, hs []bloom.Hash) {
 // A token belongs to one caller and one piece of its work: if two callers use the same token, both
 // learn that a key is new. A good token is the name of a process with a number. Redis keeps about
 // 150 bytes for each token, or for every 128 keys of a token with more keys. While a cluster moves
-// the key's slot, it refuses AddOnce for now, and AddOnce is retried as any refused call is.
+// the key's slot, it refuses AddOnce, which is then retried like any refused call.
 func (k *keyMethods) AddOnce(ctx context.Context, token string, hs ...bloom.Hash) ([]bool, error) {
 	in := k.store()
 	token, err := tokenOf(token, hs)

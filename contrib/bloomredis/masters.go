@@ -12,11 +12,11 @@ import (
 // a key that was just added would be absent there.
 //
 // A cluster client shows its options. A client of one server, of servers behind Sentinel or of a
-// ring does not show ReplicaOnly, but its server tells that it is a replica. HELLO needs no
+// ring does not show ReplicaOnly, but its server says that it is a replica. HELLO needs no
 // permission. What answers no HELLO, and what shows no options, is not looked at.
 func (c caller) readsMasters(ctx context.Context) error {
 	if _, err := c.beside("id"); err != nil {
-		return err // a wrong key is told without a server
+		return err // a wrong key is an error even without a server
 	}
 	switch client := c.client.(type) {
 	case interface{ Options() *redis.ClusterOptions }:

@@ -27,7 +27,7 @@ type Sharded struct {
 
 // ShardedConfig configures a [Sharded]. All processes that share a key must use the same values.
 type ShardedConfig struct {
-	Shards int     // number of strings, from 1 to 16,384; each is a Redis key with two beside it
+	Shards int     // number of strings, from 1 to 16,384; each needs three Redis keys
 	N      uint64  // distinct keys expected in all shards together
 	P      float64 // false-positive rate, as in bloom.New
 }

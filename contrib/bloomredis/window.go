@@ -35,10 +35,10 @@ import (
 // error that wraps [ErrLost], and OnLost is called.
 //
 // A Window is one Redis string under its key. A large Window has several strings of about 32 MB,
-// all but the first beside the key. Each is for its part of N, with some room for an uneven split.
-// The first Add to a string makes it in its full size. A string expires when all its keys are
-// forgotten. The memory is at most 1.2 times that of a window.Filter, or 1.6 times with more than 7
-// Generations. The README has sizes.
+// all but the first under other keys. Each has its part of the keys, with some room for an uneven
+// split. The first Add to a string creates it at its full size. A string expires when all its keys
+// are forgotten. The memory is at most 1.2 times that of a window.Filter, or 1.6 times with more
+// than 7 Generations. The README has sizes.
 //
 // Once added, a key is in the Window, even if the work for it fails later. A worker that must not
 // lose work looks the key up, works, and then adds the key: two workers may then do the same work.
@@ -451,8 +451,8 @@ func (w *Window) Delete(ctx context.Context) error {
 
 // DeleteWindow deletes the strings that are left of a window under key, for all processes, whatever
 // its configuration and version; see [Window.Delete]. It also deletes a string in which a window's
-// head is zeros, or that has no bytes but zeros. It returns no error if there is no string. If the
-// key holds any other value, the error wraps [bloom.ErrFormat].
+// head is zeros, or that consists of zeros. It returns no error if there is no string. If the key
+// holds any other value, the error wraps [bloom.ErrFormat].
 func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string) error {
 	c := caller{client, key}
 	other := func(name string, r remains) error {

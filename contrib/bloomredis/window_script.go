@@ -132,7 +132,7 @@ return {id, over, now, found and struct.pack(form, unpack(ring, 1, 67)) or ''}`)
 	// A write that the server refuses must fail before all other writes. The first SETRANGE changes
 	// nothing, and neither does a PEXPIRE without a number. They are refused if the others would be.
 	//
-	// The PEXPIRE that counts comes last. Before Redis 7.2 it reckons from the present clock, but
+	// The PEXPIRE that counts comes last. Before Redis 7.2 it counts from the current clock, but
 	// the other commands of a script compare with the time at which the script began. If the clock
 	// has stepped back in between, the string is expired for them: the next write would delete it,
 	// and make another one without a head.

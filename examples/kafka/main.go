@@ -18,7 +18,7 @@
 // it were handled. An id is handled again only if the kill came after it was handled and before its
 // window was saved. A program that adds or commits before it handles a message can lose the
 // message. One new message in a billion is lost because the window mistakes its id for an old one,
-// also while a backlog is read. The windows' files are on one machine here; consumers on several
+// even while a backlog is read. The windows' files are on one machine here; consumers on several
 // machines need them on shared storage.
 package main
 

@@ -19,7 +19,7 @@ type Replacement struct {
 }
 
 // Replacements returns all ways: a file is renamed to the path, written in place, removed and made,
-// or a link at the path is switched to another file. In each way it gets the present time, or keeps
+// or a link at the path is switched to another file. In each way it gets the current time, or keeps
 // the time of the last write, as "cp -p" and "rsync -t" do. The bytes may have any size.
 func Replacements(t testing.TB) (all []Replacement) {
 	write := func(t testing.TB, path string, data []byte) {

@@ -148,7 +148,7 @@ type Check func(params []uint64) (words uint64, err error)
 
 // head holds the bytes before the words of a frame.
 type head struct {
-	bytes   []byte // the bytes read, also after an error
+	bytes   []byte // the bytes read, even after an error
 	params  []uint64
 	words   int
 	trailer int // length of the trailer
@@ -267,8 +267,8 @@ func (k *Kind) Parse(
 	return h.params, data[len(h.bytes):end], info, nil
 }
 
-// ParseAt is like Parse for the size bytes of r, but does not read the words. It makes two
-// requests: for the head and for the trailer.
+// ParseAt is like Parse, but for a form in r, which has size bytes, and does not read the words. It
+// makes two requests: for the head and for the trailer.
 func (k *Kind) ParseAt(
 	r io.ReaderAt, size int64, check Check,
 ) (params []uint64, info Info, err error) {
@@ -291,12 +291,12 @@ func (k *Kind) ParseAt(
 	return h.params, info, err
 }
 
-// ReadAt reads n bytes of r in one request. The first is at offset.
+// ReadAt reads the n bytes of r at offset, in one request.
 func (k *Kind) ReadAt(r io.ReaderAt, offset, n int64) ([]byte, error) {
 	return ReadAt(k.Package, r, offset, n)
 }
 
-// ReadAt reads n bytes of r in one request. The first is at offset. Errors begin with pkg.
+// ReadAt reads the n bytes of r at offset, in one request. Errors begin with pkg.
 func ReadAt(pkg string, r io.ReaderAt, offset, n int64) ([]byte, error) {
 	data := make([]byte, n)
 	if _, err := ReadFull(io.NewSectionReader(r, offset, n), data); err != nil {

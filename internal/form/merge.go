@@ -2,8 +2,9 @@ package form
 
 import "math/bits"
 
-// Merged reads the changes of several patches as one patch. Each of these patches turns a filter
-// into the next one's. A bit that an even number of patches changes is unchanged in the end.
+// Merged reads the changes of several patches as one patch. Each of them turns a filter into the
+// one that the next patch changes. A bit that an even number of patches changes is unchanged in the
+// end.
 //
 // Merged goes through the filter in windows. Each patch flips its bits in the window and marks the
 // words that it touches, so the time depends on the number of changes, not on the size of the

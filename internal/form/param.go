@@ -37,8 +37,8 @@ func (p *Param) In(pkg string) error {
 	return NewParamError(in)
 }
 
-// String returns the text of bloom.ParamError. It has no name of a package if p has none: so a
-// decoder tells what is wrong with a parameter in a form, which no caller chose.
+// String returns the text of bloom.ParamError. It names no package if p has none. Decoders use that
+// for a parameter in a form, which no caller chose.
 func (p Param) String() string {
 	value := fmt.Sprint(p.Value)
 	if text, ok := p.Value.(string); ok {

@@ -117,8 +117,8 @@ func versionOf(data []byte) byte {
 	return 0
 }
 
-// Refused returns the error for a form that a decoder refused with err. data ends the form. If err
-// wraps ErrFormat, and a newer version wrote the trailer, the result says so.
+// Refused returns the error for a form that a decoder refused with err. data is the end of the
+// form. If err wraps ErrFormat, and a newer version wrote the trailer, the result says so.
 func Refused(pkg string, data []byte, err error) error {
 	v := versionOf(data)
 	if v > trailerVersion && errors.Is(err, ErrFormat) && !errors.Is(err, ErrVersion) {
@@ -127,7 +127,7 @@ func Refused(pkg string, data []byte, err error) error {
 	return err
 }
 
-// RefusedAt is like Refused, but for a form that is the size bytes of r.
+// RefusedAt is like Refused, but for a form in r, which has size bytes.
 func RefusedAt(pkg string, r io.ReaderAt, size int64, err error) error {
 	end := make([]byte, versionEnd)
 	if n := size - int64(versionEnd); n < 0 {

@@ -94,7 +94,7 @@ func WriteWords(w io.Writer, start []byte, words []uint64, order Order) (total i
 	}
 }
 
-// WriteFull is w.Write(p), but a short write without an error returns io.ErrShortWrite.
+// WriteFull is like w.Write(p), but a short write without an error returns io.ErrShortWrite.
 func WriteFull(w io.Writer, p []byte) (int, error) {
 	n, err := w.Write(p)
 	if n < len(p) && err == nil {

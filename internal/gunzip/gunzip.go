@@ -1,4 +1,4 @@
-// Package gunzip reads gzip, with the rule of the gunzip program for what follows it.
+// Package gunzip reads gzip, and treats what follows the last member as the gunzip program does.
 package gunzip
 
 import (

@@ -1,6 +1,6 @@
-// Package magic knows compressions, archives, tables, filters and encodings of text by their first
-// bytes. The command and the readers in other languages refuse what they do not unpack: its bytes
-// are no lines, and "not in the list" would be wrong.
+// Package magic recognizes compressions, archives, tables, filters and encodings of text by their
+// first bytes. The command and the readers in other languages refuse what they do not unpack: its
+// bytes are not lines, and "not in the list" would be wrong.
 package magic
 
 import (

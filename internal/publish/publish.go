@@ -19,9 +19,9 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/httphead"
 )
 
-// A version is a filter with a name. A release is a version in memory: the present one, or an older
+// A version is a filter with a name. A release is a version in memory: the current one, or an older
 // one that an answer still uses. A step is a patch from one version to the next. A past version
-// from which n steps lead to the present one is n steps behind.
+// from which n steps lead to the current one is n steps behind.
 
 const (
 	// History is the largest number of past versions for which there are patches.
@@ -41,7 +41,7 @@ const (
 	workPart = 64
 )
 
-// Publisher has the present version of a filter, and patches from past ones. Many goroutines may
+// Publisher has the current version of a filter, and patches from past ones. Many goroutines may
 // use it concurrently. The first call must be Publish.
 type Publisher struct {
 	name  func(r *release, seq uint64) string // returns the name of a version
@@ -111,8 +111,8 @@ func (r *release) digest() string {
 }
 
 // Publish publishes f, and returns the name of its version, which is new if f differs from the
-// present version in its bits, its size or its Info. If own is true,
-// Publish keeps f, which must not change afterwards; otherwise it copies f.
+// current version in its bits, its size or its Info. If own is true, Publish keeps f, which must
+// not change afterwards; otherwise it copies f.
 func (p *Publisher) Publish(f *bloom.Filter, own bool, madeAt time.Time) (version string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -246,7 +246,7 @@ func (r *release) find(versions httphead.Tags) (version string, d *patch) {
 	return "", nil
 }
 
-// Since returns the present version. If version is that one, patch and full are nil. Otherwise
+// Since returns the current version. If version is that one, patch and full are nil. Otherwise
 // Since returns a patch from version or, if there is none, a copy of the filter. The patch must not
 // be changed.
 func (p *Publisher) Since(version string) (v Version, patch []byte, full *bloom.Filter) {
@@ -267,12 +267,12 @@ type Version struct {
 	Size int64 // of Guava's form of the filter
 }
 
-// Version returns the present version.
+// Version returns the current version.
 func (p *Publisher) Version() Version { return p.current.Load().describe() }
 
 func (r *release) describe() Version { return Version{r.version, r.made, r.header.Size()} }
 
-// Has reports whether f has the bits, the size and the Info of the present version.
+// Has reports whether f has the bits, the size and the Info of the current version.
 func (p *Publisher) Has(f *bloom.Filter) bool { return p.current.Load().holds(f) }
 
 func (r *release) holds(f *bloom.Filter) bool {

@@ -16,7 +16,7 @@ type Place struct {
 	JSON  string // the name, in a JSON object, of the value that is the key
 }
 
-// A Key tells how the key of a line is made. The zero Key is the whole line, without the carriage
+// A Key says how the key of a line is made. The zero Key is the whole line, without the carriage
 // return at the end of lines from Windows.
 type Key struct {
 	Place

@@ -112,7 +112,7 @@ func (b *Batch) start(i int) int {
 // Reader yields batches. See Each.
 type Reader struct {
 	cfg   *Config
-	line  int           // the number of lines of the present file that were delivered
+	line  int           // the number of lines of the current file that were delivered
 	queue chan *Batch   // the batches in the order of the input
 	work  chan *Batch   // the batches to hash
 	free  chan *Batch   // the batches to read into
