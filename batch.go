@@ -19,8 +19,8 @@ import "github.com/seed79a3ff49/bloom/internal/bitwords"
 // and writes; builds with sanitizers have none. These tools thus find, for example, a Filter that
 // two goroutines write to without a lock.
 
-// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if added
-// is shorter than hs. A nil added discards the results.
+// AddBatch adds hs in order and sets added[i] to what AddHash(hs[i]) returns. It panics if added is
+// shorter than hs. A nil added discards the results.
 //
 // A short batch takes as long as single calls, and one call more. Where there is assembly, a batch
 // of eight keys or more is faster, above all in a filter larger than the processor's cache; see
@@ -36,8 +36,7 @@ func (f *Filter) AddBatch(added []bool, hs []Hash) {
 	}
 }
 
-// ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
-// hs.
+// ContainsBatch sets found[i] to ContainsHash(hs[i]). It panics if found is shorter than hs.
 func (f *Filter) ContainsBatch(found []bool, hs []Hash) {
 	found = bitwords.Fill("bloom", found, len(hs))
 	for i := containsMany(&f.filter, found, hs); i < len(hs); i++ {

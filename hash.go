@@ -134,8 +134,8 @@ func SumUint32(key uint32) Hash {
 	return NewHash(digest.Finish(digest.Last(0, 0, uint64(key), 0, 4)))
 }
 
-// SumBatch sets dst[i] to the Sum of keys[i]. It panics if dst is shorter than keys. On processors
-// with AVX2 it is faster than a loop of Sum.
+// SumBatch sets dst[i] to Sum(keys[i]). It panics if dst is shorter than keys. On processors with
+// AVX2 it is faster than a loop of Sum.
 func SumBatch(dst []Hash, keys [][]byte) {
 	dst = bitwords.Fill("bloom", dst, len(keys))
 	for i := sumMany(dst, keys); i < len(keys); i++ {
@@ -151,8 +151,7 @@ func SumStringBatch(dst []Hash, keys []string) {
 	}
 }
 
-// SumUint64Batch sets dst[i] to the SumUint64 of keys[i]. It panics if dst is shorter than
-// keys.
+// SumUint64Batch sets dst[i] to SumUint64(keys[i]). It panics if dst is shorter than keys.
 func SumUint64Batch(dst []Hash, keys []uint64) {
 	dst = bitwords.Fill("bloom", dst, len(keys))
 	for i := sumMany(dst, keys); i < len(keys); i++ {

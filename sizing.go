@@ -67,8 +67,8 @@ func adviceFor(n uint64, p float64) string {
 	return ""
 }
 
-// size returns the results of Size, or what is wrong with a parameter, if filters have at most
-// maxWords words.
+// size returns the results of Size for filters of at most maxWords words, or a Param that is out of
+// range.
 func size(n uint64, p float64, maxWords uint64) (m uint64, k int, bad *form.Param) {
 	if bad := form.CheckRate("p", p); bad != nil {
 		return 0, 0, bad

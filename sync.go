@@ -241,8 +241,8 @@ func (s *SyncFilter) contains32(h Hash) bool {
 	return s.k != 0
 }
 
-// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if added
-// is shorter than hs. A nil added discards the results.
+// AddBatch adds hs in order and sets added[i] to what AddHash(hs[i]) returns. It panics if added is
+// shorter than hs. A nil added discards the results.
 func (s *SyncFilter) AddBatch(added []bool, hs []Hash) {
 	if added == nil {
 		bitwords.Discard(hs, s.AddBatch)
@@ -254,8 +254,7 @@ func (s *SyncFilter) AddBatch(added []bool, hs []Hash) {
 	}
 }
 
-// ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
-// hs.
+// ContainsBatch sets found[i] to ContainsHash(hs[i]). It panics if found is shorter than hs.
 func (s *SyncFilter) ContainsBatch(found []bool, hs []Hash) {
 	found = bitwords.Fill("bloom", found, len(hs))
 	for i := containsMany(&s.filter, found, hs); i < len(hs); i++ {

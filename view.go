@@ -110,8 +110,7 @@ func (v *View) ContainsHash(h Hash) bool {
 	return true
 }
 
-// ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
-// hs.
+// ContainsBatch sets found[i] to ContainsHash(hs[i]). It panics if found is shorter than hs.
 func (v *View) ContainsBatch(found []bool, hs []Hash) {
 	v.opened()
 	found = bitwords.Fill("bloom", found, len(hs))

@@ -72,7 +72,7 @@ func (r *Reader) ContainsHash(h bloom.Hash) (bool, error) {
 	return found[0], err
 }
 
-// ContainsBatch sets found[i] to ContainsHash of hs[i]. Lines that are near each other share a
+// ContainsBatch sets found[i] to ContainsHash(hs[i]). Lines that are near each other share a
 // request of up to 256 KiB, and up to 64 requests run in parallel. On error it sets found[i] to
 // true for all of hs. It panics if found is shorter than hs.
 func (r *Reader) ContainsBatch(found []bool, hs []bloom.Hash) error {

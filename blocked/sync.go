@@ -73,8 +73,8 @@ func (s *SyncFilter) ContainsString(key string) bool { return s.Contains(bitword
 // ContainsHash is like Contains.
 func (s *SyncFilter) ContainsHash(h bloom.Hash) bool { return s.b.ContainsShared(h) }
 
-// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if added
-// is shorter than hs. A nil added discards the results.
+// AddBatch adds hs in order and sets added[i] to what AddHash(hs[i]) returns. It panics if added is
+// shorter than hs. A nil added discards the results.
 func (s *SyncFilter) AddBatch(added []bool, hs []bloom.Hash) {
 	if added == nil {
 		bitwords.Discard(hs, s.AddBatch)
@@ -83,8 +83,7 @@ func (s *SyncFilter) AddBatch(added []bool, hs []bloom.Hash) {
 	s.b.AddBatch(splitblock.Writers, bitwords.Fill("blocked", added, len(hs)), hs)
 }
 
-// ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
-// hs.
+// ContainsBatch sets found[i] to ContainsHash(hs[i]). It panics if found is shorter than hs.
 func (s *SyncFilter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	s.b.ContainsBatch(splitblock.Writers, bitwords.Fill("blocked", found, len(hs)), hs)
 }

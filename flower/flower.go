@@ -175,8 +175,8 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	return isNew
 }
 
-// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if added
-// is shorter than hs. A nil added discards the results.
+// AddBatch adds hs in order and sets added[i] to what AddHash(hs[i]) returns. It panics if added is
+// shorter than hs. A nil added discards the results.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	if added == nil {
 		bitwords.Discard(hs, f.AddBatch)
@@ -208,8 +208,7 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	return false
 }
 
-// ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
-// hs.
+// ContainsBatch sets found[i] to ContainsHash(hs[i]). It panics if found is shorter than hs.
 func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("flower", found, len(hs))
 	for i, h := range hs {

@@ -45,7 +45,7 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	}
 }
 
-// ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than hs. A
+// ContainsBatch sets found[i] to ContainsHash(hs[i]). It panics if found is shorter than hs. A
 // digest that another goroutine adds during the call may be found or not.
 func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("growing", found, len(hs))

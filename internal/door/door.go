@@ -27,8 +27,8 @@ func Open[F, S any](f Functions[F, S]) {
 	size = f.Size
 }
 
-// Size returns the results of bloom.Size, or what is wrong with a parameter, if filters have at most
-// maxWords words.
+// Size returns the results of bloom.Size for filters of at most maxWords words, or a Param that is
+// out of range.
 func Size(n uint64, p float64, maxWords uint64) (m uint64, k int, bad *form.Param) {
 	return size(n, p, maxWords)
 }

@@ -25,8 +25,8 @@ const (
 	MaxWords = min(math.MaxInt32, math.MaxInt/8)
 )
 
-// WordsFor returns the number of words of a filter of m bits and k hashes, or what is wrong with k or
-// m, which may need more than maxWords words.
+// WordsFor returns the number of words of a filter of m bits and k hashes, or a Param if k or m is
+// out of range. A filter has at most maxWords words.
 func WordsFor(m uint64, k int, maxWords uint64) (int, *Param) {
 	if bad := CheckK(k); bad != nil {
 		return 0, bad
@@ -41,7 +41,7 @@ func WordsFor(m uint64, k int, maxWords uint64) (int, *Param) {
 	return int(words), nil
 }
 
-// CheckK returns what is wrong with k unless a filter can have k hashes.
+// CheckK returns nil if a filter can have k hashes, and otherwise a Param.
 func CheckK(k int) *Param {
 	if k < 1 || k > MaxK {
 		return NewParam("k", k, "outside [1, %d]", MaxK)

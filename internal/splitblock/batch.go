@@ -40,8 +40,7 @@ func (b *Blocks) isShort(n int) bool {
 	}
 }
 
-// AddBatch adds hs in order and sets added[i] to what Add of hs[i] returns. added is as long as
-// hs.
+// AddBatch adds hs in order and sets added[i] to what Add(hs[i]) returns. added is as long as hs.
 func (b *Blocks) AddBatch(others Others, added []bool, hs []bloom.Hash) {
 	if b.isShort(len(hs)) {
 		for i, h := range hs {
@@ -77,8 +76,8 @@ func (b *Blocks) AddBatch(others Others, added []bool, hs []bloom.Hash) {
 	}
 }
 
-// ContainsBatch sets found[i] to what Contains of hs[i] returns. found is as long as hs. It looks
-// for a line of a key only if b has all earlier lines: of most absent keys, b lacks the first line.
+// ContainsBatch sets found[i] to what Contains(hs[i]) returns. found is as long as hs. It looks for
+// a line of a key only if b has all earlier lines: of most absent keys, b lacks the first line.
 func (b *Blocks) ContainsBatch(others Others, found []bool, hs []bloom.Hash) {
 	if b.isShort(len(hs)) {
 		for i, h := range hs {
