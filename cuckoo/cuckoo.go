@@ -147,7 +147,7 @@ func (f *filter) InsertHash(h bloom.Hash) bool {
 
 // Remove undoes one insertion of key and returns true. If key is certainly not in the filter,
 // Remove changes nothing and returns false. Call Remove only with a key that is in the filter. A
-// filter has a few bits of each key, its tag: for an absent key, Remove can remove the tag of
+// filter stores a few bits of each key, its tag: for an absent key, Remove can remove the tag of
 // another key in the same buckets, which is then wrongly reported as absent.
 //
 // No filter of this size can avoid that: a filter that tolerates removals of absent keys, or does

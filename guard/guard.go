@@ -74,7 +74,7 @@ type Config struct {
 	// Learn is the number of keys that a Guard remembers because the filter reports them as present
 	// and the store does not have them, so that [Guard.Lookup] asks for each only once a load. A
 	// learned key behaves as one that the filter never had, until an insert of the key or the next
-	// load. If absent keys are asked for by Zipf's law with an exponent of 1 to 1.3, a memory of
+	// load. If look-ups of absent keys follow Zipf's law with an exponent of 1 to 1.3, a memory of
 	// 1,024 keys keeps half to nine tenths of the false positives from the store. Learn is at most
 	// 2^26, and is rounded up to a multiple of 1,024; a key needs 16 bytes. Of the last Learn keys
 	// about four fifths are kept. A new load begins with none. Within a Lag after a load nothing is

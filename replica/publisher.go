@@ -40,8 +40,8 @@ import (
 // A Publisher keeps a copy of the filter, and the patches. While Publish runs, it also needs memory
 // for a snapshot and a copy of the snapshot.
 //
-// A refresh without news is one request. A patch has about two bytes for each bit that changed,
-// less than 2 KB for a hundred new keys of a filter of a million keys at 1 %.
+// A refresh that finds nothing new is one request. A patch has about two bytes for each bit that
+// changed, less than 2 KB for a hundred new keys of a filter of a million keys at 1 %.
 type Publisher struct {
 	_        nocopy.Locker
 	snapshot func() *bloom.Filter

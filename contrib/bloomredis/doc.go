@@ -19,7 +19,7 @@
 //
 // The price is a round trip for each call or batch; replicas in memory need none, see
 // [Filter.Source]. No filter grows: choose n as the largest number of keys you expect, or use a
-// [Window], which forgets; the example Rebuild replaces a filter by a larger one. For a single
+// [Window], which forgets; the example Rebuild replaces a filter with a larger one. For a single
 // process use a [bloom.SyncFilter]. If a false positive must not happen, use a Redis key for each
 // of your keys (SET NX).
 package bloomredis

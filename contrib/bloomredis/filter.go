@@ -74,11 +74,11 @@ type Filter struct {
 // key with a closing brace but without such a part is an error.
 //
 // The client must not read from replicas of the server: these lag, and a key that was just added is
-// absent there. Open and its like refuse a client whose options have ReadOnly, RouteByLatency or
-// RouteRandomly, and one whose server is a replica when it is opened, as with ReplicaOnly. They
-// cannot see a server that becomes a replica later, a Dialer or a ClusterSlots that leads to
-// replicas, or the options in a wrapper that does not have the client's method Options, such as an
-// AutoPipeliner.
+// absent there. Open and the other constructors refuse a client whose options have ReadOnly,
+// RouteByLatency or RouteRandomly, and one whose server is a replica when it is opened, as with
+// ReplicaOnly. They cannot see a server that becomes a replica later, a Dialer or a ClusterSlots
+// that leads to replicas, or the options in a wrapper that does not have the client's method
+// Options, such as an AutoPipeliner.
 func Open(
 	ctx context.Context, client redis.UniversalClient, key string, n uint64, p float64,
 ) (*Filter, error) {
