@@ -15,8 +15,8 @@ var errDelete = errors.New("bloom: a key cannot be deleted from a Bloom filter; 
 	"it is forgotten after the span")
 
 type set interface {
-	// add adds id, and reports whether it was new.
-	add(ctx context.Context, id string) (bool, error)
+	// addID adds id, and reports whether it was new.
+	addID(ctx context.Context, id string) (bool, error)
 	contains(ctx context.Context, id string) (bool, error)
 	// figures returns the statistics of the filter, and how far back every id is remembered.
 	figures(ctx context.Context) (s bloom.Stats, reach time.Duration, err error)
@@ -111,7 +111,7 @@ func (c *cache) count(present bool) {
 }
 
 func (c *cache) Add(ctx context.Context, key string, _ []byte, _ *time.Duration) error {
-	isNew, err := c.set.add(ctx, key)
+	isNew, err := c.set.addID(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (c *cache) Get(ctx context.Context, key string) ([]byte, error) {
 }
 
 func (c *cache) Set(ctx context.Context, key string, _ []byte, _ *time.Duration) error {
-	_, err := c.set.add(ctx, key)
+	_, err := c.set.addID(ctx, key)
 	return err
 }
 

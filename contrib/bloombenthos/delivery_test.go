@@ -76,10 +76,10 @@ func TestDelivery(t *testing.T) {
 			go func() {
 				sent <- s.handle(ctx, service.MessageBatch{service.NewMessage([]byte(`{"id":1}`))})
 			}()
-			assert.Equal(t, `{"id":1}`, from(t, theSink.attempts))
+			assert.Equal(t, `{"id":1}`, receive(t, theSink.attempts))
 			_ = s.stream.StopWithin(2 * time.Second)
 			cancel()
-			assert.Error(t, from(t, sent), "not acknowledged")
+			assert.Error(t, receive(t, sent), "not acknowledged")
 			_ = os.Remove(filepath.Join(dir, ".ids.bloom-lock")) // as the end of a process does
 
 			theSink = &sink{}

@@ -20,16 +20,16 @@ import (
 // hangs needs as long.
 const limit = time.Minute
 
-// soon waits until is returns true.
-func soon(t testing.TB, is func() bool, msg ...any) {
+// soon waits until condition returns true.
+func soon(t testing.TB, condition func() bool, msg ...any) {
 	t.Helper()
-	for began := time.Now(); !is(); time.Sleep(time.Millisecond) {
+	for began := time.Now(); !condition(); time.Sleep(time.Millisecond) {
 		require.Less(t, time.Since(began), limit, msg...)
 	}
 }
 
-// from waits for a value of c.
-func from[T any](t testing.TB, c <-chan T) (v T) {
+// receive waits for a value of c.
+func receive[T any](t testing.TB, c <-chan T) (v T) {
 	t.Helper()
 	select {
 	case v = <-c:
@@ -150,7 +150,7 @@ func (s *stream) stop() {
 		return err == nil || err.Error() != "stream has not been run yet"
 	})
 	require.NoError(s.t, err)
-	require.NoError(s.t, from(s.t, s.ended))
+	require.NoError(s.t, receive(s.t, s.ended))
 }
 
 // send sends a batch, waits for its acknowledgement and returns what passed.
@@ -212,7 +212,7 @@ func (m *metrics) NewTimerCtor(name string, _ ...string) service.MetricsExporter
 
 func (m *metrics) Close(context.Context) error { return nil }
 
-func (m *metrics) of(name string) float64 {
+func (m *metrics) valueOf(name string) float64 {
 	m.Lock()
 	defer m.Unlock()
 	return m.values[name+" seen"]
@@ -220,10 +220,10 @@ func (m *metrics) of(name string) float64 {
 
 func (m metric) Timing(int64) {}
 
-func (m metric) Incr(by int64) {
+func (m metric) Incr(delta int64) {
 	theMetrics.Lock()
 	defer theMetrics.Unlock()
-	theMetrics.values[m.name] += float64(by)
+	theMetrics.values[m.name] += float64(delta)
 }
 
 func (m metric) Set(value int64) { m.SetFloat64(float64(value)) }

@@ -138,13 +138,13 @@ const skew = time.Minute
 // machine's time, the ids of messages that waited would be forgotten.
 func (t *times) see(id string) {
 	v, err := t.mapping.Query(id)
-	var at time.Time
+	var stamp time.Time
 	if err == nil {
-		at, err = bloblang.ValueAsTimestamp(v)
+		stamp, err = bloblang.ValueAsTimestamp(v)
 	}
 	now := time.Now()
-	if err == nil && at.After(now.Add(skew)) {
-		err = fmt.Errorf("%v is in the future", at)
+	if err == nil && stamp.After(now.Add(skew)) {
+		err = fmt.Errorf("%v is in the future", stamp)
 	}
 	if err != nil {
 		t.warned.Do(func() {
@@ -152,15 +152,15 @@ func (t *times) see(id string) {
 		})
 		return
 	}
-	if at.After(now) {
-		at = now
+	if stamp.After(now) {
+		stamp = now
 	}
-	if at.Unix() < 0 { // nanoseconds would overflow in the year 1677
+	if stamp.Unix() < 0 { // nanoseconds would overflow in the year 1677
 		return
 	}
 	for {
 		newest := t.newest.Load()
-		if at.UnixNano() <= newest || t.newest.CompareAndSwap(newest, at.UnixNano()) {
+		if stamp.UnixNano() <= newest || t.newest.CompareAndSwap(newest, stamp.UnixNano()) {
 			return
 		}
 	}
@@ -172,8 +172,8 @@ const newestName = "newest"
 
 func (t *times) load(f filter) {
 	facts, _ := url.ParseQuery(f.Info().Meta)
-	if at, err := time.Parse(time.RFC3339Nano, facts.Get(newestName)); err == nil {
-		t.newest.Store(at.UnixNano())
+	if stamp, err := time.Parse(time.RFC3339Nano, facts.Get(newestName)); err == nil {
+		t.newest.Store(stamp.UnixNano())
 	}
 }
 
@@ -318,7 +318,7 @@ func checked[F filter](f F, err error) (filter, error) {
 	return f, nil
 }
 
-func (m memory) add(_ context.Context, id string) (bool, error) {
+func (m memory) addID(_ context.Context, id string) (bool, error) {
 	if m.times != nil {
 		m.times.see(id)
 	}

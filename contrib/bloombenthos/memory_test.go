@@ -280,7 +280,7 @@ func TestCloseWaits(t *testing.T) {
 	s := slowSet{memory{filter: bloom.Must(growing.New(0, 0.01))}, make(chan struct{}, 1),
 		make(chan struct{}), make(chan struct{})}
 	c := newCache(s, 0, time.Millisecond, service.MockResources())
-	from(t, s.began)
+	receive(t, s.began)
 	closed := make(chan error)
 	go func() { closed <- c.Close(context.Background()) }()
 	select {
@@ -289,7 +289,7 @@ func TestCloseWaits(t *testing.T) {
 	case <-time.After(50 * time.Millisecond): // time to close too early
 	}
 	close(s.release)
-	assert.NoError(t, from(t, closed))
+	assert.NoError(t, receive(t, closed))
 }
 
 func TestOpenCaches(t *testing.T) {
@@ -384,8 +384,8 @@ var past = time.Date(2024, 5, 17, 10, 0, 0, 0, time.UTC)
 
 // day sends so many messages a second through an engine whose cache remembers for 800 seconds,
 // in simulated time. Repetitions never pass, and of the others all do but a billionth. It
-// returns the engine's least and most memory.
-func day(t testing.TB, rate, seconds int) (least, most uint64) {
+// returns the least and the peak memory of the engine.
+func day(t testing.TB, rate, seconds int) (least, peak uint64) {
 	const span = 800
 	clock := past
 	now.Store(&clock)
@@ -435,16 +435,16 @@ func day(t testing.TB, rate, seconds int) (least, most uint64) {
 			runtime.GC() // what pools held before the first collection
 			runtime.ReadMemStats(&m)
 			if least == 0 {
-				least, most = m.HeapAlloc, m.HeapAlloc
+				least, peak = m.HeapAlloc, m.HeapAlloc
 			}
-			least, most = min(least, m.HeapAlloc), max(most, m.HeapAlloc)
+			least, peak = min(least, m.HeapAlloc), max(peak, m.HeapAlloc)
 		}
 	}
 	require.NoError(t, s.StopWithin(limit))
-	require.NoError(t, from(t, ended))
-	t.Logf("heap: %d to %d bytes; lost: %d of %d", least, most, lost, rate*seconds)
+	require.NoError(t, receive(t, ended))
+	t.Logf("heap: %d to %d bytes; lost: %d of %d", least, peak, lost, rate*seconds)
 	assert.LessOrEqual(t, lost, 3) // three more than expected, and 0.13 are of the largest
-	return least, most
+	return least, peak
 }
 
 // The benchmark has ten times as many messages a second, for twelve hours.
@@ -453,8 +453,8 @@ func TestHour(t *testing.T) {
 	if testing.Short() {
 		seconds = 1200
 	}
-	least, most := day(t, 300, seconds)
-	assert.Less(t, float64(most), 1.05*float64(least))
+	least, peak := day(t, 300, seconds)
+	assert.Less(t, float64(peak), 1.05*float64(least))
 }
 
 // Twelve hours of 3,000 messages a second: 130 million messages.
@@ -463,8 +463,8 @@ func BenchmarkTwelveHours(b *testing.B) {
 		b.Skip("it takes a quarter of an hour")
 	}
 	for b.Loop() {
-		least, most := day(b, 3000, 12*3600)
-		assert.Less(b, float64(most), 1.05*float64(least))
+		least, peak := day(b, 3000, 12*3600)
+		assert.Less(b, float64(peak), 1.05*float64(least))
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(12*3600*3000), "ns/message")
 }
@@ -480,7 +480,7 @@ func TestMetrics(t *testing.T) {
 		log := filepath.Join(t.TempDir(), "log")
 		conf := strings.Replace(dedupe, "level: OFF", "level: WARN\n  file: {path: "+log+"}", 1) + conf
 		s := start(t, conf)
-		shows := func(name string, least, most float64) {
+		shows := func(name string, least, peak float64) {
 			t.Helper()
 			if strings.Contains(conf, "bloom_redis") { // shown at the start, and then each minute
 				s.stop()
@@ -488,13 +488,13 @@ func TestMetrics(t *testing.T) {
 				require.NoError(t, s.open())
 			}
 			soon(t, func() bool {
-				is := theMetrics.of(name)
-				return least <= is && is <= most && is == math.Trunc(is)
+				is := theMetrics.valueOf(name)
+				return least <= is && is <= peak && is == math.Trunc(is)
 			}, "%s %s", conf, name)
 		}
 		s.send("a", "b", "a", "c", "a")
-		assert.Equal(t, 2.0, theMetrics.of("bloom_hits"), conf)
-		assert.Equal(t, 3.0, theMetrics.of("bloom_misses"), conf)
+		assert.Equal(t, 2.0, theMetrics.valueOf("bloom_hits"), conf)
+		assert.Equal(t, 3.0, theMetrics.valueOf("bloom_misses"), conf)
 		shows("bloom_rate_per_trillion", 0, 100)
 		shows("bloom_fill_per_million", 1, 5000)
 		shows("bloom_reach_seconds", 3600, 3600)

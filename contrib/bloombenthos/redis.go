@@ -102,7 +102,7 @@ func newRedisCache(conf *service.ParsedConfig, res *service.Resources) (*cache, 
 	return newCache(shared{w, client}, f.span, showEvery, res), nil
 }
 
-func (s shared) add(ctx context.Context, id string) (isNew bool, err error) {
+func (s shared) addID(ctx context.Context, id string) (isNew bool, err error) {
 	err = untilOpen(func() error { isNew, err = s.AddString(ctx, id); return err })
 	return isNew, err
 }

@@ -190,8 +190,8 @@ func TestRedisComesBackEmpty(t *testing.T) {
 	conf := strings.Replace(dedupe, "drop_on_err: false", "drop_on_err: true", 1)
 	conf = strings.Replace(conf, "level: OFF", "level: WARN\n  file: {path: "+log+"}", 1)
 	s := start(t, conf+"bloom_redis: {url: '"+url+"', key: ids, capacity: 1000, span: 1h}")
-	ids := func(from, to int) (ids []string) {
-		for i := from; i < to; i++ {
+	ids := func(first, limit int) (ids []string) {
+		for i := first; i < limit; i++ {
 			ids = append(ids, fmt.Sprint(i))
 		}
 		return ids

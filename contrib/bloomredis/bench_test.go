@@ -32,13 +32,13 @@ func BenchmarkMillion(b *testing.B) {
 		return sum
 	}
 	set := setClock(b, client)
-	run := func(name string, add func(i int, hs []bloom.Hash) error) {
+	run := func(name string, addBatch func(i int, hs []bloom.Hash) error) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				require.NoError(b, client.FlushAll(ctx).Err())
 				memory, time := info("used_memory"), info("used_cpu_user", "used_cpu_sys")
 				for i := uint64(0); i < n; i += 250 {
-					require.NoError(b, add(int(i), hashes(i, i+250)))
+					require.NoError(b, addBatch(int(i), hashes(i, i+250)))
 				}
 				b.ReportMetric((info("used_memory")-memory)/n, "B/key")
 				b.ReportMetric(1e6*(info("used_cpu_user", "used_cpu_sys")-time)/n, "server-us/key")

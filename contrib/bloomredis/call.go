@@ -48,7 +48,7 @@ func (c caller) beside(name string) (string, error) {
 // read sends commands that only read, in one round trip. After an error the commands must not be
 // used: some may still be under way.
 func (c caller) read(ctx context.Context, cmds ...redis.Cmder) error {
-	return c.do(ctx, func() error {
+	return c.retry(ctx, func() error {
 		pipe := c.client.Pipeline()
 		for _, cmd := range cmds {
 			_ = pipe.Process(ctx, cmd) // only queues
@@ -92,7 +92,7 @@ type call struct {
 	number  int          // the number of the call in the batch
 	place   int          // the shard, or the string of a window, that has all these keys
 	hs      []bloom.Hash // the keys
-	at      []int        // the indexes of the keys in the batch
+	indexes []int        // the indexes of the keys in the batch
 	answers []bool       // an answer for each key
 }
 
@@ -101,7 +101,7 @@ type call struct {
 func (c caller) run(ctx context.Context, s script, calls ...*call) error {
 	// The first of several calls loads the script for the others.
 	load := len(calls) > 1
-	return c.do(ctx, func() (err error) {
+	return c.retry(ctx, func() (err error) {
 		for {
 			calls, err = c.send(ctx, s, calls, load)
 			if !replied(err, "NOSCRIPT") {
@@ -185,9 +185,9 @@ var after = time.After
 
 const errNotOpen = "bloomredis: the client is nil, or the value was made without Open"
 
-// do calls send, and repeats the call while the server refuses commands for now. It returns early
-// when ctx ends, because the client may heed only ctx's deadline, or ignore ctx.
-func (c caller) do(ctx context.Context, send func() error) error {
+// retry calls send, and repeats the call while the server refuses commands for now. It returns
+// early when ctx ends, because the client may heed only ctx's deadline, or ignore ctx.
+func (c caller) retry(ctx context.Context, send func() error) error {
 	if c.client == nil {
 		panic(errNotOpen)
 	}

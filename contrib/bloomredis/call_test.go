@@ -27,10 +27,12 @@ func TestOneRoundTrip(t *testing.T) {
 	all := sets(t, client)
 	for name, most := range map[string]uint64{"Filter": 18_724, "Window": 8192} {
 		s, keys := all[name], uint64(1)
-		check := func(do func(context.Context, []bool, []bloom.Hash) error, hs []bloom.Hash, want bool, round int) {
+		check := func(
+			look func(context.Context, []bool, []bloom.Hash) error, hs []bloom.Hash, want bool, round int,
+		) {
 			t.Helper()
 			trips, commands = 0, 0
-			got, err := answers(ctx, do, hs)
+			got, err := answers(ctx, look, hs)
 			requireAll(t, want, len(hs), got, err)
 			assert.Equal(t, round, trips, "%s: %d", name, len(hs))
 			assert.GreaterOrEqual(t, commands, (len(hs)+chunk-1)/chunk, "%s: %d", name, len(hs))
@@ -192,7 +194,7 @@ func TestServerRefuses(t *testing.T) {
 	}, func() { do("REPLICAOF", "NO", "ONE") }
 	sets(t, admin)
 	keys := uint64(0)
-	for refusal, test := range map[string]struct{ begin, end func() }{
+	for refusal, test := range map[string]struct{ begin, finish func() }{
 		"READONLY ": {standby, master},
 		"MASTERDOWN ": {func() {
 			do("CONFIG", "SET", "replica-serve-stale-data", "no")
@@ -222,7 +224,7 @@ func TestServerRefuses(t *testing.T) {
 				mended := make(chan bool, 1)
 				client.AddHook(onRefusal(func(err error) {
 					assert.ErrorContains(t, err, refusal)
-					test.end()
+					test.finish()
 					mended <- true
 				}))
 				there := sets(t, client)[name]
@@ -232,7 +234,7 @@ func TestServerRefuses(t *testing.T) {
 				case <-mended:
 				default: // a replica answers look-ups
 					assert.Equal(t, "READONLY ", refusal, name)
-					test.end()
+					test.finish()
 				}
 				keys += 200
 				client.Close()

@@ -100,9 +100,9 @@ func TestRing(t *testing.T) {
 // mover moves a slot of a cluster of three servers from the one that has it to the
 // next.
 type mover struct {
-	t        testing.TB
-	slot     int
-	from, to *server
+	t              testing.TB
+	slot           int
+	source, target *server
 }
 
 func newMover(t testing.TB, client *redis.ClusterClient, servers []*server, key string) *mover {
@@ -111,7 +111,7 @@ func newMover(t testing.TB, client *redis.ClusterClient, servers []*server, key 
 	return &mover{t, slot, servers[at], servers[(at+1)%3]}
 }
 
-func (m *mover) do(s *server, args ...any) {
+func (m *mover) send(s *server, args ...any) {
 	m.t.Helper()
 	require.NoError(m.t, s.client().Do(ctx, args...).Err())
 }
@@ -119,27 +119,27 @@ func (m *mover) do(s *server, args ...any) {
 func (m *mover) id(s *server) any { return s.client().Do(ctx, "CLUSTER", "MYID").Val() }
 
 func (m *mover) begin() {
-	m.do(m.to, "CLUSTER", "SETSLOT", m.slot, "IMPORTING", m.id(m.from))
-	m.do(m.from, "CLUSTER", "SETSLOT", m.slot, "MIGRATING", m.id(m.to))
+	m.send(m.target, "CLUSTER", "SETSLOT", m.slot, "IMPORTING", m.id(m.source))
+	m.send(m.source, "CLUSTER", "SETSLOT", m.slot, "MIGRATING", m.id(m.target))
 }
 
 func (m *mover) move(keys ...string) {
-	host, port, err := net.SplitHostPort(m.to.addr)
+	host, port, err := net.SplitHostPort(m.target.addr)
 	require.NoError(m.t, err)
 	for _, key := range keys {
-		m.do(m.from, "MIGRATE", host, port, key, 0, limit.Milliseconds())
+		m.send(m.source, "MIGRATE", host, port, key, 0, limit.Milliseconds())
 	}
 }
 
 func (m *mover) keys() []string {
-	return m.from.client().ClusterGetKeysInSlot(ctx, m.slot, 1000).Val()
+	return m.source.client().ClusterGetKeysInSlot(ctx, m.slot, 1000).Val()
 }
 
-func (m *mover) end() {
+func (m *mover) finish() {
 	m.move(m.keys()...)
-	m.do(m.to, "CLUSTER", "SETSLOT", m.slot, "NODE", m.id(m.to))
-	m.do(m.from, "CLUSTER", "SETSLOT", m.slot, "NODE", m.id(m.to))
-	m.from, m.to = m.to, m.from
+	m.send(m.target, "CLUSTER", "SETSLOT", m.slot, "NODE", m.id(m.target))
+	m.send(m.source, "CLUSTER", "SETSLOT", m.slot, "NODE", m.id(m.target))
+	m.source, m.target = m.target, m.source
 }
 
 // Servers that refuse a command as a whole, for now, are asked again, and the
@@ -149,13 +149,13 @@ func testRefused(t *testing.T, servers []*server) {
 		client := clusterClient(t, servers, redis.ClusterOptions{})
 		f := bloom.Must(OpenExisting(ctx, client, "plain"))
 		m := newMover(t, client, servers, "plain")
-		mend := func() { m.do(m.from, "CLUSTER", "ADDSLOTS", m.slot) }
+		mend := func() { m.send(m.source, "CLUSTER", "ADDSLOTS", m.slot) }
 		if refusal == "TRYAGAIN " {
 			m.begin()
 			m.move(f.stream)
-			mend = m.end
+			mend = m.finish
 		} else {
-			m.do(m.from, "CLUSTER", "DELSLOTS", m.slot)
+			m.send(m.source, "CLUSTER", "DELSLOTS", m.slot)
 		}
 		refused := false
 		client.AddHook(onRefusal(func(err error) {
@@ -194,7 +194,7 @@ func testMoves(t *testing.T, servers []*server) {
 				}
 			}
 		})
-		call := func() { require.NoError(t, from(t, calls), key) }
+		call := func() { require.NoError(t, receive(t, calls), key) }
 		for range 2 { // there and back
 			m.begin()
 			keys := m.keys()
@@ -213,7 +213,7 @@ func testMoves(t *testing.T, servers []*server) {
 			once := during(t, func() {
 				assert.NoError(t, firstError(s.AddOnce(ctx, nonce(), hashes(1<<40, 1<<40+1000)...)))
 			})
-			m.end()
+			m.finish()
 			once()
 			call()
 			call()

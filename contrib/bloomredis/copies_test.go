@@ -183,7 +183,7 @@ func full(t testing.TB, f *Filter) replica.Update {
 func TestSource(t *testing.T) {
 	client := startServer(t).client()
 	const n = 100_000
-	add := func(f *Filter, from, to uint64) { mustAdd(t, f, hashes(from, to)...) }
+	add := func(f *Filter, low, high uint64) { mustAdd(t, f, hashes(low, high)...) }
 	replace := func(f *Filter, id string, values ...string) {
 		client.Del(ctx, f.stream)
 		require.NoError(t, client.XAdd(ctx,
@@ -193,9 +193,9 @@ func TestSource(t *testing.T) {
 		return client.XRevRangeN(ctx, f.stream, "+", "-", 1).Val()[0]
 	}
 	for _, test := range []struct {
-		name string
-		do   func(f *Filter)
-		want string // nothing, delta or full
+		name   string
+		change func(f *Filter)
+		want   string // nothing, delta or full
 	}{
 		{"nothing", func(f *Filter) {}, "nothing"},
 		{"only old keys", func(f *Filter) { add(f, 0, 100) }, "nothing"},
@@ -240,7 +240,7 @@ func TestSource(t *testing.T) {
 				f := openFilter(t, client, n, 0.01)
 				add(f, 0, keys)
 				before := full(t, f)
-				test.do(f)
+				test.change(f)
 				u := bloom.Must(f.Source().Fetch(ctx, before.Version))
 				got := "nothing"
 				switch {
@@ -319,7 +319,7 @@ type acked struct {
 	keys []bloom.Hash
 }
 
-func (a *acked) add(hs []bloom.Hash) {
+func (a *acked) addKeys(hs []bloom.Hash) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.keys = append(a.keys, hs...)
@@ -384,7 +384,7 @@ func TestScenario(t *testing.T) {
 				hs := hashes(next, next+size)
 				next += size
 				if _, err := addBatch(ctx, f, hs); err == nil {
-					done.add(hs)
+					done.addKeys(hs)
 				} else { // some may be in
 					failed.Add(1)
 				}
@@ -435,7 +435,7 @@ func TestScenario(t *testing.T) {
 	merged := hashes(1<<40, 1<<40+1000)
 	g.AddBatch(nil, merged)
 	require.NoError(t, f.Merge(run, g))
-	done.add(merged)
+	done.addKeys(merged)
 	done.wait(500)
 	stopWriting()
 	for _, end := range ends {

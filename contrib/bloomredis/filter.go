@@ -51,13 +51,13 @@ type Filter struct {
 	_ [0]func() // not comparable
 	keyMethods
 	caller
-	stream string // the key of the stream
-	ident  string // the key of the identity
-	params header
-	keep   uint64                  // the smallest number of entries to keep in the stream
-	anew   *kept                   // what Redis keeps with a new filter; nil if f creates none
-	shards int                     // if f is a shard, the number of shards; else 0
-	id     *atomic.Pointer[string] // the id of the filter that was opened
+	stream  string // the key of the stream
+	ident   string // the key of the identity
+	params  header
+	keep    uint64                  // the smallest number of entries to keep in the stream
+	initial *record                 // what Redis keeps with a new filter; nil if f creates none
+	shards  int                     // if f is a shard, the number of shards; else 0
+	id      *atomic.Pointer[string] // the id of the filter that was opened
 }
 
 // Open returns the filter under key, for n expected keys at false-positive rate p as in
@@ -89,7 +89,7 @@ func Open(
 	if err := (caller{client, key}).readsMasters(ctx); err != nil {
 		return nil, err
 	}
-	return open(ctx, client, key, params, &kept{bloom.Info{N: n, P: p}, 0})
+	return open(ctx, client, key, params, &record{bloom.Info{N: n, P: p}, 0})
 }
 
 // OpenExisting returns the filter under key, whatever its parameters. The error wraps [redis.Nil]
@@ -103,15 +103,15 @@ func OpenExisting(ctx context.Context, client redis.UniversalClient, key string)
 }
 
 func open(
-	ctx context.Context, client redis.UniversalClient, key string, params header, anew *kept,
+	ctx context.Context, client redis.UniversalClient, key string, params header, initial *record,
 ) (*Filter, error) {
 	f := &Filter{
-		caller: caller{client, key},
-		params: params,
-		anew:   anew,
-		id:     new(atomic.Pointer[string]),
+		caller:  caller{client, key},
+		params:  params,
+		initial: initial,
+		id:      new(atomic.Pointer[string]),
 	}
-	f.in = f
+	f.impl = f
 	var err error
 	if f.stream, err = f.beside("adds"); err != nil {
 		return nil, err
@@ -136,29 +136,29 @@ func open(
 // [redis.Nil].
 func (f *Filter) Reopen(ctx context.Context) error {
 	kind := redis.NewStatusCmd(ctx, "TYPE", f.key)
-	is, err := f.sealed(ctx, kind)
-	if err == nil && (kind.Val() == "none" || f.lacksIdentity(is)) {
-		is, err = f.create(ctx)
+	stored, err := f.sealed(ctx, kind)
+	if err == nil && (kind.Val() == "none" || f.lacksIdentity(stored)) {
+		stored, err = f.create(ctx)
 	}
 	if err != nil {
 		return f.noString(err)
 	}
-	h, ok := parseHeader(is.header)
+	h, ok := parseHeader(stored.header)
 	switch {
-	case !ok || h.size() != is.size:
-		return f.unlike(is.header, is.size)
+	case !ok || h.size() != stored.size:
+		return f.unlike(stored.header, stored.size)
 	case h.strategy != bloom.Mitz64:
 		return f.errorf("%w: it holds a filter of %v, want Mitz64", bloom.ErrMismatch, h)
 	case f.params != header{} && f.params != h:
 		return f.errorf("%w: it holds a filter of %v, want %v", bloom.ErrMismatch, h, f.params)
 	}
-	i, err := f.parseIdentity(is.identity)
+	i, err := f.parseIdentity(stored.identity)
 	if err != nil {
 		return err
 	}
-	if f.anew != nil && i.Shards != f.anew.Shards {
+	if f.initial != nil && i.Shards != f.initial.Shards {
 		return f.errorf("%w: it is one of %d shards, want %d",
-			bloom.ErrMismatch, i.Shards, f.anew.Shards)
+			bloom.ErrMismatch, i.Shards, f.initial.Shards)
 	}
 	if f.keep == 0 { // the call of open
 		f.params, f.shards, f.keep = h, i.Shards, max(1024, h.m()/512)
@@ -170,27 +170,27 @@ func (f *Filter) Reopen(ctx context.Context) error {
 // lacksIdentity reports whether the string is f's filter but its identity key is missing. A filter
 // created by others has no identity; only a shard needs one.
 func (f *Filter) lacksIdentity(stored content) bool {
-	if f.anew == nil || stored.identity != "" || stored.header != f.params.bytes() {
+	if f.initial == nil || stored.identity != "" || stored.header != f.params.bytes() {
 		return false
 	}
-	had := f.id.Load()
-	return f.anew.Shards > 0 || had != nil && *had != noID
+	known := f.id.Load()
+	return f.initial.Shards > 0 || known != nil && *known != noID
 }
 
 // create makes the missing filter or identity, and returns the content afterwards.
-func (f *Filter) create(ctx context.Context) (is content, err error) {
-	if f.anew == nil {
-		return is, f.errorf("there is no filter: %w", redis.Nil)
+func (f *Filter) create(ctx context.Context) (stored content, err error) {
+	if f.initial == nil {
+		return stored, f.errorf("there is no filter: %w", redis.Nil)
 	}
-	name := identityMark + nonce() + f.anew.text()
+	name := identityMark + nonce() + f.initial.text()
 	c := &call{keys: f.keys(), args: []any{f.params.bytes(), f.params.size(), name, nonce()}}
 	if err := f.run(ctx, openScript, c); err != nil {
-		return is, err
+		return stored, err
 	}
-	if !scan(c.reply, &is.header, &is.size, &is.identity) {
-		return is, f.errorf("unexpected reply %v", c.reply)
+	if !scan(c.reply, &stored.header, &stored.size, &stored.identity) {
+		return stored, f.errorf("unexpected reply %v", c.reply)
 	}
-	return is, nil
+	return stored, nil
 }
 
 // keys returns the first three KEYS of scripts: the string, the stream and the identity.
@@ -320,11 +320,11 @@ func (f *Filter) sealed(ctx context.Context, cmds ...redis.Cmder) (content, erro
 // readWhole sends commands that read the string. It returns an error unless the string is still the
 // whole filter, with this id or, if id is empty, with any id.
 func (f *Filter) readWhole(ctx context.Context, id string, cmds ...redis.Cmder) (identity, error) {
-	is, err := f.sealed(ctx, cmds...)
+	stored, err := f.sealed(ctx, cmds...)
 	if err != nil {
 		return identity{}, err
 	}
-	return f.check(is, id)
+	return f.check(stored, id)
 }
 
 // check returns the identity of the stored string. It returns an error unless the string is the
@@ -363,9 +363,9 @@ func (f *Filter) answer(reply any, id string) (string, error) {
 	if answer, ok := reply.(string); ok {
 		return answer, nil
 	}
-	var is content
-	if scan(reply, &is.header, &is.size, &is.identity) {
-		if _, err := f.check(is, id); err != nil {
+	var stored content
+	if scan(reply, &stored.header, &stored.size, &stored.identity) {
+		if _, err := f.check(stored, id); err != nil {
 			return "", err
 		}
 	}
@@ -382,7 +382,7 @@ func (h header) offsets(dst []uint64, key bloom.Hash) []uint64 {
 	return dst
 }
 
-func (f *Filter) add(ctx context.Context, token string, hs []bloom.Hash) ([]bool, error) {
+func (f *Filter) addKeys(ctx context.Context, token string, hs []bloom.Hash) ([]bool, error) {
 	id := f.opened()
 	return batch(hs, tripBits/f.params.k, chunk, onePlace, func(calls []*call) (err error) {
 		for _, c := range calls {
@@ -390,12 +390,12 @@ func (f *Filter) add(ctx context.Context, token string, hs []bloom.Hash) ([]bool
 				return err
 			}
 			var digests []byte
-			var at []uint64
+			var offsets []uint64
 			for _, h := range c.hs {
-				digests, at = appendDigest(digests, h), f.params.offsets(at, h)
+				digests, offsets = appendDigest(digests, h), f.params.offsets(offsets, h)
 			}
 			c.args = []any{f.params.bytes(), f.params.size(), id, f.keep, digests}
-			for _, offset := range at {
+			for _, offset := range offsets {
 				c.args = append(c.args, offset)
 			}
 		}
@@ -445,8 +445,8 @@ func (f *Filter) contains(ctx context.Context, hs []bloom.Hash) ([]bool, error) 
 func (f *Filter) Stats(ctx context.Context) (bloom.Stats, error) {
 	id := f.opened()
 	count := uint64(0)
-	for at := int64(headerSize); at < f.params.size(); at += counted {
-		cmd := redis.NewIntCmd(ctx, "BITCOUNT", f.key, at, min(at+counted, f.params.size())-1)
+	for start := int64(headerSize); start < f.params.size(); start += counted {
+		cmd := redis.NewIntCmd(ctx, "BITCOUNT", f.key, start, min(start+counted, f.params.size())-1)
 		if _, err := f.readWhole(ctx, id, cmd); err != nil {
 			return bloom.Stats{}, err
 		}

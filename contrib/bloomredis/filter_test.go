@@ -398,7 +398,8 @@ func TestServerGoesAway(t *testing.T) {
 			ctx, cancel := begin()
 			ended := make(chan error, 1)
 			go func() { ended <- call(ctx) }()
-			require.ErrorIs(t, from(t, ended), want, name) // the client's own time-out is another error
+			// The client's own time-out is another error.
+			require.ErrorIs(t, receive(t, ended), want, name)
 			cancel()
 		}
 	}

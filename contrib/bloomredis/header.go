@@ -43,16 +43,16 @@ func (h header) String() string {
 }
 
 // identity is the value of a key beside a filter's string: a name and a version, an id of 8 bytes
-// that the filter got when it was created, 8 bytes that Reset changes, and the JSON of its kept
-// value. A string that others created has no identity at first. If Reset gives it an identity, this
-// has no JSON.
+// that the filter got when it was created, 8 bytes that Reset changes, and the JSON of its record.
+// A string that others created has no identity at first. If Reset gives it an identity, this has no
+// JSON.
 type identity struct {
 	id, life, json string
-	kept
+	record
 }
 
-// kept is what Redis keeps with a filter.
-type kept struct {
+// record is what Redis keeps with a filter.
+type record struct {
 	bloom.Info
 	Shards int `json:",omitempty"` // the number of shards, if the filter is one of a Sharded
 }
@@ -63,7 +63,7 @@ const (
 	noID         = "\x00\x00\x00\x00\x00\x00\x00\x00"
 )
 
-func (k kept) text() string {
+func (k record) text() string {
 	text, _ := json.Marshal(k) // never fails
 	return string(text)
 }
@@ -85,7 +85,7 @@ func (c caller) parseIdentity(s string) (i identity, err error) {
 	if i.json == "" { // others created the filter, and Reset gave it an identity
 		return i, nil
 	}
-	if err := json.Unmarshal([]byte(i.json), &i.kept); err != nil {
+	if err := json.Unmarshal([]byte(i.json), &i.record); err != nil {
 		return identity{}, c.errorf("%w: beside it is %.40q: %w", bloom.ErrFormat, i.json, err)
 	}
 	return i, nil

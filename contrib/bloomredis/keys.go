@@ -11,20 +11,20 @@ import (
 )
 
 // keyMethods are the methods for keys, which are the same for all types.
-type keyMethods struct{ in store }
+type keyMethods struct{ impl store }
 
 type store interface {
-	// add returns for each of hs whether it was new. token is empty if the caller gave none.
-	add(ctx context.Context, token string, hs []bloom.Hash) ([]bool, error)
+	// addKeys returns for each of hs whether it was new. token is empty if the caller gave none.
+	addKeys(ctx context.Context, token string, hs []bloom.Hash) ([]bool, error)
 	// contains returns for each of hs whether it may have been added.
 	contains(ctx context.Context, hs []bloom.Hash) ([]bool, error)
 }
 
 func (k *keyMethods) store() store {
-	if k.in == nil {
+	if k.impl == nil {
 		panic(errNotOpen)
 	}
-	return k.in
+	return k.impl
 }
 
 // Add adds key in one round trip, or two for the first Add after a server started, and reports
@@ -65,7 +65,7 @@ func (k *keyMethods) AddBatch(ctx context.Context, added []bool, hs []bloom.Hash
 		checkRoom(added, hs)
 		clear(added[:len(hs)])
 	}
-	answers, err := k.store().add(ctx, "", hs)
+	answers, err := k.store().addKeys(ctx, "", hs)
 	copy(added, answers)
 	return err
 }
@@ -87,12 +87,12 @@ func checkRoom(dst []bool, hs []bloom.Hash) {
 // 150 bytes for each token, or for every 128 keys of a token with more keys. While a cluster moves
 // the key's slot, it refuses AddOnce, which is then retried like any refused call.
 func (k *keyMethods) AddOnce(ctx context.Context, token string, hs ...bloom.Hash) ([]bool, error) {
-	in := k.store()
+	impl := k.store()
 	token, err := tokenOf(token, hs)
 	if err != nil {
 		return nil, err
 	}
-	return in.add(ctx, token, hs)
+	return impl.addKeys(ctx, token, hs)
 }
 
 // Contains reports, in one round trip, whether key may have been added, by any process. False is
@@ -137,29 +137,29 @@ func batch(
 ) ([]bool, error) {
 	all := make([]bool, len(hs))
 	number := 0
-	for from := 0; from < len(hs); from += trip {
+	for first := 0; first < len(hs); first += trip {
 		var calls []*call
 		open := make(map[int]*call)
-		for at := from; at < min(from+trip, len(hs)); at++ {
-			p := place(hs[at])
+		for index := first; index < min(first+trip, len(hs)); index++ {
+			p := place(hs[index])
 			c := open[p]
 			if c == nil || len(c.hs) == chunk {
 				c = &call{place: p, number: number}
 				open[p], calls = c, append(calls, c)
 				number++
 			}
-			c.hs, c.at = append(c.hs, hs[at]), append(c.at, at)
+			c.hs, c.indexes = append(c.hs, hs[index]), append(c.indexes, index)
 		}
 		if err := send(calls); err != nil {
 			return nil, err
 		}
 		for _, c := range calls {
-			if len(c.answers) != len(c.at) {
+			if len(c.answers) != len(c.indexes) {
 				return nil, fmt.Errorf("bloomredis: %d answers in reply, want %d",
-					len(c.answers), len(c.at))
+					len(c.answers), len(c.indexes))
 			}
-			for i, at := range c.at {
-				all[at] = c.answers[i]
+			for i, index := range c.indexes {
+				all[index] = c.answers[i]
 			}
 		}
 	}
@@ -169,13 +169,13 @@ func batch(
 // onePlace returns the place of a key in a filter of one string.
 func onePlace(bloom.Hash) int { return 0 }
 
-// ones reports, for each digit of a script's answer, whether the digit is 1.
+// ones reports, for each digit of a script's answer, whether it is 1.
 func ones(answers string) []bool {
-	is := make([]bool, len(answers))
-	for i := range is {
-		is[i] = answers[i] == '1'
+	isOne := make([]bool, len(answers))
+	for i := range isOne {
+		isOne[i] = answers[i] == '1'
 	}
-	return is
+	return isOne
 }
 
 // rememberFor is how long the key of a token holds the answer of a script. A script writes this key

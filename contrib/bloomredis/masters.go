@@ -50,7 +50,7 @@ func (c caller) readsReplicas(why string) error {
 // asksMaster returns an error if the client's server says that it is a replica.
 func (c caller) asksMaster(ctx context.Context) error {
 	hello := redis.NewCmd(ctx, "HELLO")
-	err := c.do(ctx, func() error { return c.client.Process(ctx, hello) })
+	err := c.retry(ctx, func() error { return c.client.Process(ctx, hello) })
 	var reply redis.Error
 	if err != nil && !errors.As(err, &reply) {
 		return err

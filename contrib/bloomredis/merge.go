@@ -56,20 +56,20 @@ func (f *Filter) Merge(ctx context.Context, g *bloom.Filter) error {
 // upload writes a string under a key of its own, one piece after the other. The client may send a
 // piece twice, and the network may bring it late.
 type upload struct {
-	ctx context.Context
-	f   *Filter
-	key string
-	at  int64
-	err error // the error of Redis, without WriteTo's words before it
+	ctx    context.Context
+	f      *Filter
+	key    string
+	offset int64
+	err    error // the error of Redis, without WriteTo's words before it
 }
 
 func (u *upload) Write(p []byte) (int, error) {
 	// The client may still read the piece after this call has returned.
 	piece := bytes.Clone(p)
-	c := &call{keys: []string{u.key}, args: []any{u.at, piece, uploadTime.Milliseconds()}}
+	c := &call{keys: []string{u.key}, args: []any{u.offset, piece, uploadTime.Milliseconds()}}
 	if u.err = u.f.run(u.ctx, appendScript, c); u.err != nil {
 		return 0, u.err
 	}
-	u.at += int64(len(p))
+	u.offset += int64(len(p))
 	return len(p), nil
 }

@@ -11,15 +11,15 @@ import (
 )
 
 // pauses replaces the clock between two tries, and returns the pauses that were asked for. A pause
-// ends immediately if do returns true, and never otherwise.
-func pauses(t testing.TB, do func(pause int) bool) *[]time.Duration {
+// ends immediately if attempt returns true, and never otherwise.
+func pauses(t testing.TB, attempt func(pause int) bool) *[]time.Duration {
 	before := after
 	t.Cleanup(func() { after = before })
 	asked := new([]time.Duration)
 	after = func(d time.Duration) <-chan time.Time {
 		*asked = append(*asked, d)
 		c := make(chan time.Time)
-		if do(len(*asked)) {
+		if attempt(len(*asked)) {
 			close(c)
 		}
 		return c
@@ -89,7 +89,7 @@ func TestContextEndsBetweenTries(t *testing.T) {
 			})
 			done := make(chan error, 1)
 			go func() { done <- call(ctx) }()
-			assert.ErrorIs(t, from(t, done), context.Canceled)
+			assert.ErrorIs(t, receive(t, done), context.Canceled)
 			assert.Len(t, *asked, 3, "pauses")
 		})
 	}

@@ -65,16 +65,16 @@ const cannotRun = "can't run this command|no permissions to run"
 // hangs needs as long.
 const limit = time.Minute
 
-// soon waits until is returns true.
-func soon(t testing.TB, is func() bool, msg ...any) {
+// soon waits until condition returns true.
+func soon(t testing.TB, condition func() bool, msg ...any) {
 	t.Helper()
-	for began := time.Now(); !is(); time.Sleep(5 * time.Millisecond) {
+	for began := time.Now(); !condition(); time.Sleep(5 * time.Millisecond) {
 		require.Less(t, time.Since(began), limit, msg...)
 	}
 }
 
-// from waits for a value of c, or its end.
-func from[T any](t testing.TB, c <-chan T) (v T) {
+// receive waits for a value of c, or its end.
+func receive[T any](t testing.TB, c <-chan T) (v T) {
 	t.Helper()
 	select {
 	case v = <-c:
@@ -84,11 +84,11 @@ func from[T any](t testing.TB, c <-chan T) (v T) {
 	return v
 }
 
-// during runs do in another goroutine, and returns what waits for its end.
-func during(t testing.TB, do func()) (wait func()) {
+// during runs call in another goroutine, and returns a function that waits for its end.
+func during(t testing.TB, call func()) (wait func()) {
 	done := make(chan struct{})
-	go func() { defer close(done); do() }()
-	return func() { t.Helper(); from(t, done) }
+	go func() { defer close(done); call() }()
+	return func() { t.Helper(); receive(t, done) }
 }
 
 // server is a redis-server of the test's own, on loopback. It is durable to the
@@ -211,7 +211,7 @@ type proxy struct {
 	losing atomic.Bool
 }
 
-func startProxy(t testing.TB, to string) *proxy {
+func startProxy(t testing.TB, addr string) *proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -223,15 +223,15 @@ func startProxy(t testing.TB, to string) *proxy {
 			if err != nil {
 				return
 			}
-			go p.serve(c, to)
+			go p.serve(c, addr)
 		}
 	}()
 	return p
 }
 
-func (p *proxy) serve(c net.Conn, to string) {
+func (p *proxy) serve(c net.Conn, addr string) {
 	defer c.Close()
-	up, err := net.Dial("tcp", to)
+	up, err := net.Dial("tcp", addr)
 	if err != nil {
 		return
 	}
@@ -407,8 +407,8 @@ func openWindow(t testing.TB, client redis.UniversalClient, c WindowConfig) *Win
 
 var visits = WindowConfig{N: 100, P: 0.01, Span: time.Hour}
 
-func hashes(from, to uint64) (hs []bloom.Hash) {
-	for i := from; i < to; i++ {
+func hashes(low, high uint64) (hs []bloom.Hash) {
+	for i := low; i < high; i++ {
 		hs = append(hs, bloom.SumUint64(i))
 	}
 	return hs

@@ -52,10 +52,10 @@ func OpenSharded(
 		return nil, err
 	}
 	s := &Sharded{key: key}
-	s.in = s
+	s.impl = s
 	for i := range c.Shards {
-		anew := &kept{bloom.Info{N: n, P: c.P}, c.Shards}
-		f, err := open(ctx, client, shardKey(key, i), params, anew)
+		initial := &record{bloom.Info{N: n, P: c.P}, c.Shards}
+		f, err := open(ctx, client, shardKey(key, i), params, initial)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func OpenExistingSharded(
 	ctx context.Context, client redis.UniversalClient, key string,
 ) (*Sharded, error) {
 	s := &Sharded{key: key}
-	s.in = s
+	s.impl = s
 	first, err := OpenExisting(ctx, client, shardKey(key, 0))
 	if err != nil {
 		return nil, err
@@ -121,9 +121,9 @@ func (s *Sharded) route(h bloom.Hash) int {
 	return int(i)
 }
 
-func (s *Sharded) add(ctx context.Context, token string, hs []bloom.Hash) ([]bool, error) {
+func (s *Sharded) addKeys(ctx context.Context, token string, hs []bloom.Hash) ([]bool, error) {
 	return s.batch(hs, func(f *Filter, hs []bloom.Hash) ([]bool, error) {
-		return f.add(ctx, token, hs)
+		return f.addKeys(ctx, token, hs)
 	})
 }
 
@@ -146,15 +146,15 @@ func (s *Sharded) SizeBytes() int64 {
 func (s *Sharded) Stats(ctx context.Context) (bloom.Stats, error) {
 	var all bloom.Stats
 	err := s.each(func(f *Filter) error {
-		one, err := f.Stats(ctx)
-		all.M += one.M
-		all.K = one.K
-		all.OnesCount += one.OnesCount
-		all.ApproxCount += one.ApproxCount
-		all.SizeBytes += one.SizeBytes
+		stats, err := f.Stats(ctx)
+		all.M += stats.M
+		all.K = stats.K
+		all.OnesCount += stats.OnesCount
+		all.ApproxCount += stats.ApproxCount
+		all.SizeBytes += stats.SizeBytes
 		// Shards are equally large, and get about the same number of keys.
-		all.FillRatio += one.FillRatio / float64(len(s.shards))
-		all.FPR += one.FPR / float64(len(s.shards))
+		all.FillRatio += stats.FillRatio / float64(len(s.shards))
+		all.FPR += stats.FPR / float64(len(s.shards))
 		return err
 	})
 	return all, err

@@ -33,20 +33,20 @@ func (f *Filter) snapshot(ctx context.Context, id string) (*bloom.Filter, error)
 
 // download reads the string under the key, in pieces.
 type download struct {
-	ctx  context.Context
-	f    *Filter
-	id   string
-	info bloom.Info
-	at   int64
-	err  error // the error of Redis, without ReadFrom's words before it
+	ctx    context.Context
+	f      *Filter
+	id     string
+	info   bloom.Info
+	offset int64
+	err    error // the error of Redis, without ReadFrom's words before it
 }
 
 func (d *download) Read(p []byte) (n int, err error) {
-	want := min(int64(len(p)), piece, d.f.params.size()-d.at)
+	want := min(int64(len(p)), piece, d.f.params.size()-d.offset)
 	if want == 0 {
 		return 0, io.EOF
 	}
-	cmd := redis.NewStringCmd(d.ctx, "GETRANGE", d.f.key, d.at, d.at+want-1)
+	cmd := redis.NewStringCmd(d.ctx, "GETRANGE", d.f.key, d.offset, d.offset+want-1)
 	var i identity
 	if i, d.err = d.f.readWhole(d.ctx, d.id, cmd); d.err != nil {
 		return 0, d.err
@@ -55,6 +55,6 @@ func (d *download) Read(p []byte) (n int, err error) {
 		d.err = d.f.errorf("%d bytes in reply, want %d", n, want)
 	}
 	d.id, d.info = i.id, i.Info // the next pieces must be of the same filter
-	d.at += want
+	d.offset += want
 	return n, d.err
 }

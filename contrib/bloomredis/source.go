@@ -48,8 +48,9 @@ type entry struct{ id, value string }
 
 func (e entry) String() string { return e.id + "/" + hex.EncodeToString([]byte(e.value)) }
 
-// made returns when the server added e. Within a stream, no entry is older than the one before it.
-func (e entry) made() time.Time {
+// addedAt returns when the server added e. Within a stream, no entry is older than the one before
+// it.
+func (e entry) addedAt() time.Time {
 	ms, _, _ := strings.Cut(e.id, "-")
 	n, err := strconv.ParseInt(ms, 10, 64)
 	if err != nil {
@@ -106,7 +107,7 @@ func (s source) since(ctx context.Context, last entry) (replica.Update, error) {
 		if len(entries) < page {
 			u.Version = last.String()
 			if len(u.Added) > 0 {
-				u.Made = last.made()
+				u.Made = last.addedAt()
 			}
 			return u, nil
 		}
@@ -133,7 +134,7 @@ func (s source) full(ctx context.Context) (replica.Update, error) {
 	}
 	if entries := cmd.Val(); len(entries) == 1 {
 		last := entry{entries[0].ID, value(entries[0])}
-		u.Version, u.Made = last.String(), last.made()
+		u.Version, u.Made = last.String(), last.addedAt()
 	}
 	var err error
 	u.Full, err = s.f.snapshot(ctx, "")

@@ -130,7 +130,7 @@ func OpenWindow(
 		life += step
 	}
 	w := &Window{caller: caller{client, key}, config: c, layout: l, known: make([]known, l.strings)}
-	w.in = w
+	w.impl = w
 	w.args = []any{l.head, l.size(), life, step, l.slack, l.full, l.share, l.k, l.lanes, l.lean}
 	if w.names, err = w.windowNames(0, int(l.strings)); err != nil {
 		return nil, err
@@ -194,7 +194,7 @@ func (c WindowConfig) withDefaults() WindowConfig {
 	return c
 }
 
-func (w *Window) add(ctx context.Context, token string, hs []bloom.Hash) ([]bool, error) {
+func (w *Window) addKeys(ctx context.Context, token string, hs []bloom.Hash) ([]bool, error) {
 	return w.batch(ctx, windowAddScript, token, hs)
 }
 
@@ -464,8 +464,8 @@ func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string)
 		return c.unlike(r.head, r.size)
 	}
 	// Any of the strings may be gone. Each string has the number of all strings in its head.
-	for from, to := 0, 16; from < to; {
-		names, err := c.windowNames(from, to)
+	for first, limit := 0, 16; first < limit; {
+		names, err := c.windowNames(first, limit)
 		if err != nil {
 			return err
 		}
@@ -473,12 +473,12 @@ func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string)
 		if err != nil {
 			return c.noString(err)
 		}
-		from = to
+		first = limit
 		for _, head := range heads {
 			_, rest, _ := strings.Cut(head, "; ")
 			number, _, _ := strings.Cut(rest, "\n")
 			n, _ := strconv.Atoi(number)
-			to = max(to, n)
+			limit = max(limit, n)
 		}
 	}
 	return nil

@@ -150,7 +150,7 @@ func (l layout) find(h bloom.Hash) int {
 // bits. They come from splitmix64 with the digest as seed and step.
 func (l layout) appendKey(args []any, h bloom.Hash) []any {
 	x, step := h.Words()
-	next := func(n uint64) uint64 {
+	random := func(n uint64) uint64 {
 		x += step | 1
 		z := x
 		z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
@@ -158,10 +158,10 @@ func (l layout) appendKey(args []any, h bloom.Hash) []any {
 		z, _ = bits.Mul64(z^z>>31, n)
 		return z
 	}
-	page := 8 * (l.start() + next(l.pages)*l.pageSize())
+	page := 8 * (l.start() + random(l.pages)*l.pageSize())
 	args = append(args, page)
 	for range l.k {
-		args = append(args, page+8*stampSize+32*next(l.lanes))
+		args = append(args, page+8*stampSize+32*random(l.lanes))
 	}
 	return args
 }

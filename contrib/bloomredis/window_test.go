@@ -20,7 +20,7 @@ import (
 
 // setClock replaces the server's clock for windows, until the test ends, by one that
 // the function it returns sets. Redis still expires by its own.
-func setClock(t testing.TB, client *redis.Client) (set func(at time.Duration)) {
+func setClock(t testing.TB, client *redis.Client) (set func(now time.Duration)) {
 	for _, s := range []*script{
 		&windowAddScript, &windowContainsScript, &windowStateScript, &windowResetScript,
 	} {
@@ -31,16 +31,16 @@ func setClock(t testing.TB, client *redis.Client) (set func(at time.Duration)) {
 		require.NotEqual(t, s.source, source)
 		*s = script{source, newScript(source).sha, s.repeats}
 	}
-	return func(at time.Duration) {
+	return func(now time.Duration) {
 		pipe := client.TxPipeline()
 		pipe.Del(ctx, "clock")
-		pipe.RPush(ctx, "clock", int64(at/time.Second), (at % time.Second).Microseconds())
+		pipe.RPush(ctx, "clock", int64(now/time.Second), (now % time.Second).Microseconds())
 		require.NoError(t, firstError(pipe.Exec(ctx)))
 	}
 }
 
 // startClock starts a server whose clock is at an hour, and then where set sets it.
-func startClock(t testing.TB) (client *redis.Client, set func(at time.Duration)) {
+func startClock(t testing.TB) (client *redis.Client, set func(now time.Duration)) {
 	client = startServer(t, "--appendonly", "no").client()
 	set = setClock(t, client)
 	set(1000 * time.Hour)
@@ -49,16 +49,16 @@ func startClock(t testing.TB) (client *redis.Client, set func(at time.Duration))
 
 // traffic is what comes to a window, and what a map knows of it.
 type traffic struct {
-	t      *testing.T
-	w      *Window
-	set    func(time.Duration)
-	now    time.Duration
-	next   uint64
-	stored map[uint64]time.Duration // when a key was stored or renewed last
-	order  []uint64                 // of these
-	place  map[uint64]int           // in the order
-	taken  map[uint64]bool          // keys that were refused: they may be again
-	checks int
+	t       *testing.T
+	w       *Window
+	set     func(time.Duration)
+	now     time.Duration
+	nextKey uint64
+	stored  map[uint64]time.Duration // when a key was stored or renewed last
+	order   []uint64                 // of these
+	place   map[uint64]int           // in the order
+	taken   map[uint64]bool          // keys that were refused: they may be again
+	checks  int
 
 	absent, refused int // keys that were not remembered, and of them those that Add took for seen
 }
@@ -69,26 +69,27 @@ const (
 	length  = 24 * time.Hour
 )
 
-func (f *traffic) part() time.Duration {
+func (f *traffic) generation() time.Duration {
 	return length/time.Duration(f.w.config.Generations) + time.Second
 }
 
 // longest is how long a key may be remembered.
 func (f *traffic) longest() time.Duration {
 	if f.w.config.Renew {
-		return length + 2*f.part()
+		return length + 2*f.generation()
 	}
-	return length + f.part()
+	return length + f.generation()
 }
 
-// add adds so many new keys, and again those in back, after some time.
-func (f *traffic) add(after time.Duration, fresh int, back ...uint64) {
+// addKeys waits for some time, and then adds as many new keys as fresh says, and again those in
+// back.
+func (f *traffic) addKeys(after time.Duration, fresh int, back ...uint64) {
 	f.now += after
 	f.set(f.now)
 	keys := slices.Clone(back)
 	for range fresh {
-		keys = append(keys, f.next)
-		f.next++
+		keys = append(keys, f.nextKey)
+		f.nextKey++
 	}
 	rand.New(rand.NewPCG(uint64(f.now), 0)).Shuffle(len(keys), func(i, j int) {
 		keys[i], keys[j] = keys[j], keys[i]
@@ -152,7 +153,7 @@ func (f *traffic) check(whole bool) {
 		}
 	}
 	if forgotten < length {
-		require.GreaterOrEqual(f.t, reach, forgotten-2*f.part(), "at %v: too modest", f.now)
+		require.GreaterOrEqual(f.t, reach, forgotten-2*f.generation(), "at %v: too modest", f.now)
 	}
 }
 
@@ -163,12 +164,12 @@ func within(d time.Duration) func(*traffic) {
 	return func(f *traffic) {
 		for range 3 {
 			for range 20 {
-				f.add(d/20, windowN/20)
+				f.addKeys(d/20, windowN/20)
 			}
 			f.check(true)
-			f.add(length-d/2, 0)
+			f.addKeys(length-d/2, 0)
 			f.check(true)
-			f.add(d/2+time.Millisecond, 0)
+			f.addKeys(d/2+time.Millisecond, 0)
 		}
 	}
 }
@@ -177,7 +178,7 @@ func within(d time.Duration) func(*traffic) {
 func sparse(every time.Duration) func(*traffic) {
 	return func(f *traffic) {
 		for range 80 {
-			f.add(every, 1)
+			f.addKeys(every, 1)
 			f.check(true)
 		}
 		requireFound(f.t, f.w, false, hashes(0, 60)...)
@@ -188,24 +189,24 @@ func sparse(every time.Duration) func(*traffic) {
 func outage(hours int) func(*traffic) {
 	return func(f *traffic) {
 		for range 24 {
-			f.add(time.Hour, windowN/48)
+			f.addKeys(time.Hour, windowN/48)
 		}
-		f.add(time.Duration(hours)*time.Hour, hours*windowN/48)
+		f.addKeys(time.Duration(hours)*time.Hour, hours*windowN/48)
 		f.check(true)
 		for range 30 {
-			f.add(time.Hour, windowN/48)
+			f.addKeys(time.Hour, windowN/48)
 			f.check(true)
 		}
 	}
 }
 
 // again sends the same part of N every so often.
-func again(every time.Duration, part int) func(*traffic) {
+func again(every time.Duration, generation int) func(*traffic) {
 	return func(f *traffic) {
-		f.add(0, windowN/part)
+		f.addKeys(0, windowN/generation)
 		always := slices.Clone(f.order)
 		for range 3 * length / every {
-			f.add(every, 0, always...)
+			f.addKeys(every, 0, always...)
 			f.check(true)
 		}
 	}
@@ -214,10 +215,10 @@ func again(every time.Duration, part int) func(*traffic) {
 // times sends a multiple of N together, and then what the window is for.
 func times(n int) func(*traffic) {
 	return func(f *traffic) {
-		f.add(0, n*windowN)
+		f.addKeys(0, n*windowN)
 		f.check(false)
 		for range 60 {
-			f.add(length/50, windowN/60)
+			f.addKeys(length/50, windowN/60)
 			f.check(false)
 		}
 		f.check(true)
@@ -247,25 +248,25 @@ func TestWindowKeepsItsWord(t *testing.T) {
 		"a few every quarter hour":           again(length/96, 100),
 		"twice": func(f *traffic) {
 			for range 100 {
-				f.add(length/50, 2*windowN/50)
+				f.addKeys(length/50, 2*windowN/50)
 				f.check(false)
 			}
 			reach := bloom.Must(f.w.Reach(ctx))
 			assert.Greater(f.t, reach, length*2/5)
 			for range 80 { // back to what it is for
-				f.add(length/50, windowN/50)
+				f.addKeys(length/50, windowN/50)
 			}
 			f.check(true)
 		},
 		"half repeats": func(f *traffic) {
 			for range 100 {
-				f.add(length/50, (windowN+50)/51, f.recent(windowN/51)...)
+				f.addKeys(length/50, (windowN+50)/51, f.recent(windowN/51)...)
 				f.check(!f.w.config.Renew)
 			}
 		},
 		"nine of ten repeat": func(f *traffic) {
 			for i := range 2000 {
-				f.add(length/1000, 1, f.recent(9)...)
+				f.addKeys(length/1000, 1, f.recent(9)...)
 				if i%50 == 0 {
 					f.check(!f.w.config.Renew)
 				}
@@ -273,12 +274,12 @@ func TestWindowKeepsItsWord(t *testing.T) {
 		},
 		"renewed after its plane ended": func(f *traffic) { // and that is the last one given up
 			share := int(f.w.share)
-			f.add(0, (planes-f.w.full-1)*share)
-			key := f.next
-			f.add(0, 1)
-			f.add(0, (f.w.lean+1)*share-1)
-			f.add(time.Hour, 0, key)
-			f.add(time.Hour, windowN+share)
+			f.addKeys(0, (planes-f.w.full-1)*share)
+			key := f.nextKey
+			f.addKeys(0, 1)
+			f.addKeys(0, (f.w.lean+1)*share-1)
+			f.addKeys(time.Hour, 0, key)
+			f.addKeys(time.Hour, windowN+share)
 			f.check(false)
 		},
 		"Zipf": func(f *traffic) {
@@ -288,7 +289,7 @@ func TestWindowKeepsItsWord(t *testing.T) {
 				for i := range keys {
 					keys[i] = z.Uint64()
 				}
-				f.add(length/50, 0, keys...)
+				f.addKeys(length/50, 0, keys...)
 				f.check(false)
 			}
 		},
@@ -296,11 +297,11 @@ func TestWindowKeepsItsWord(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			for range 150 {
 				leap := time.Duration(rng.Int64N(int64(length / 3)))
-				f.add(leap, windowN/100)
+				f.addKeys(leap, windowN/100)
 				f.check(false)
 				if rng.IntN(10) == 0 { // ahead for a moment: what it passes over is forgotten
 					f.now += 2 * length
-					f.add(0, 1)
+					f.addKeys(0, 1)
 					f.check(false)
 					f.now -= 2 * length
 					clear(f.stored)
@@ -312,9 +313,9 @@ func TestWindowKeepsItsWord(t *testing.T) {
 			rng := rand.New(rand.NewPCG(3, 4))
 			for range 150 {
 				step := time.Duration(rng.Int64N(int64(length / 10)))
-				f.add(step, windowN/100)
+				f.addKeys(step, windowN/100)
 				maps.DeleteFunc(f.stored, func(_ uint64, at time.Duration) bool { return f.now-at >= length })
-				f.add(-step/2, windowN/100)
+				f.addKeys(-step/2, windowN/100)
 				for key, at := range f.stored { // goes as late as if it came now
 					f.stored[key] = min(at, f.now)
 				}
@@ -394,7 +395,7 @@ func TestWriters(t *testing.T) {
 		}
 		sum := 0
 		for range writers {
-			sum += from(t, news)
+			sum += receive(t, news)
 		}
 		assert.Equal(t, keys, sum, name)
 		requireFound(t, bloom.Must(kind.open(s.client(), many)), true, hashes(0, keys)...)

@@ -80,12 +80,12 @@ type Crawl struct {
 
 	mu    sync.Mutex
 	pages map[string]*page  // the pages under way, by URL
-	asked map[uint32]string // the URLs of requests under way, by ID
+	links map[uint32]string // the URLs of requests under way, by ID
 }
 
 type page struct {
 	depth    int
-	wanted   int // the number of Visits that have not ended
+	visits   int // the number of Visits that have not ended
 	requests int // the number of requests that began
 }
 
@@ -99,7 +99,7 @@ type page struct {
 func NewCrawl(c *colly.Collector, visited SavedSet, path string) (*Crawl, error) {
 	w := &Crawl{
 		c: c, path: path, visited: visited,
-		pages: map[string]*page{}, asked: map[uint32]string{},
+		pages: map[string]*page{}, links: map[uint32]string{},
 	}
 	if err := w.load(); err != nil {
 		return nil, fmt.Errorf("collystore: loading: %w", err)
@@ -107,7 +107,7 @@ func NewCrawl(c *colly.Collector, visited SavedSet, path string) (*Crawl, error)
 	if err := c.SetStorage(&crawlStorage{New(visited), w}); err != nil {
 		return nil, err
 	}
-	c.OnRequest(w.begins)
+	c.OnRequest(w.beginRequest)
 	return w, nil
 }
 
@@ -199,7 +199,7 @@ func (w *Crawl) want(link string, depth int) *page {
 		p = &page{depth: depth}
 		w.pages[link] = p
 	}
-	p.wanted++
+	p.visits++
 	return p
 }
 
@@ -208,9 +208,9 @@ func (w *Crawl) want(link string, depth int) *page {
 func (w *Crawl) attempt(p *page, link string, visit func() error) error {
 	// The Crawl's callbacks come after all others: a page counts as fetched after these have ended.
 	w.ready.Do(func() {
-		w.c.OnScraped(func(r *colly.Response) { w.ends(r.Request, true) })
+		w.c.OnScraped(func(r *colly.Response) { w.endRequest(r.Request, true) })
 		w.c.OnError(func(r *colly.Response, err error) {
-			w.ends(r.Request, !mayPass(r.StatusCode) || refused(err))
+			w.endRequest(r.Request, !mayPass(r.StatusCode) || refused(err))
 		})
 	})
 	w.mu.Lock()
@@ -221,7 +221,7 @@ func (w *Crawl) attempt(p *page, link string, visit func() error) error {
 	defer w.mu.Unlock()
 	// Without Async a request that began has ended by now. Its error may be that of a redirect.
 	if refused(err) && (w.c.Async || p.requests == before) {
-		w.end(link)
+		w.endVisit(link)
 	}
 	return err
 }
@@ -258,8 +258,8 @@ func refused(err error) bool {
 	if !errors.As(err, &failed) {
 		return false
 	}
-	begins := func(text string) bool { return strings.HasPrefix(failed.Err.Error(), text) }
-	return failed.Op == "parse" || slices.ContainsFunc(unfetchable, begins)
+	beginRequest := func(text string) bool { return strings.HasPrefix(failed.Err.Error(), text) }
+	return failed.Op == "parse" || slices.ContainsFunc(unfetchable, beginRequest)
 }
 
 // unfetchable lists how errors of net/http begin that are no exported values.
@@ -279,7 +279,7 @@ var refusals = []error{
 	colly.ErrAbortedAfterHeaders,
 }
 
-func (w *Crawl) begins(r *colly.Request) {
+func (w *Crawl) beginRequest(r *colly.Request) {
 	body, ok := r.Body.(interface{ Len() int })
 	hasBody := r.Body != nil && (!ok || body.Len() > 0) // a request of Resume has an empty body
 	if r.Method != http.MethodGet || hasBody {
@@ -290,27 +290,27 @@ func (w *Crawl) begins(r *colly.Request) {
 	defer w.mu.Unlock()
 	p := w.pages[link]
 	if p == nil { // the caller did not use Crawl.Visit
-		p = &page{depth: r.Depth, wanted: 1}
+		p = &page{depth: r.Depth, visits: 1}
 		w.pages[link] = p
 	}
 	p.requests++
-	w.asked[r.ID] = link
+	w.links[r.ID] = link
 }
 
-func (w *Crawl) ends(r *colly.Request, fetched bool) {
+func (w *Crawl) endRequest(r *colly.Request, fetched bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	link, ok := w.asked[r.ID]
-	delete(w.asked, r.ID)
+	link, ok := w.links[r.ID]
+	delete(w.links, r.ID)
 	if ok && fetched {
-		w.end(link)
+		w.endVisit(link)
 	}
 }
 
-// end notes the end of one Visit of a page.
-func (w *Crawl) end(link string) {
+// endVisit notes the end of one Visit of a page.
+func (w *Crawl) endVisit(link string) {
 	if p := w.pages[link]; p != nil {
-		if p.wanted--; p.wanted <= 0 {
+		if p.visits--; p.visits <= 0 {
 			delete(w.pages, link)
 		}
 	}
@@ -366,7 +366,7 @@ func (w *Crawl) load() error {
 		if err != nil || link == "" || !strings.HasSuffix(line, "\n") {
 			return fmt.Errorf("%s.pages: line %d is no page: %.80q", w.path, n, line)
 		}
-		w.pages[link] = &page{depth: depth, wanted: 1}
+		w.pages[link] = &page{depth: depth, visits: 1}
 	}
 	return nil
 }

@@ -463,7 +463,7 @@ func ExampleCrawl() {
 	path := filepath.Join(dir, "visited.bloom")
 
 	fetched := map[string]bool{}
-	crawl := func(ctx context.Context, most int, interrupt func()) {
+	crawl := func(ctx context.Context, count int, interrupt func()) {
 		visited := bloom.Must(growing.LoadOrNew(path, 0, 1e-6))
 		c := colly.NewCollector(colly.StdlibContext(ctx))
 		crawl, err := collystore.NewCrawl(c, visited, path)
@@ -472,7 +472,7 @@ func ExampleCrawl() {
 		}
 		c.OnHTML("a[href]", func(e *colly.HTMLElement) { crawl.Visit(e.Request, e.Attr("href")) })
 		c.OnScraped(func(r *colly.Response) {
-			if fetched[r.Request.URL.Path] = true; len(fetched) == most {
+			if fetched[r.Request.URL.Path] = true; len(fetched) == count {
 				interrupt()
 			}
 		})
