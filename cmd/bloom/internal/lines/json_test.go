@@ -1,7 +1,6 @@
 package lines
 
 import (
-	"bytes"
 	"encoding/json"
 	"math/rand/v2"
 	"strings"
@@ -10,28 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/linestest"
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
-
-// oracle is jsonKey by encoding/json, for a name without dots. It takes the last of several values.
-func oracle(line []byte, name string) (key []byte, ok bool) {
-	if !json.Valid(line) || bytes.TrimLeft(line, " \t\r\n")[0] != '{' {
-		return nil, false
-	}
-	var values map[string]json.RawMessage
-	if json.Unmarshal(line, &values) != nil {
-		return nil, false
-	}
-	value, ok := values[name]
-	if !ok || value[0] != '"' {
-		return value, ok
-	}
-	var text string
-	if json.Unmarshal(value, &text) != nil {
-		return nil, false
-	}
-	return []byte(text), true
-}
 
 // TestJSONKey: the key is what encoding/json finds, and a line that it refuses has none.
 func TestJSONKey(t *testing.T) {
@@ -88,7 +68,7 @@ func TestJSONKey(t *testing.T) {
 		require.NoError(t, err, test.line)
 		assert.Equal(t, test.want, string(key), test.line)
 		if !strings.Contains(test.name, ".") {
-			want, ok := oracle([]byte(test.line), test.name)
+			want, ok := linestest.JSONKey([]byte(test.line), test.name)
 			require.True(t, ok, test.line)
 			assert.Equal(t, string(want), string(key), "encoding/json: %s", test.line)
 		}
@@ -120,7 +100,7 @@ func TestJSONKeyAsEncodingJSON(t *testing.T) {
 				line = append(line[:at], append([]byte{alphabet[random.IntN(len(alphabet))]}, line[at:]...)...)
 			}
 		}
-		want, ok := oracle(line, "a")
+		want, ok := linestest.JSONKey(line, "a")
 		key, next, err := jsonKey(line, "a", scratch[:0])
 		scratch = next
 		if err != nil && strings.Contains(err.Error(), "twice") {
