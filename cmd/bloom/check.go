@@ -42,7 +42,7 @@ func checkCommand() *cobra.Command {
 				return errors.New(strings.Join(warnings, "; "))
 			}
 			warnAll(warnings)
-			if err == nil && k.count && c.Context().Err() == nil {
+			if err == nil && k.count && !k.quiet && c.Context().Err() == nil {
 				_, err = fmt.Println(k.wanted)
 			}
 			return k.outcome(err, missing)

@@ -166,6 +166,7 @@ func TestCheckCounts(t *testing.T) {
 		{"-q", "plum\napple\n", "", 0},
 		{"-q", "plum\n", "", 1},
 		{"-qv", "plum\n", "", 0},
+		{"-cq", "plum\n", "", 1},
 		{"-q -f 2", "1,apple\n2\n", "", 0},
 		{"-c -f 2", "1,apple\n2\n", "", 2},
 	} {

@@ -107,7 +107,7 @@ func (r *Rule) Split(text string) (lines []string, sep byte) {
 	return lines, sep
 }
 
-// csvField is a field, with or without quotes, and the comma or the end behind it.
+// csvField is a field, with or without quotes, and the comma or the end after it.
 var csvField = regexp.MustCompile(`(?s)\A(?:"((?:[^"]|"")*)"|((?:[^",][^,]*)?))(,|\z)`)
 
 // Key returns the key of a line, if it has one.
