@@ -223,7 +223,7 @@ func TestFilterThatDoesNotFit(t *testing.T) {
 	b.AddString(b.Append(), "a")
 	other := bloom.Must(bloom.NewSize(192, 3))
 	other.UpdateInfo(func(i *bloom.Info) { i.Hash = "SumUTF16" })
-	for want, f := range map[string]*bloom.Filter{
+	unfit := map[string]*bloom.Filter{
 		"bank: filters differ in strategy: Mitz64 and Mitz32": bloom.Must(
 			bloom.NewWithStrategy(bloom.Mitz32, 10, 0.1)),
 		"bank: filters differ in k: 3 and 4":                         bloom.Must(bloom.NewSize(192, 4)),
@@ -232,13 +232,25 @@ func TestFilterThatDoesNotFit(t *testing.T) {
 		"bank: filters differ in hash: SumString and SumUTF16":       other,
 		"bank: filters differ: one is nil":                           nil,
 		"bank: filters differ in strategy: Mitz64 and Mitz32 (zero)": {},
-	} {
+	}
+	for want, f := range unfit {
 		_, err := b.AppendFilter(f)
 		require.ErrorIs(t, err, bloom.ErrMismatch)
 		require.ErrorContains(t, err, want[:min(len(want), 51)])
 		require.Equal(t, 1, b.Len())
 	}
 	unnamed := bloom.Must(NewSize(192, 3))
+	for why, f := range unfit {
+		if f == other {
+			continue
+		}
+		if f != nil {
+			f.UpdateInfo(func(i *bloom.Info) { i.Hash = "SumUTF16" })
+		}
+		_, err := unnamed.AppendFilter(f)
+		require.ErrorIs(t, err, bloom.ErrMismatch, why)
+		require.Zero(t, unnamed.Info(), why)
+	}
 	require.Equal(t, 0, bloom.Must(unnamed.AppendFilter(other)))
 	require.Equal(t, "SumUTF16", unnamed.Info().Hash, "taken over")
 }

@@ -1,6 +1,9 @@
 package files
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // The tests are in another package, because they need package filtertest, which imports this one.
 // They use these names.
@@ -30,3 +33,9 @@ func AfterSync(t *testing.T, do func()) {
 }
 
 func (i Identity) Settled() bool { return i.settled() }
+
+// Aged returns i as if the file had been read after d.
+func (i Identity) Aged(d time.Duration) Identity {
+	i.read = i.read.Add(d)
+	return i
+}

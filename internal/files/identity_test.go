@@ -45,6 +45,43 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
+// TestSettledIdentity: a file that was replaced has another identity also if the first one was
+// settled, so that the file is read again only if its facts have changed.
+func TestSettledIdentity(t *testing.T) {
+	if runtime.GOOS == "windows" || runtime.GOOS == "js" {
+		t.Skip("the system has no time of change")
+	}
+	for _, way := range filtertest.Replacements(t) {
+		t.Run(way.Name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "f")
+			way.Begin(t, path, []byte("first"))
+			id, err := Identify(path, Identity{})
+			require.NoError(t, err)
+			id = id.Aged(time.Minute)
+			require.True(t, id.Settled())
+			afterTick(t)
+			way.Replace(t, path, []byte("other"))
+			next, err := Identify(path, id)
+			require.NoError(t, err)
+			require.False(t, next.Same(id))
+		})
+	}
+}
+
+// afterTick returns once files that change get another time than files that changed before.
+func afterTick(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "probe")
+	made := func() time.Time {
+		require.NoError(t, os.WriteFile(path, nil, 0o644))
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.NoError(t, os.Remove(path))
+		return info.ModTime()
+	}
+	first := made()
+	filtertest.Becomes(t, "time goes on", func() bool { return made().After(first) })
+}
+
 // TestIdentityReadsOnce: a settled file is not read again, and one whose permissions, names or
 // times alone changed has the same bytes.
 func TestIdentityReadsOnce(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -261,6 +262,54 @@ func TestPackedPieces(t *testing.T) {
 			got, err := io.ReadAll(bloom.Must(gzip.NewReader(bytes.NewReader(packed))))
 			require.NoError(t, err)
 			require.True(t, bytes.Equal(data, got))
+		}
+	}
+}
+
+// writer is an io.Writer that calls the function.
+type writer func(p []byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
+
+// TestAnswerHasOneVersion: an answer has the bits of the version with which it began, whenever the
+// next version is published. The word that changes is at each border of a piece.
+func TestAnswerHasOneVersion(t *testing.T) {
+	const size = 2*pieceWords + 5
+	words := make([]uint64, size)
+	for i := range words {
+		words[i] = uint64(i)
+	}
+	first := bloom.Must(bloom.NewWords(words, 3))
+	for _, changed := range []int{
+		0, pieceWords - 1, pieceWords, 2 * pieceWords, size - 1,
+	} {
+		next := slices.Clone(words)
+		next[changed] ^= 1<<63 | 1
+		second := bloom.Must(bloom.NewWords(next, 3))
+		for at := range 5 { // the header, three pieces, and the trailer
+			for _, gzipped := range []bool{false, true} {
+				p := New()
+				p.Publish(first, true, time.Now())
+				var sent bytes.Buffer
+				writes := 0
+				err := p.bodyOf(p.current.Load()).send(writer(func(piece []byte) (int, error) {
+					if writes == at {
+						p.Publish(second, true, time.Now())
+					}
+					writes++
+					return sent.Write(piece)
+				}), gzipped)
+				require.NoError(t, err)
+				require.Equal(t, 5, writes)
+				body := io.Reader(&sent)
+				if gzipped {
+					body = bloom.Must(gzip.NewReader(&sent))
+				}
+				got := new(bloom.Filter)
+				require.NoError(t, got.UnmarshalBinary(bloom.Must(io.ReadAll(body))))
+				require.True(t, got.Equal(first),
+					"word %d changes at write %d, gzip %v", changed, at, gzipped)
+			}
 		}
 	}
 }
