@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
@@ -80,48 +79,64 @@ type loaded struct {
 }
 
 // load reads a filter of any type, which may be compressed with gzip or zstd.
-func load(path string) (*loaded, error) {
+func load(path string) (*loaded, error) { return loadAs(path, path) }
+
+// loadAs is like load. Errors name the file by name.
+func loadAs(path, name string) (*loaded, error) {
 	info, err := os.Stat(path)
 	switch {
 	case path == lines.Stdin:
 		return nil, errors.New("standard input is for lines here: the filter must be in a file")
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", path, cause(err))
+		return nil, fmt.Errorf("%s: %w", name, cause(err))
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf(
-			"%s is not a regular file: a filter cannot come through a pipe", path)
+			"%s is not a regular file: a filter cannot come through a pipe", name)
 	case info.Size() == 0:
-		return nil, fmt.Errorf("%s is not a filter: it is empty", path)
+		return nil, fmt.Errorf("%s is not a filter: it is empty", name)
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, renamed(err, path, name)
 	}
 	defer file.Close()
-	if err := fits(path, float64(info.Size())); err != nil {
+	if err := fits(name, float64(info.Size())); err != nil {
 		return nil, err
 	}
 	head, err := peek(file)
 	if err != nil {
-		return nil, err
+		return nil, renamed(err, path, name)
 	}
 	k, ok := kindOf(head)
 	switch {
 	case ok:
 		f, err := k.load(path)
-		return &loaded{f, path, k, info.Size(), false}, err
+		return &loaded{f, name, k, info.Size(), false}, renamed(err, path, name)
 	case form.KindOf(head) == form.Bank:
-		return nil, fmt.Errorf("%s is a bank, not a filter; see bloom help bank", path)
+		return nil, fmt.Errorf("%s is a bank, not a filter; see bloom help bank", name)
 	case form.Name(head) == "patch":
-		return nil, fmt.Errorf("%s is a patch, not a filter: bloom patch FILE PATCH", path)
+		return nil, fmt.Errorf("%s is a patch, not a filter: bloom patch FILE PATCH", name)
 	case !lines.Compressed(head):
-		return nil, noFilter(path, head)
+		return nil, noFilter(name, head)
 	}
-	f, err := unpacked(path, io.MultiReader(bytes.NewReader(head), file))
+	f, err := unpacked(name, io.MultiReader(bytes.NewReader(head), file))
 	if err == nil {
 		f.size = info.Size()
 	}
 	return f, err
+}
+
+// renamed returns err with name in place of path as the name of the file that it is about.
+func renamed(err error, path, name string) error {
+	var in *form.FileError
+	if errors.As(err, &in) && in.Path == path {
+		in.Path = name
+	}
+	var failed *fs.PathError
+	if errors.As(err, &failed) && failed.Path == path {
+		failed.Path = name
+	}
+	return err
 }
 
 var errNoFilter = errors.New("not a filter")
@@ -182,11 +197,11 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	f, err := load(path)
+	f, err := loadAs(path, name)
 	if err != nil {
-		return nil, errors.New(strings.ReplaceAll(err.Error(), path, name))
+		return nil, err
 	}
-	f.path, f.compressed = name, lines.Compressed(head)
+	f.compressed = lines.Compressed(head)
 	return f, nil
 }
 
@@ -296,8 +311,8 @@ func foreignLoader[F foreignBytes](
 		}
 		f, err := decode(data)
 		if err != nil {
-			return nil, fmt.Errorf("%s begins like a filter of %s, but cannot be read: %w",
-				path, library, err)
+			return nil, form.In(path, fmt.Errorf(
+				"it begins like a filter of %s, but cannot be read: %w", library, err))
 		}
 		if keyed, ok := any(f).(keyedFilter); ok {
 			return foreignKeyFilter{foreignFilter{f}, keyed}, nil

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
 )
 
 // TestBehindGzip: zeros after gzip are padding, as for gunzip. Of anything else the error says how
@@ -164,4 +166,32 @@ func TestFiltersAreNotLines(t *testing.T) {
 		}
 		write(t, name, whole)
 	}
+}
+
+// TestDamagedInside: the error for a damaged filter in a compressed file names that file, and wraps
+// what the error of a file without compression wraps.
+func TestDamagedInside(t *testing.T) {
+	t.Chdir(t.TempDir())
+	damaged := map[string]string{"bits-and-blooms": `{"a":1}`}
+	for _, k := range kinds {
+		if k.flag == "" {
+			continue
+		}
+		require.NoError(t, (&target{path: "whole"}).save(bloom.Must(k.create(100, 0.01))))
+		data := []byte(read(t, "whole"))
+		data[len(data)-20]++
+		damaged[k.name] = string(data)
+	}
+	for name, data := range damaged {
+		write(t, "plain", data)
+		_, want := load("plain")
+		require.Error(t, want, name)
+		write(t, "packed", gzipped(data))
+		_, err := load("packed")
+		require.EqualError(t, err, strings.Replace(want.Error(), "(in plain)", "(in packed)", 1))
+		require.ErrorIs(t, want, bloom.ErrFormat, name)
+		require.ErrorIs(t, err, bloom.ErrFormat, name)
+	}
+	_, err := load("missing")
+	require.EqualError(t, err, "missing: no such file or directory")
 }

@@ -68,8 +68,18 @@ func In(path string, err error) error {
 	if err == nil || errors.As(err, &names) {
 		return err
 	}
-	return fmt.Errorf("%w (in %s)", err, path)
+	return &FileError{path, err}
 }
+
+// FileError is an error about the file at Path.
+type FileError struct {
+	Path string
+	Err  error
+}
+
+func (e *FileError) Error() string { return e.Err.Error() + " (in " + e.Path + ")" }
+
+func (e *FileError) Unwrap() error { return e.Err }
 
 // NoForm is the error for a zero value of a type, which has no binary form. The error's value is
 // the name of the type's package.

@@ -64,6 +64,11 @@ func jsonKey(line []byte, name string, scratch []byte) (key, newScratch []byte, 
 	return scratch[start:], scratch, nil
 }
 
+// twiceError is the error for an object that has a name twice.
+type twiceError string
+
+func (name twiceError) Error() string { return fmt.Sprintf("it has %q twice", string(name)) }
+
 var errObject = errors.New("it is not a JSON object")
 
 // find returns the bytes of the value that name has in the object of line.
@@ -103,7 +108,7 @@ func (d *decoder) findIn(line []byte, path string) (value []byte, err error) {
 			continue
 		}
 		if seen {
-			return nil, fmt.Errorf("it has %q twice", name)
+			return nil, twiceError(name)
 		}
 		seen = true
 		if deeper && d.json.PeekKind() == '{' {
@@ -141,5 +146,9 @@ func damaged(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
 		return fmt.Errorf("%w: it ends too early", errObject)
 	}
-	return fmt.Errorf("%w: %s", errObject, strings.TrimPrefix(err.Error(), "jsontext: "))
+	var syntax *jsontext.SyntacticError
+	if errors.As(err, &syntax) && syntax.Err != nil {
+		return fmt.Errorf("%w: %w after offset %d", errObject, syntax.Err, syntax.ByteOffset)
+	}
+	return fmt.Errorf("%w: %w", errObject, err)
 }

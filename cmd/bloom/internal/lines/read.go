@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"runtime/debug"
-	"strings"
 )
 
 // pieceSize is the largest number of bytes in a read. A piece and its digests fit into a core's
@@ -148,7 +148,8 @@ func (r *Reader) makeRoom(b *Batch) {
 
 // named returns err with the name of the file, unless err has it already.
 func named(name string, err error) error {
-	if strings.Contains(err.Error(), Shown(name)) {
+	var names *fs.PathError
+	if errors.As(err, &names) && names.Path == name {
 		return err
 	}
 	return fmt.Errorf("%s: %w", Shown(name), err)
