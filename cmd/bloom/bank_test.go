@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/bank"
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
@@ -161,4 +163,21 @@ func TestBankWhichReadsLines(t *testing.T) {
 	saying(t, 1, "", "x\ny\n", "bank which --all bank")
 	saying(t, 2, "standard input: it is an archive of tar", tarred(t, "a", "x\n"), "bank which bank")
 	saying(t, 2, `"uniq" is not a command: is it dedupe`, "", "uniq")
+}
+
+// TestBankThatSaysNothing: if a bank does not say how its keys were made, a line is a key as it
+// is, with its carriage return.
+func TestBankThatSaysNothing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	b := bloom.Must(bank.New(10, 1e-9))
+	for i, key := range []string{"a", "a\r"} {
+		b.AddString(b.Append(), key)
+		b.SetName(i, fmt.Sprintf("%q", key))
+	}
+	require.NoError(t, b.SaveFile("bank"))
+	for i, key := range []string{"a", "a\r"} {
+		want := b.Name(i) + "\n"
+		require.Equal(t, want, good(t, "", "bank which bank", key))
+		require.Equal(t, want, good(t, key+"\n", "bank which bank"))
+	}
 }

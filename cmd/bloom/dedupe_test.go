@@ -65,6 +65,10 @@ func TestState(t *testing.T) {
 		good(t, "a\nb\n", "build -n 100 -o list --type", kind)
 		require.Equal(t, "c\n", good(t, "a\nc\nb\n", "dedupe --state list"))
 		require.Equal(t, "d\n", good(t, "c\nd\n", "dedupe --state list"))
+		if kind == "counting" { // each line counts once, however often it came
+			good(t, "a\nb\nc\nd\n", "remove list")
+			require.Equal(t, "a\nb\nc\nd\n", good(t, "a\nb\nc\nd\n", "check -v list"))
+		}
 	}
 }
 

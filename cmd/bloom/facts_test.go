@@ -198,6 +198,8 @@ func TestMergeJoinsFacts(t *testing.T) {
 		}
 		good(t, in, line+size+name)
 	}
+	good(t, "a,b\n", "build -f 1"+size+"several")
+	good(t, "a,b\n", "add -f 2 --force several")
 	plain := bloom.Must(bloom.LoadFile("plain"))
 	theirs := bloom.Must(bloom.NewSize(plain.M(), plain.K())) // says nothing
 	require.NoError(t, theirs.SaveFile("theirs"))
@@ -220,6 +222,10 @@ func TestMergeJoinsFacts(t *testing.T) {
 		{"field1sep theirs", "field=1&sep=%3B", ""},
 		{"theirs field1sep", "field=1&sep=%3B", ""},
 		{"theirs theirs", "", ""},
+		{"several field1sep", "field=several", ""},
+		{"field1sep several", "field=several", ""},
+		{"several plain", "field=several", ""},
+		{"several several", "field=several", ""},
 	} {
 		if test.says != "" {
 			saying(t, 1, test.says, "", "merge -o all "+test.names)

@@ -51,6 +51,24 @@ func TestHalfLineOfOthersStays(t *testing.T) {
 	}
 }
 
+// TestTailHasItsKeys: the lines that a killed run wrote have the keys that the run made of them: a
+// carriage return counts where lines do not end with a newline, or --keep-cr says so.
+func TestTailHasItsKeys(t *testing.T) {
+	for _, test := range []struct{ flags, end, news string }{
+		{"", "\n", ""},
+		{" --keep-cr", "\n", "a\n"},
+		{" -0", "\x00", "a\x00"},
+		{" -0 --keep-cr", "\x00", "a\x00"},
+	} {
+		t.Chdir(t.TempDir())
+		line := "dedupe -p 1e-9 --state state -o out" + test.flags
+		good(t, "z"+test.end, line)
+		killed := write(t, "out", "z"+test.end+"a\r"+test.end)
+		good(t, "a\r"+test.end+"a"+test.end, line)
+		require.Equal(t, "z"+test.end+"a\r"+test.end+test.news, read(t, killed), test.flags)
+	}
+}
+
 // TestRunGoesOnInItsLine: a run that reads again what a killed one read writes only what the killed
 // one did not, from within a line on.
 func TestRunGoesOnInItsLine(t *testing.T) {

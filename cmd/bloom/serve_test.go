@@ -809,10 +809,12 @@ func TestServeWatches(t *testing.T) {
 		write(t, s.path, damaged)
 		later := time.Now().Add(time.Minute) // the clock of a file system may be a coarse one
 		require.NoError(t, os.Chtimes(s.path, later, later))
-		loaded, err := s.reload()
-		require.Error(t, err, name)
-		require.False(t, loaded, name)
-		require.True(t, has(t, s, "apple"), name)
+		for range 2 { // a file that could not be loaded is tried again
+			loaded, err := s.reload()
+			require.Error(t, err, name)
+			require.False(t, loaded, name)
+			require.True(t, has(t, s, "apple"), name)
+		}
 	}
 	require.NoError(t, os.Remove(s.path))
 	_, err := s.reload()

@@ -117,7 +117,8 @@ func TestShardFiles(t *testing.T) {
 	good(t, in, "build -n 20k --shard 0/3 -o list0")
 	good(t, in, "build -n 20k --shard 2/3 -o list2")
 	for _, flags := range []string{
-		"--shard 1/4", "--hex --shard 1/3", "-f 2 --shard 1/3", "--type blocked --shard 1/3", "",
+		"--shard 1/4", "--hex --shard 1/3", "-f 2 --shard 1/3", "--json a --shard 1/3",
+		"--type blocked --shard 1/3", "",
 	} {
 		good(t, "", "build --force --type guava -o other "+flags)
 		saying(t, 2, "other belongs to another list than list0", asked, "check list0 other list2")
