@@ -126,8 +126,8 @@ func (f *filter) fetch(bits int) int {
 //go:noescape
 func filterAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
 
-// syncAddFours is like filterAddFours, while other goroutines write. K is at most 64. It does not
-// update f.ones.
+// syncAddFours is like filterAddFours, but other goroutines may write at the same time. K is at
+// most 64. It does not update f.ones.
 //
 //go:noescape
 func syncAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)

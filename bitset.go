@@ -35,13 +35,14 @@ func (b bitset) get(x uint64) uint64 {
 	return b.words[i] >> pos & 1
 }
 
-// getAtomic is like get, while other goroutines set bits. It also returns the bit's index.
+// getAtomic is like get, but other goroutines may set bits at the same time. It also returns the
+// bit's index.
 func (b bitset) getAtomic(x uint64) (bit, index uint64) {
 	i, pos := digest.Locate(x, uint64(len(b.words)), b.reciprocal)
 	return atomic.LoadUint64(&b.words[i]) >> pos & 1, i<<6 | pos
 }
 
-// setAtomic sets the bit at index while other goroutines set bits.
+// setAtomic sets the bit at index. Other goroutines may set bits at the same time.
 func (b bitset) setAtomic(index uint64) { atomic.OrUint64(&b.words[index>>6], 1<<(index&63)) }
 
 // setFinal is like setAtomic, and reports whether the bit was clear.

@@ -162,15 +162,15 @@ func strictRate(m uint64, k int, n uint64) float64 {
 	spread := 1 + float64(float64(k)*float64(k-1)/2*variance)/(fill*fill)
 	margin := 1.25
 	if m&(m-1) == 0 {
-		margin = 1.15 // doubleHashing is nearer to what is measured
+		margin = 1.15 // for these m, doubleHashing is closer to the measured rate
 	}
 	return float64(portable.Power(fill, uint64(k))*spread) + float64(margin*doubleHashing(fill, m, k))
 }
 
 // FalsePositiveRate returns the probability that a filter of m bits and k hashes, holding n keys,
-// reports a key that was never added: (1 - e^(-kn/m))^k, Bloom's approximation, to which double
-// hashing adds; see [Filter.FPR]. It is 1 for k < 1, and for m = 0 and n > 0. It is the same on
-// every architecture, with a relative error below k * 1e-15.
+// reports a key that was never added: (1 - e^(-kn/m))^k. This is Bloom's approximation; double
+// hashing makes the rate of a filter higher, see [Filter.FPR]. It is 1 for k < 1, and for m = 0 and
+// n > 0. It is the same on every architecture, with a relative error below k * 1e-15.
 func FalsePositiveRate(m uint64, k int, n uint64) float64 {
 	switch {
 	case k < 1:

@@ -16,10 +16,10 @@ import (
 // and encode. Adding and looking up take no lock. Every call, encodings and [SyncFilter.Snapshot]
 // included, finds the keys whose Add returned before it. Its bits and its binary form are Filter's.
 //
-// Of calls that add one new key concurrently, batches included, at most one gets true; see
-// [SyncFilter.Add]. Two things differ from a Filter. Stats, ApproxCount and FPR read the whole
-// filter, because counting in every Add would not scale. And there are only the operations that
-// make sense while others write; Snapshot returns a Filter for the rest.
+// If several goroutines add the same new key concurrently, singly or in batches, at most one of
+// them gets true; see [SyncFilter.Add]. Two things differ from a Filter. Stats, ApproxCount and FPR
+// read the whole filter, because counting in every Add would not scale. And there are only the
+// operations that make sense while others write; Snapshot returns a Filter for the rest.
 //
 // Look-ups scale with the number of processors, and so does adding keys that are already present.
 // Adding new keys scales if the filter is much larger than the processors' caches. In a smaller
@@ -95,10 +95,10 @@ func (s *SyncFilter) Snapshot() *Filter {
 }
 
 // Add adds key. True means that key was certainly new, false that it was probably added before, by
-// a call that has returned or by one that runs now. Of calls that add one new key concurrently, one
-// gets true. None does if other keys have all its bits, which during the calls is as rare as a
-// false positive. Beside [SyncFilter.Reset] and [SyncFilter.Patch], which clear bits, a key can be
-// new more than once.
+// a call that has returned or by one that is still running. If several goroutines add the same new
+// key concurrently, one of them gets true. None does if other keys set all its bits, which during
+// the calls is as rare as a false positive. Beside [SyncFilter.Reset] and [SyncFilter.Patch], which
+// clear bits, a key can be new more than once.
 func (s *SyncFilter) Add(key []byte) bool { return s.AddHash(Sum(key)) }
 
 // AddString is like Add.

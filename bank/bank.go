@@ -367,8 +367,8 @@ func (b *Bank) Name(i int) string {
 // change. N and P are for one member.
 func (b *Bank) Info() bloom.Info { return bloom.Info(b.info.Get()) }
 
-// UpdateInfo is like [bloom.Filter.UpdateInfo]. Encodings, too, return an error if
-// [bloom.Info.Check] does.
+// UpdateInfo is like [bloom.Filter.UpdateInfo], but all encodings, not only files, return an error
+// if [bloom.Info.Check] does.
 func (b *Bank) UpdateInfo(update func(*bloom.Info)) {
 	b.info.Update(func(i *form.Info) { update((*bloom.Info)(i)) })
 }

@@ -111,9 +111,9 @@ func (s *segment) and(acc []uint64, rows *[4]uint64) bool {
 	return andBytes(acc, row(0), row(1), row(2), row(3))
 }
 
-// andWords is segment.and of words, to which other goroutines may write during the call. The
-// processor reads four rows together faster than one after the other. A word of the rows is read
-// only if acc has bits left there.
+// andWords is segment.and for rows of words. Other goroutines may write to the rows during the
+// call. The processor reads four rows together faster than one after the other. A word of the rows
+// is read only if acc has bits left there.
 func andWords(acc, a, b, c, d []uint64) bool {
 	a = a[:len(acc)]
 	b = b[:len(acc)]

@@ -251,7 +251,7 @@ type encoder struct {
 	segment int    // of the next page
 	page    int    // the number of the next page in its segment
 	item    int    // the number of the next piece after the pages: all entries, then all names
-	encoded int    // bytes of the names whose entries are encoded
+	encoded int    // the total size of the names whose entries are encoded
 	buf     [pageBytes]byte
 }
 

@@ -112,8 +112,8 @@ func (b *batch) hash(id func(i uint64) uint64) {
 	bloom.SumUint64Batch(b.hs, b.keys[:])
 }
 
-// look returns the time of a look-up. It panics unless want keys of each batch are found; -1 stands
-// for any number.
+// look returns the time of a look-up. It panics if the number of keys found in a batch is not want,
+// unless want is -1.
 func (b *batch) look(f grown, id func(i uint64) uint64, want int) float64 {
 	var times []float64
 	for range 300 {

@@ -132,7 +132,7 @@ const sharedTurn = 50_000
 const removal = "Additions to a cuckoo filter cost more the fuller it is. With n keys cuckoo.Filter is " +
 	"0.96 full, seiflotfy's "
 
-// pure returns this library's rows as processes of a build without assembly.
+// pure returns processes that run this library's rows in a build without assembly.
 func pure(found map[string][]process) (processes []process) {
 	for _, program := range found["purego"] {
 		for _, row := range ours {

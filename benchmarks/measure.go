@@ -373,8 +373,8 @@ func percentile(values []float64, share float64) float64 {
 	return sorted[low] + (place-float64(low))*(sorted[high]-sorted[low])
 }
 
-// time returns the tenth percentile of the times of an operation if share is 0.1. Of additions and
-// removals it is the mean of the percentiles of the parts. It is NaN without the operation.
+// time returns a percentile of the times of an operation: the tenth if share is 0.1. For additions
+// and removals, it is the mean of the percentiles of the parts. It is NaN if there are no times.
 func (r *result) time(op int, share float64) float64 {
 	sum, n := 0.0, 0
 	for _, times := range r.times[op] {

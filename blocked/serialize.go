@@ -13,8 +13,8 @@ import (
 // encoding keeps it.
 func (f *filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
-// UpdateInfo is like [bloom.Filter.UpdateInfo]. Encodings, too, return an error if
-// [bloom.Info.Check] does.
+// UpdateInfo is like [bloom.Filter.UpdateInfo], but all encodings, not only files, return an error
+// if [bloom.Info.Check] does.
 func (f *filter) UpdateInfo(update func(*bloom.Info)) {
 	f.info.Update(func(i *form.Info) { update((*bloom.Info)(i)) })
 }

@@ -31,7 +31,8 @@ func Size(n uint64, p float64) (m uint64, lines int, err error) {
 	return blocks * splitblock.Bits, lines, nil
 }
 
-// blocksFor returns the number of blocks of New's filter, and of lines of a key.
+// blocksFor returns the number of blocks in the filter that New makes, and the number of lines of
+// each key.
 func blocksFor(n uint64, p float64) (blocks uint64, lines int) {
 	var need [splitblock.MaxLines + 1]uint64
 	least := uint64(math.MaxUint64)

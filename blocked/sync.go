@@ -17,9 +17,9 @@ import (
 // Look-ups are as fast as in a Filter. Adding a key that is present writes nothing. Adding a new
 // key needs up to four atomic writes for each line. Both scale as in a [bloom.SyncFilter].
 //
-// Of calls that add one new key concurrently, batches included, at most one gets true; see
-// [bloom.SyncFilter.Add]. There are only the operations that make sense while others write;
-// Snapshot returns a Filter for the rest.
+// If several goroutines add the same new key concurrently, singly or in batches, at most one of
+// them gets true; see [bloom.SyncFilter.Add]. There are only the operations that make sense while
+// others write; Snapshot returns a Filter for the rest.
 //
 // The zero SyncFilter contains nothing and can be decoded into; adding to it panics. No other
 // method may run during decoding. A SyncFilter must not be copied.

@@ -152,8 +152,8 @@ func (s *state) setOnes(ones uint64) {
 
 // Add adds key. It reports whether any bit of [Filter.Bloom] changed: true means that key was
 // certainly not there, false that key was probably there. In both cases key is counted once more,
-// and must be removed once more. Of calls that add one new key concurrently, one gets true, or none
-// if other keys have all its bits. Add does not retain key.
+// and must be removed once more. If several goroutines add the same new key concurrently, one of
+// them gets true, or none does if other keys set all its bits. Add does not retain key.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
 // AddString is like Add.

@@ -210,7 +210,7 @@ func (t *table) contains(h bloom.Hash) bool {
 	return t.containsAt(h, home)
 }
 
-// containsAt is like contains, but for a key whose place, its home, is known.
+// containsAt is like contains, but the caller passes home, the place of h.
 func (t *table) containsAt(h bloom.Hash, home place) bool {
 	if t.shared == nil {
 		return t.holds(home) || t.listed(h, home.tag)

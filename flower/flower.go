@@ -153,7 +153,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	// These reads may miss the cache. Here their misses overlap; between the writes they would not.
 	isNew := !f.ContainsHash(h)
 	// The slot of way 0 decides which of several concurrent calls adds the key. The first call that
-	// writes it has not found the key: each other call has written no slot before that. The others
+	// writes it did not find the key, because no other call had written any slot yet. The others
 	// find the fingerprint there.
 	x, step := h.Words()
 	for way := range f.ways {

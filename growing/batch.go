@@ -174,7 +174,8 @@ func (b *batch) addShard(s *shard, added []bool) {
 		older, newest := (*list)[:last], (*list)[last:]
 		hs, places = b.absent(hs, places, older)
 		if !s.mu.TryLock() {
-			// Another goroutine adds. Before waiting, leave out the keys that are there already.
+			// Another goroutine is adding. Before waiting, leave out the keys that are there
+			// already.
 			hs, places = b.absent(hs, places, newest)
 			s.mu.Lock()
 		}

@@ -126,8 +126,9 @@ func (s *state) reset() {
 }
 
 // Add adds key and reports whether the filter changed: true means that key was certainly new, false
-// that it was probably added before. Of calls that add one new key concurrently, batches included,
-// one gets true, or none if other keys have all its bits. Add does not retain key.
+// that it was probably added before. If several goroutines add the same new key concurrently,
+// singly or in batches, one of them gets true, or none does if other keys set all its bits. Add
+// does not retain key.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
 // AddString is like Add.

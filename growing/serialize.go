@@ -47,8 +47,8 @@ func checkParams(params []uint64) (uint64, error) {
 // Info returns what New and UpdateInfo set. Every encoding keeps it.
 func (f *Filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
-// UpdateInfo is like [bloom.Filter.UpdateInfo]. Encodings, too, return an error if
-// [bloom.Info.Check] does.
+// UpdateInfo is like [bloom.Filter.UpdateInfo], but all encodings, not only files, return an error
+// if [bloom.Info.Check] does.
 func (f *Filter) UpdateInfo(update func(*bloom.Info)) {
 	f.info.Update(func(i *form.Info) { update((*bloom.Info)(i)) })
 }

@@ -142,7 +142,7 @@ func (g *Guard) insertsEnd(hs []bloom.Hash) {
 		s.mu.Lock()
 		s.inserting--
 		s.ended++
-		s.last = time.Now() // in the lock, so that it never goes back
+		s.last = time.Now() // under the lock, so that it never goes back
 		s.mu.Unlock()
 	}
 }

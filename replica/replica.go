@@ -136,7 +136,7 @@ type state struct {
 	filter  *bloom.SyncFilter
 	size    int64 // bytes of the binary form
 	version string
-	made    time.Time // as in Update, of the last version for which it is known
+	made    time.Time // Update.Made of the last version for which it is known
 }
 
 // precedes reports whether u is known to be older than s.

@@ -160,7 +160,7 @@ func (q *Queue[T]) resize(size int) {
 	q.buf, q.head = buf, 0
 }
 
-// Distinct yields the values of seq whose keys set does not remember. It yields each as soon as seq
+// Distinct yields the values of seq whose keys are new to set. It yields each value as soon as seq
 // does, and stores none. See [New] for set and hash.
 //
 // A loop over the result adds the keys of seq to set, so a second loop over the same values yields

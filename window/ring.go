@@ -47,7 +47,7 @@ type ring struct {
 	sync.Mutex
 	ends [planes]atomic.Int64 // the stamps
 	full uint64               // the columns of the full planes
-	// Keys that were given up before their Span was over were added at the time lost or earlier. If
+	// Keys that were given up before their Span was over were added at time lost or earlier. If
 	// there are none, lost is never.
 	lost      int64
 	prolonged bool   // the newest plane lasts for a second part; see prolong
@@ -105,7 +105,7 @@ func (r *ring) planes() run { return run(r.live.Load()) }
 
 func (r *ring) stampOf(plane uint64) *atomic.Int64 { return &r.ends[plane%planes] }
 
-// accepts reports whether the newest of the live planes takes a key that comes at the time now.
+// accepts reports whether the newest of the live planes takes a key that comes at time now.
 func (r *ring) accepts(live run, now int64) bool {
 	return live.isOpen() && now < r.stampOf(live.newest()).Load()
 }
@@ -197,7 +197,7 @@ func (r *ring) age() (now int64) {
 	return now
 }
 
-// latest returns the latest stamp that one of the live planes can have at the time now.
+// latest returns the latest stamp that one of the live planes can have at time now.
 func (r *ring) latest(plane uint64, live run, now int64) int64 {
 	if plane == live.newest() && live.isOpen() {
 		return now + r.part
@@ -208,8 +208,8 @@ func (r *ring) latest(plane uint64, live run, now int64) int64 {
 // newestKey returns the latest time at which a key can have come into the plane.
 func (r *ring) newestKey(plane uint64) int64 { return r.stampOf(plane).Load() - 1 }
 
-// begin begins a plane for a key that comes at the time now, unless the newest plane takes the key
-// or is prolonged. It returns the live planes; the key goes into the newest.
+// begin begins a plane for a key that comes at time now, unless the newest plane takes the key or
+// is prolonged. It returns the live planes; the key goes into the newest.
 func (r *ring) begin(now int64) run {
 	r.Lock()
 	defer r.Unlock()

@@ -196,8 +196,8 @@ func newState(c Config, l layout, array []uint64) *state {
 	return s
 }
 
-// begin makes s ready for use. The newest of the live planes was stamped at the time newest.
-// All pages are clean up to plane number cleared.
+// begin makes s ready for use. newest is the time at which the newest of the live planes was
+// stamped, and cleared is the number of the plane up to which all pages are clean.
 func (s *state) begin(now func() time.Time, live run, newest int64, cleared uint64) {
 	s.ring.start(now, live, newest)
 	for i := range s.table {
@@ -345,8 +345,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	return f.addAt(h, stale)
 }
 
-// addAt is like AddHash, but for a key that comes at the time now. It reads the time if now is
-// stale.
+// addAt is like AddHash, but for a key that comes at time now. It reads the time if now is stale.
 func (s *state) addAt(h bloom.Hash, now int64) bool {
 	if now == stale {
 		now = s.time(false)

@@ -69,8 +69,9 @@ func (n *never) checkRate(p float64) error {
 		math.Floor(least/digit)*digit)}
 }
 
-// build makes a filter of the lines of cfg that reports no name. It has the size that create
-// chooses for room lines or, if room is 0, for those that come.
+// build makes a filter of the lines of cfg that reports no name. Its size is the one that create
+// chooses for the number of lines in room or, if room is 0, for the different lines that come, and
+// 64 bits more for each filter that was tried before it.
 func (n *never) build(ctx context.Context, cfg *lines.Config, room uint64,
 	create func(n uint64) (filter, error),
 ) (filter, error) {

@@ -22,8 +22,8 @@ func exact[F filter](create func(uint64, float64) (F, error)) func(uint64, float
 }
 
 // roomFor returns a number of keys for which Guava's formula gives the size that n keys need. It
-// returns n, so that the filter merges with Guava's, if Guava's size for n is at most a percent, or
-// less than a word, too small and the rate is at most 1.2 p.
+// returns n, so that the filter merges with Guava's, if Guava's size for n is close enough: too
+// small by at most a percent or by less than a word, with a rate of at most 1.2 p.
 func roomFor(n uint64, p float64) uint64 {
 	n = max(n, 1)
 	guava := bloom.OptimalM(n, p)

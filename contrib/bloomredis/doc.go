@@ -9,9 +9,9 @@
 //	found, err := seen.ContainsString(ctx, "grace")
 //
 // All processes find a key that one of them added, for as long as the server keeps it. Otherwise
-// the answers are those of a [bloom.Filter] with the same keys. With an error Contains returns
-// true, and Add false. A key is never reported as absent because the server cannot be reached, or
-// because the filter was deleted, cut or replaced since it was opened; see [ErrLost].
+// the answers are those of a [bloom.Filter] with the same keys. On an error, Contains returns true,
+// and Add false. A key is never reported as absent because the server cannot be reached, or because
+// the filter was deleted, truncated or replaced since it was opened; see [ErrLost].
 //
 // The caller supplies a client of go-redis that does not read from replicas, see [Open], and Redis
 // 6.0 or later, or Valkey: a server, a cluster, or servers behind Sentinel. A filter is as durable

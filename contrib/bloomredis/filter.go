@@ -27,9 +27,9 @@ const (
 )
 
 // ErrLost is wrapped by every error which means that a key no longer holds the filter that was
-// opened: it was deleted, evicted, cut, overwritten or replaced, or the server came back without
-// it. A lost filter never reports a key as absent. One kind of loss is not noticed: a client sets,
-// renames or restores another filter with the same parameters to the key.
+// opened: it was deleted, evicted, truncated, overwritten or replaced, or the server came back
+// without it. A lost filter never reports a key as absent. One kind of loss is not noticed: a
+// client sets, renames or restores another filter with the same parameters to the key.
 //
 // A [Filter] or [Sharded] stays lost until Reopen, because a new filter lacks the keys of the old
 // one. A [Window] starts over by itself.

@@ -32,7 +32,7 @@ func (k *keyMethods) store() store {
 // added it before. If several clients add the same new key concurrently, at most one call returns
 // true.
 //
-// With an error Add returns false, and the key may have been added or not. Do not repeat the call:
+// On an error, Add returns false, and the key may have been added or not. Do not repeat the call:
 // if the first call arrived, the second returns false, and a job that runs only after true never
 // runs. Either continue as if key were new, which may run a job twice, or use AddOnce, which can be
 // repeated. Add is never resent once it may have arrived, whatever the client's MaxRetries.
@@ -53,7 +53,7 @@ func (k *keyMethods) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
 }
 
 // AddBatch adds hs in order and sets added[i] to what Add(hs[i]) would return. A nil added discards
-// the results; otherwise AddBatch panics if added is shorter than hs. With an error, AddBatch sets
+// the results; otherwise AddBatch panics if added is shorter than hs. On an error, AddBatch sets
 // all results to false, and any of hs may have been added or not.
 //
 // A round trip has up to 131,072/K keys of a Filter, which is 18,724 at a rate of 1 %, and up to
@@ -96,7 +96,7 @@ func (k *keyMethods) AddOnce(ctx context.Context, token string, hs ...bloom.Hash
 }
 
 // Contains reports, in one round trip, whether key may have been added, by any process. False is
-// certain. With an error Contains returns true. In a full Filter the empty key is often reported as
+// certain. On an error, Contains returns true. In a full Filter the empty key is often reported as
 // present; see [bloom.Sum]. In a Window it is like any other key.
 func (k *keyMethods) Contains(ctx context.Context, key []byte) (bool, error) {
 	return k.ContainsHash(ctx, bloom.Sum(key))
@@ -114,7 +114,7 @@ func (k *keyMethods) ContainsHash(ctx context.Context, h bloom.Hash) (bool, erro
 	return found[0], err
 }
 
-// ContainsBatch sets found[i] to Contains(hs[i]), in as many round trips as AddBatch. With an error
+// ContainsBatch sets found[i] to Contains(hs[i]), in as many round trips as AddBatch. On an error,
 // it sets all results to true. ContainsBatch panics if found is shorter than hs.
 func (k *keyMethods) ContainsBatch(ctx context.Context, found []bool, hs []bloom.Hash) error {
 	checkRoom(found, hs)

@@ -18,13 +18,13 @@ import (
 const page = 4096
 
 // Source returns a source for replicas in this process; see package replica. It is for a process
-// that looks up far more keys than it adds: its copy follows within milliseconds. The first fetch
-// gets the whole filter, and later ones get the keys that were added since. After a fetch, a
-// replica has every key that was added before the fetch began. A replica gets the whole filter
-// again after [Filter.Merge] and [Filter.Reset], and if the stream no longer has the last key that
-// the replica knows. If the filter is lost, a fetch returns an error, and replicas keep their
-// copies. Once the key holds a filter with the same parameters again, replicas get that filter,
-// even while f itself is lost.
+// that looks up far more keys than it adds. Its copy lags by the Interval of [replica.Config],
+// which may be milliseconds. The first fetch gets the whole filter, and later ones get the keys
+// that were added since. After a fetch, a replica has every key that was added before the fetch
+// began. A replica gets the whole filter again after [Filter.Merge] and [Filter.Reset], and if the
+// stream no longer has the last key that the replica knows. If the filter is lost, a fetch returns
+// an error, and replicas keep their copies. Once the key holds a filter with the same parameters
+// again, replicas get that filter, even while f itself is lost.
 //
 // Keys that others write into the string, without this package, reach replicas only with the whole
 // filter; see FullEvery in [replica.Config]. A filter that others created has no stream before this

@@ -206,7 +206,8 @@ func (w *Crawl) want(link string, depth int) *page {
 // attempt asks for a page. If colly refuses the page before a request begins, attempt itself ends
 // the Visit, because no callback reports that.
 func (w *Crawl) attempt(p *page, link string, visit func() error) error {
-	// The Crawl's callbacks come after all others: a page counts as fetched after these have ended.
+	// The Crawl's callbacks are registered last, so they run after all others: a page counts as
+	// fetched only once the others have ended.
 	w.ready.Do(func() {
 		w.c.OnScraped(func(r *colly.Response) { w.endRequest(r.Request, true) })
 		w.c.OnError(func(r *colly.Response, err error) {

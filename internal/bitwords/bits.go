@@ -37,8 +37,8 @@ func And(words, other []uint64) {
 	}
 }
 
-// OrAtomic is like Or, while other goroutines write to words. It skips words that already have the
-// bits, so that their cache lines can stay in the caches of all processors.
+// OrAtomic is like Or, but other goroutines may write to words at the same time. It skips words
+// that already have the bits, so that their cache lines can stay in the caches of all processors.
 func OrAtomic(words, other []uint64) {
 	for i, w := range other[:len(words)] {
 		if w&^atomic.LoadUint64(&words[i]) != 0 {
@@ -47,7 +47,7 @@ func OrAtomic(words, other []uint64) {
 	}
 }
 
-// ClearAtomic is like Clear, while other goroutines write to words.
+// ClearAtomic is like Clear, but other goroutines may write to words at the same time.
 func ClearAtomic(words []uint64) {
 	for i := range words {
 		if atomic.LoadUint64(&words[i]) != 0 {

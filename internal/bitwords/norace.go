@@ -8,8 +8,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/limits"
 )
 
-// Race reports whether the race detector runs, or package orders, to which ordinary stores are
-// invisible. RaceRead and RaceWrite tell the detector what assembly reads and writes.
+// Race is true with the race detector, and with package orders, which does not see ordinary stores.
+// RaceRead and RaceWrite tell the detector what assembly reads and writes.
 const Race = limits.Explored
 
 func RaceRead(p unsafe.Pointer, bytes int)  {}

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// Race reports whether the race detector runs.
+// Race reports whether the race detector is on.
 const Race = true
 
 // RaceRead tells the race detector what assembly reads.

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// OpenThere is described in flock_unix.go. Few users of these systems may make links.
+// OpenThere is described in flock_unix.go. This one follows links, which few users of these systems
+// are permitted to create.
 func OpenThere(path string, flag int, perm os.FileMode) (*os.File, error) {
 	return os.OpenFile(path, flag, perm)
 }

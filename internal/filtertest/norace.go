@@ -2,5 +2,5 @@
 
 package filtertest
 
-// Race reports whether the race detector runs.
+// Race reports whether the race detector is on.
 const Race = false

@@ -1,6 +1,6 @@
 // Package magic recognizes compressions, archives, tables, filters and encodings of text by their
-// first bytes. The command and the readers in other languages refuse what they do not unpack: its
-// bytes are not lines, and "not in the list" would be wrong.
+// first bytes. The command and the readers in other languages refuse files that they do not unpack:
+// the bytes of such a file are not lines, and "not in the list" would be a wrong answer.
 package magic
 
 import (
@@ -12,8 +12,8 @@ import (
 )
 
 // Table has a row for each beginning: a name, the pieces that such a file has, and what is said of
-// it. A piece is an offset and hexadecimal digits, of which ? stands for any. Of rows that fit, the
-// first one counts. bloom.py and bloom.mjs have the same rows.
+// it. A piece is an offset and hexadecimal digits, of which ? stands for any. If several rows fit,
+// the first one counts. bloom.py and bloom.mjs have the same rows.
 //
 //go:embed magic.txt
 var Table string

@@ -62,7 +62,7 @@ func findKeyPortable(b *Blocks, key []byte) (h bloom.Hash, found bool) {
 // leastBatch returns the length of the shortest batch that is faster in assembly than single calls.
 func leastBatch(lines int) int { return min(lines, 2) + 1 }
 
-// syncAddBlocks is like addBlocks, while other goroutines write.
+// syncAddBlocks is like addBlocks, but other goroutines may write at the same time.
 //
 //go:noescape
 func syncAddBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)

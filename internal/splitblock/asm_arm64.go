@@ -15,7 +15,7 @@ const accelerated = true
 // leastBatch returns the length of the shortest batch that is faster in assembly than single calls.
 func leastBatch(lines int) int { return 4 * lines }
 
-// syncAddBlocks is like addBlocks, while other goroutines write.
+// syncAddBlocks is like addBlocks, but other goroutines may write at the same time.
 func syncAddBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool) {
 	containBlocks(b, hs, count, further, dst)
 	answers := unsafe.Slice(dst, count)

@@ -86,8 +86,8 @@ func (b *Blocks) Add(h bloom.Hash) bool {
 	return b.addInGo(h, None)
 }
 
-// AddBesideReaders is like Add, while other goroutines look keys up. It avoids locked writes, the
-// expensive part of AddShared.
+// AddBesideReaders is like Add, but other goroutines may look keys up at the same time. It avoids
+// locked writes, the expensive part of AddShared.
 func (b *Blocks) AddBesideReaders(h bloom.Hash) bool {
 	if assembly {
 		return addHash(b, h)
@@ -95,7 +95,7 @@ func (b *Blocks) AddBesideReaders(h bloom.Hash) bool {
 	return b.addInGo(h, Readers)
 }
 
-// AddShared is like Add, while other goroutines write.
+// AddShared is like Add, but other goroutines may write at the same time.
 func (b *Blocks) AddShared(h bloom.Hash) bool {
 	// Without assembly, a look-up before the addition gains nothing, because that also looks.
 	return !(assembly && containsHash(b, h)) && b.addAbsent(h)
@@ -109,7 +109,7 @@ func (b *Blocks) Contains(h bloom.Hash) bool {
 	return b.contains(h, None)
 }
 
-// ContainsShared is like Contains, while other goroutines write.
+// ContainsShared is like Contains, but other goroutines may write at the same time.
 func (b *Blocks) ContainsShared(h bloom.Hash) bool {
 	if assembly {
 		return containsHash(b, h)
@@ -231,11 +231,11 @@ func (b *Blocks) addInGo(h bloom.Hash, others Others) bool {
 	}
 }
 
-// addBesideWriters is like add, while other goroutines write. It is like AddHash of
-// bloom.SyncFilter, with words in place of bits: it reads all of a key's words before it sets what
-// was missing, it sets the last word of these after all others, and returns whether that changed
-// the word. bloom's setBits explains why. A word that has what a call sets is not written, so that
-// its cache line can stay in the caches of all processors.
+// addBesideWriters is like add, but other goroutines may write at the same time. It is like AddHash
+// of bloom.SyncFilter, with words in place of bits: it reads all of a key's words before it sets
+// what was missing, it sets the last word of these after all others, and returns whether that
+// changed the word. bloom's setBits explains why. A word that has what a call sets is not written,
+// so that its cache line can stay in the caches of all processors.
 func (b *Blocks) addBesideWriters(h bloom.Hash) bool {
 	var blocks [MaxLines]*[each]uint64
 	var missing [MaxLines][each]uint64

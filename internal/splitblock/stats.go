@@ -22,7 +22,7 @@ type Census struct {
 	products float64          // each block adds the product of the ones in its eight lanes
 }
 
-// Add adds blocks, to whose words other goroutines may write atomically at the same time.
+// Add adds blocks. Other goroutines may write to their words atomically at the same time.
 func (c *Census) Add(words []uint64) {
 	for i := 0; i < len(words); i += each {
 		ones, product := 0, 1.0

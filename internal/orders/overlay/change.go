@@ -14,9 +14,10 @@ type seed struct {
 	bug         []change
 }
 
-// change is an edit of a function, such as "internal/form.Kept.change". A call in the function,
-// given by its name, says where, so formatting and comments do not matter. The name may be a suffix
-// after a dot: "Unlock" is each call of an Unlock. If number is 0, the function has one such call.
+// change is an edit of a function, such as "internal/form.Kept.change". Formatting and comments do
+// not matter, because the place of the edit is given by call, the name of what is called there. The
+// name may be a suffix after a dot: "Unlock" is each call of an Unlock. number says which of these
+// calls is meant, from 1 on; 0 means that the function has only one.
 type change struct {
 	function, call string
 	number         int
