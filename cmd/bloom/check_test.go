@@ -134,12 +134,13 @@ func TestFullOutput(t *testing.T) {
 	good(t, "apple\n", "build -n 10 -o list")
 	good(t, "apple\n", "build -n 10 --type blocked -o blocked")
 	write(t, "lines", "apple\n")
+	write(t, "others", "banana\n")
 	good(t, "", "bank build -n 10 -o bank lines")
 	for line, want := range map[string]int{
 		"dedupe lines":           1,
 		"check list lines":       2,
 		"check -c list lines":    2,
-		"check -v list bank":     2,
+		"check -v list others":   2,
 		"build -n 10 -o - lines": 1,
 		"merge -o - list":        1,
 		"diff -o - list list":    1,
