@@ -19,7 +19,7 @@ const (
 	// Hash. Its indexes have 31 bits: a filter of more than 2^31 bits never sets the bits beyond.
 	// From about 1.6e9 bits on the false-positive rate is above FPR; see docs/java.md.
 	Mitz32 Strategy = 0
-	// Mitz64 is Guava's MURMUR128_MITZ_64, its default and this package's.
+	// Mitz64 is Guava's MURMUR128_MITZ_64, the default there and here.
 	Mitz64 Strategy = 1
 )
 
@@ -255,8 +255,8 @@ func (f *filter) contains32(h Hash) bool {
 // both: two full filters of 1 % and different keys make one of 15.8 %.
 //
 // Unless the two agree in M, K and Strategy, and in Info's Hash if both have one, Merge leaves f
-// unchanged and returns an error that wraps [ErrMismatch]. If f has no Hash, it gets g's. A g of a
-// multiple of f's size can be folded first; see [Filter.Fold].
+// unchanged and returns an error that wraps [ErrMismatch]. If f has no Hash, it gets that of g. A g
+// of a multiple of f's size can be folded first; see [Filter.Fold].
 func (f *Filter) Merge(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
@@ -294,7 +294,7 @@ func (f *filter) compatible(g *Filter) error {
 }
 
 // Fold returns a new filter of M()/d bits with the keys of f: the filter of that size, with f's K
-// and Strategy, after the same additions. Its false-positive rate is higher than f's; see
+// and Strategy, after the same additions. Its false-positive rate is higher than that of f; see
 // [Filter.FPR]. Its Info has no N and P. f is unchanged.
 //
 // Fold returns an error unless d divides M()/64, the number of words. Few sizes of [New] have

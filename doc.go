@@ -69,7 +69,7 @@
 // MarshalText makes them standard base64, which is a filter's form in JSON, XML, flags and cookies.
 // A zero value has no binary form, which is an error, and an empty text. A form includes the
 // [Info], and it is an error if that cannot be saved. Only the form of a [Filter] and of a
-// SyncFilter, which is Guava's, has no Info.
+// SyncFilter, which is the one of Guava, has no Info.
 //
 // UnmarshalBinary and UnmarshalText decode exactly one form, or the content of a file that SaveFile
 // wrote. An empty text makes a zero value. ReadFrom decodes the form that the reader yields next,

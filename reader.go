@@ -34,7 +34,7 @@ type Reader struct {
 
 // NewReader returns a Reader of r, whose size bytes must be a file that [LoadFile] could load. It
 // reads the header and the Info, in two requests. If the bytes are not a filter, the error wraps
-// [ErrFormat]. If r fails, the error wraps r's.
+// [ErrFormat]. If r fails, the error wraps the error of r.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	h, info, err := guavaForm.ParseAt(r, size)
 	if err != nil {

@@ -250,7 +250,8 @@ func doubleHashing(fill float64, m uint64, k int) float64 {
 		same += float64(cases * rest * (1 - chance))
 	}
 	d := float64(uint64(1) << (bits.Len(uint(k)) - 1)) // the largest power of two up to k
-	// A key of order 2d has a share of every (m/2d)-th index, and may have all of another key's.
+	// A key of order 2d has a share of every (m/2d)-th index, and may have all indexes of another
+	// key.
 	share := float64(k) / (2 * d)
 	partly := 0.11 * float64(k*k*k) * portable.Power(share, 4)
 	covered := n * (float64(0.37*d*d*d) + float64(partly)) / float64(m)

@@ -14,7 +14,8 @@ import (
 
 // SyncFilter is a [Filter] for any number of goroutines that concurrently add, look up, estimate
 // and encode. Adding and looking up take no lock. Every call, encodings and [SyncFilter.Snapshot]
-// included, finds the keys whose Add returned before it. Its bits and its binary form are Filter's.
+// included, finds the keys whose Add returned before it. It has the bits and the binary form of a
+// Filter.
 //
 // If several goroutines add the same new key concurrently, singly or in batches, at most one of
 // them gets true; see [SyncFilter.Add]. Two things differ from a Filter. Stats, ApproxCount and FPR

@@ -73,8 +73,8 @@ func (v *View) opened() *View {
 	return v
 }
 
-// Close ends the View. It releases the map of [OpenFile]; the bytes of [NewView] are the caller's
-// again. No other method may run during the call. Closing twice does nothing.
+// Close ends the View. It releases the map of [OpenFile]; after it, the bytes that [NewView] got
+// may change. No other method may run during the call. Closing twice does nothing.
 func (v *View) Close() error {
 	b := v.bytes
 	*v = View{}

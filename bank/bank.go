@@ -163,9 +163,9 @@ func (s *state) widen(old *segment) segment {
 // AppendFilter does not retain f, and uses only the Hash of f's Info.
 //
 // On error AppendFilter changes nothing. The error wraps [bloom.ErrMismatch] if f is nil, if its
-// Strategy is not [bloom.Mitz64], if its K is not the Bank's, if its M is not a multiple of the
-// Bank's, or if both Infos have a Hash and these differ. If only one of them has a Hash, the Bank
-// has it afterwards.
+// Strategy is not [bloom.Mitz64], if its K differs from the Bank's K, if its M is not a multiple of
+// the Bank's M, or if both Infos have a Hash and these differ. If only one of them has a Hash, the
+// Bank has it afterwards.
 func (b *Bank) AppendFilter(f *bloom.Filter) (int, error) {
 	s := b.lockToAppend()
 	defer s.mu.Unlock()

@@ -15,7 +15,8 @@ var seiflotfy = row{"seiflotfy/cuckoofilter", seiflotfyNote, func(n int, _ float
 		remove: func(ks keys) { ks.forEach(func(key []byte) { f.Delete(key) }) }}
 }}
 
-// cuckooAsEmpty is a cuckoo.Filter as empty as seiflotfy's, which has a power of two of buckets.
+// cuckooAsEmpty is a cuckoo.Filter as empty as that of seiflotfy, which has a power of two of
+// buckets.
 var cuckooAsEmpty = row{"cuckoo.Filter, as empty", "as many places as seiflotfy's filter",
 	func(n int, p float64) filter {
 		places := len(cuckoofilter.NewFilter(uint(n)).Encode()) // a byte each

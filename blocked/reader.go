@@ -29,8 +29,8 @@ type Reader struct {
 }
 
 // NewReader returns a Reader of r, which has size bytes. It reads the header and the Info, in two
-// requests. If r fails, the error wraps r's. If the bytes are not a Filter's file, the error wraps
-// [bloom.ErrFormat].
+// requests. If r fails, the error wraps the error of r. If the bytes are not a Filter's file, the
+// error wraps [bloom.ErrFormat].
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	params, info, err := form.Blocked.ParseAt(r, size, splitblock.CheckParams)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 // both.
 //
 // Unless the two agree in M and Lines, and in Info's Hash if both have one, Merge leaves f
-// unchanged and returns an error that wraps [bloom.ErrMismatch]. If f has no Hash, it gets g's.
+// unchanged and returns an error that wraps [bloom.ErrMismatch]. If f has no Hash, it gets that of
+// g.
 func (f *Filter) Merge(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err

@@ -243,7 +243,7 @@ func (f *filter) Reset() {
 	f.table.clearAll()
 }
 
-// clone returns a copy of f. Its table is not a SyncFilter's: shared is nil.
+// clone returns a copy of f. Its table is that of a Filter: shared is nil.
 func (f *filter) clone() filter { return filter{table: f.table.clone(), info: f.info.Clone()} }
 
 // Cap returns the number of places for tags. A filter of 30,000 places or more is usually full when

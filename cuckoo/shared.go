@@ -20,7 +20,8 @@ type shared struct {
 // bump counts tag's move. The caller then clears or overwrites the tag.
 func (s *shared) bump(tag uint64) { s.moves[tag%256].Add(1) }
 
-// lock keeps other goroutines from writing to a SyncFilter's table. It does nothing to a Filter's.
+// lock keeps other goroutines from writing to a SyncFilter's table. It does nothing to the table of
+// a Filter.
 func (t *table) lock() {
 	if t.shared != nil {
 		t.shared.Lock()

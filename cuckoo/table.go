@@ -42,7 +42,7 @@ type table struct {
 	highs   uint64 // the highest bit of each tag of a step
 
 	list   []uint64
-	shared *shared // nil unless the table is a SyncFilter's
+	shared *shared // nil unless a SyncFilter has the table
 	tired  uint    // how far searches are cut short; see refused
 }
 

@@ -54,8 +54,8 @@ func Write(path string, w io.WriterTo) error {
 // replace a link.
 //
 // If another process or call holds the lock, Lock waits for it. If ctx is done first, Lock returns
-// an error that wraps ctx's. It tries once even if ctx is done before the call. Calling unlock
-// again does nothing.
+// an error that wraps the error of ctx. It tries once even if ctx is done before the call. Calling
+// unlock again does nothing.
 //
 // The lock is a lock of the system on an empty file beside target, named .NAME.bloom-lock, which
 // Lock creates and unlock removes. A killed process leaves the empty file, which the next Lock

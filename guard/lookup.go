@@ -21,8 +21,8 @@ import (
 //     missed the insert's row.
 //   - A query that began within a Lag of the end of the load, or of an insert of its stripe, is
 //     not noted.
-//   - A denial is a key and not a digest. Murmur3 can be inverted, so anybody can make a key
-//     with a row's digest. Its denial must not be taken for the row's.
+//   - A denial is a key and not a digest. Murmur3 can be inverted, so anybody can make a key with a
+//     row's digest. Its denial must not be taken for a denial of the row.
 type memory struct {
 	seed maphash.Seed
 	sets [][ways]denial // the sets of stripe 0, then those of stripe 1, and so on

@@ -107,7 +107,7 @@ func requireThere(t *testing.T, s *table, g *Guard, why string) {
 	require.True(t, asked, why)
 }
 
-// TestLookup: a query is made unless the filter says no, and its answer is the look-up's.
+// TestLookup: a query is made unless the filter says no, and the look-up gives its answer.
 func TestLookup(t *testing.T) {
 	failed := errors.New("down")
 	for _, learn := range []int{0, 1} {

@@ -324,7 +324,7 @@ func (s *state) holds(f *bloom.Filter) bool {
 }
 
 // countBack notes that the Replica had the version of cur before that of u. It returns an error if
-// the Replica had u's version earlier, or if u's version is known to be older than cur's.
+// the Replica had u's version earlier, or if u's version is known to be older than that of cur.
 func (r *Replica) countBack(cur *state, u *Update) error {
 	if cur == nil || cur.version == u.Version && u.Version != "" {
 		return nil

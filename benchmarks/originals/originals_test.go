@@ -218,7 +218,8 @@ type encodings interface {
 	gob.GobDecoder
 }
 
-// TestEncodings: each encoding has the original's bytes, and either side reads the other's.
+// TestEncodings: each encoding has the original's bytes, and either side reads what the other
+// wrote.
 func TestEncodings(t *testing.T) {
 	theirBits := bits.NewWithEstimates(1000, 0.01)
 	theirHoliman := bloom.Must(holiman.NewOptimal(1000, 0.01))

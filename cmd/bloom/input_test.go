@@ -152,7 +152,7 @@ func TestSkipBad(t *testing.T) {
 		"dedupe --hex --skip-bad"))
 }
 
-// TestCheckCounts: check -c and -q are as grep's.
+// TestCheckCounts: check -c and -q are like those of grep.
 func TestCheckCounts(t *testing.T) {
 	t.Chdir(t.TempDir())
 	good(t, "apple\npear\n", "build -o list")

@@ -125,7 +125,7 @@ func TestShardFiles(t *testing.T) {
 	}
 }
 
-// TestShardState: a state is one shard's, and no other run goes on with it.
+// TestShardState: a state belongs to one shard, and no other run goes on with it.
 func TestShardState(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, size := range []string{"", "-n 1000"} {

@@ -22,15 +22,6 @@
 //
 // Before the first load of a guard.Guard or a replica.Replica, every key passes, and
 // bloom_filter_false_positive_rate is 1.
-//
-// The observed rate is the share of absent keys that the filter let through:
-//
-//	  sum by (filter) (rate(bloom_lookups_total{result=~"false_positive|learned"}[5m]))
-//	/ sum by (filter) (rate(bloom_lookups_total{result!="hit"}[5m]))
-//
-// If the observed rate stays well above bloom_filter_false_positive_rate, the same few keys are
-// looked up repeatedly, or somebody chooses keys that collide: see package keyed. A guard.Guard can
-// learn such keys, which then no longer reach the database.
 package bloomprom
 
 import (
@@ -177,6 +168,15 @@ func sendLookups(ch chan<- prometheus.Metric, desc *prometheus.Desc, counts map[
 // It is a prometheus.Collector and an expvar.Var of the counts. Make it with [NewLookups]: the zero
 // Lookups counts, but panics when it is registered as a collector. Many goroutines may use a
 // Lookups. It must not be copied.
+//
+// The observed rate is the share of absent keys that the filter let through:
+//
+//	  sum by (filter) (rate(bloom_lookups_total{result=~"false_positive|learned"}[5m]))
+//	/ sum by (filter) (rate(bloom_lookups_total{result!="hit"}[5m]))
+//
+// If the observed rate stays well above bloom_filter_false_positive_rate, the same few keys are
+// looked up repeatedly, or somebody chooses keys that collide: see package keyed. A guard.Guard can
+// learn such keys, which then no longer reach the database.
 type Lookups struct {
 	_                            [0]func() // not comparable
 	hits, misses, falsePositives atomic.Uint64

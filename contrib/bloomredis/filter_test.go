@@ -119,7 +119,7 @@ func TestKeysAreHashed(t *testing.T) {
 
 // Parameters that are out of range are errors that name them, and reach no server.
 func TestParameters(t *testing.T) {
-	client := clientOf(t, "127.0.0.1:1") // nobody's
+	client := clientOf(t, "127.0.0.1:1") // no server is there
 	filter := func(key string, n uint64, p float64) error {
 		return firstError(Open(ctx, client, key, n, p))
 	}

@@ -349,7 +349,7 @@ func TestWindowGoesInItsTime(t *testing.T) {
 	admin, set := startClock(t)
 	c := WindowConfig{N: 1000, P: 1e-6, Span: time.Hour, Generations: 1}
 	for _, after := range []time.Duration{time.Hour, 2*time.Hour + time.Second} {
-		for _, anew := range []bool{false, true} {
+		for _, created := range []bool{false, true} {
 			require.NoError(t, admin.FlushAll(ctx).Err())
 			set(1000 * time.Hour)
 			client := clientOf(t, admin.Options().Addr)
@@ -362,16 +362,16 @@ func TestWindowGoesInItsTime(t *testing.T) {
 				case 4: // it is gone, or another by now
 					require.NoError(t, admin.FlushAll(ctx).Err())
 					set(1000*time.Hour + after)
-					if anew {
+					if created {
 						mustAdd(t, openWindow(t, admin, c), bloom.SumString("a"))
 					}
 				}
 			}))
 			_, err := containsBatch(ctx, w, hashes(0, 4*chunk))
 			if after < 2*time.Hour {
-				assert.ErrorIs(t, err, ErrLost, "anew: %v", anew)
+				assert.ErrorIs(t, err, ErrLost, "created: %v", created)
 			} else {
-				assert.NoError(t, err, "anew: %v", anew)
+				assert.NoError(t, err, "created: %v", created)
 			}
 		}
 	}

@@ -119,7 +119,7 @@ func TestRemains(t *testing.T) {
 	}
 }
 
-// TestStringsOfOthers: what begins with zeros, and is no window's, stays.
+// TestStringsOfOthers: what begins with zeros, and is not left of a window, stays.
 func TestStringsOfOthers(t *testing.T) {
 	client := startServer(t).client()
 	for name, value := range map[string]string{

@@ -19,21 +19,9 @@
 // A filter reports a few new pages as visited, in the program above one in a million, and a crawl
 // omits these. A page that is in the filter is not fetched again.
 //
-// Colly marks a page as visited before it fetches it. With a storage of New, a page counts as
-// visited even if its fetch failed, or if the program died during the fetch. Save after
-// Collector.Wait, and use Request.Retry for pages that failed.
-//
-// Nor does a later crawl fetch its start page again, so it finds no links there. Begin with new
+// A later crawl does not fetch its start page again, so it finds no links there. Begin with new
 // pages, or let the filter forget: with a window.Filter, a page can be fetched again after the
 // window's span.
-//
-// # Keys
-//
-// Colly does not give a storage the URL, but a 64-bit FNV-1a hash of the normalised URL and the
-// request's body. The filter's keys are [bloom.SumUint64] of that number: Collector.HasVisited
-// finds a page in the filter, and ContainsString does not. Two pages with the same 64 bits are one
-// page to colly, with any storage. A billion pages contain two with the same hash with a
-// probability of 3 %, and the author of links can make such pages on purpose.
 package collystore
 
 import (
@@ -48,6 +36,16 @@ import (
 // does; to keep them elsewhere, embed a Storage in your own type. Make it with [New].
 //
 // Many goroutines may use a Storage if they may use its set.
+//
+// Colly marks a page as visited before it fetches it. With a Storage, a page counts as visited
+// even if its fetch failed, or if the program died during the fetch. Save after Collector.Wait, and
+// use Request.Retry for pages that failed.
+//
+// Colly does not give a storage the URL, but a 64-bit FNV-1a hash of the normalised URL and the
+// request's body. The filter's keys are [bloom.SumUint64] of that number: Collector.HasVisited
+// finds a page in the filter, and ContainsString does not. Two pages with the same 64 bits are one
+// page to colly, with any storage. A billion pages contain two with the same hash with a
+// probability of 3 %, and the author of links can make such pages on purpose.
 type Storage struct {
 	visited bloom.Set
 	cookies storage.InMemoryStorage

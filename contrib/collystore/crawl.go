@@ -65,7 +65,7 @@ type SavedSet interface {
 // request before it is sent, or refuses a redirect with an error of its own.
 //
 // A Crawl keeps the URL and the depth of each page under way, which needs a few hundred bytes in
-// addition to the URL's. Resume asks for the page with GET, the collector's headers and its
+// addition to the URL itself. Resume asks for the page with GET, the collector's headers and its
 // OnRequest callbacks, and an empty Context. The request's own headers and the values in its
 // Context are lost: put the data that a callback needs into the URL. A Crawl keeps no request that
 // has a body or a method other than GET.

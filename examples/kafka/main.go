@@ -215,9 +215,9 @@ func (g *group) kill() error {
 	return errKilled
 }
 
-func (g *group) locked(do func()) error {
+func (g *group) locked(change func()) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	do()
+	change()
 	return nil
 }

@@ -77,7 +77,7 @@ type Type struct {
 	Checked    bool // the command only looks lines up
 	JavaScript bool // bloom.mjs reads the form
 	Invariants bool // the type checks itself with the build tag invariants
-	Guava      bool // the form is Guava's, which has no Info, no checksum and no frame
+	Guava      bool // the form is that of Guava, without an Info, a checksum and a frame
 	Forgets    bool // a key may be absent although it was added
 	Sync       bool // the type is the SyncFilter of the row before
 }

@@ -166,7 +166,7 @@ func flipped(data []byte, i int) []byte {
 }
 
 // TestReadersThatFail: an error of the store is returned as it is, and is no statement about the
-// form; the receiver stays as it was. An error after a form is not the form's.
+// form; the receiver stays as it was. An error after a form is not an error of the form.
 func TestReadersThatFail(t *testing.T) {
 	for _, typ := range All {
 		data := bloom.Must(full(typ).MarshalBinary())

@@ -225,7 +225,7 @@ func TestCopiesOfZero(t *testing.T) {
 			require.Equal(t, "of zero", f.Info().Comment, "%s.%s", typ.Name, way)
 		}
 	}
-	// A new filter has an Info that Bloom takes over, and so has the zero value's.
+	// A new filter has an Info that Bloom takes over, and so has the zero value.
 	var c counting.Filter
 	c.UpdateInfo(func(i *bloom.Info) { i.Comment = "of zero" })
 	require.Equal(t, c.Info(), c.Bloom().Info())

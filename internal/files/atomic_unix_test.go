@@ -97,7 +97,7 @@ func TestOwner(t *testing.T) {
 
 const childEnv = "BLOOM_ATOMICFILE_CHILD"
 
-// asNobody is child for the user nobody, if this process is root's.
+// asNobody is like child, for the user nobody, if root runs this process.
 func asNobody(t *testing.T, what, path string) *exec.Cmd {
 	cmd := child(t, what, path)
 	if os.Getuid() == 0 {

@@ -81,7 +81,7 @@ func (i Identity) settled() bool {
 	if last.Nanosecond() == 0 {
 		tick = 3 * time.Second // some file systems store whole seconds, and FAT every second one
 	}
-	// The second condition is for a server of files whose clock is ahead of this machine's.
+	// The second condition is for a server of files whose clock is ahead of the clock here.
 	return i.read.Sub(last) > tick || i.read.Sub(i.seen) > tick
 }
 

@@ -124,8 +124,8 @@ type Type struct {
 
 	// The fields below are exceptions.
 
-	Guava         bool // the binary form is Guava's, which has no checksum and no Info
-	GuavasIndexes bool // the indexes of a key are Guava's: all 0 for the empty key
+	Guava         bool // the binary form is that of Guava, without a checksum and an Info
+	GuavasIndexes bool // a key has the indexes of Guava: all 0 for the empty key
 	AnyN          bool // Make's filter need not know N
 	Multiset      bool // a key added twice is kept twice, and new both times; AddBatch needs added
 }

@@ -13,7 +13,7 @@ const precision = 192
 
 // Ln returns the natural logarithm of x correctly rounded to float64. math.Log can be wrong by an
 // ulp, in a direction that depends on the architecture, which can make a filter a word longer or
-// shorter than Guava's.
+// shorter than that of Guava.
 func Ln(x float64) float64 {
 	if !(x > 0) || math.IsInf(x, 1) {
 		return math.Log(x) // NaN or an infinity

@@ -61,7 +61,7 @@ type release struct {
 	made    time.Time // when it was made; unless exact, later than the release before
 	filter  *bloom.Filter
 	header  form.Header
-	words   []uint64 // filter's
+	words   []uint64 // those of filter
 	past    []step   // the past versions whose steps are kept, oldest first
 
 	wanted [History + 1]atomic.Bool // wanted[i]: a client was i steps behind
