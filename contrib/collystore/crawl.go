@@ -259,8 +259,8 @@ func refused(err error) bool {
 	if !errors.As(err, &failed) {
 		return false
 	}
-	beginRequest := func(text string) bool { return strings.HasPrefix(failed.Err.Error(), text) }
-	return failed.Op == "parse" || slices.ContainsFunc(unfetchable, beginRequest)
+	begins := func(text string) bool { return strings.HasPrefix(failed.Err.Error(), text) }
+	return failed.Op == "parse" || slices.ContainsFunc(unfetchable, begins)
 }
 
 // unfetchable lists how errors of net/http begin that are no exported values.

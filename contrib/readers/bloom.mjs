@@ -561,7 +561,7 @@ lz5 | 0:05224d18 | it is compressed by lz5: unpack it first: lz5 -dc
 wim | 0:4d5357494d000000 | it is compressed by wim: unpack it first: 7z x -so
 PGP | 0:2d2d2d2d2d424547494e20504750204d4553534147452d2d2d2d2d | it is encrypted by PGP: decrypt it first: gpg -d
 PGP | 0:8c0d04 | it is encrypted by PGP: decrypt it first: gpg -d
-age | 0:6167652d656e6372797074696f6e2e6f72672f7631 | it is encrypted by age: decrypt it first: age -d
+age | 0:6167652d656e6372797074696f6e2e6f72672f76310a | it is encrypted by age: decrypt it first: age -d
 OpenSSL | 0:53616c7465645f5f | it is encrypted by OpenSSL: decrypt it first: openssl enc -d
 Parquet | 0:5041523115 | it is Parquet: write a column as lines first
 Avro | 0:4f626a01 | it is Avro: write a field as lines first

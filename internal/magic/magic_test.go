@@ -83,7 +83,7 @@ func TestTextIsText(t *testing.T) {
 		strings.Repeat("01", 200), strings.Repeat(" ", 300), "ustar", "-lh5-", "uk-lhr-1", "x^2",
 		"x\xe9", "!<arch", "Rar!", "7z", "LZIP", "LZIP1",
 		"PK", "BZh9", "BZh91AY", "MSCF", "PAR1", "Obj", "ARROW1", "%PDF", "SQLite format 3",
-		"BLM", "BLMB", "BLMB1",
+		"BLM", "BLMB", "BLMB1", "age-encryption.org/v1/page",
 		"a\x00b", "a\x00\x00b", "qǐ", "+/v8", "\ufefftext", "\xc3\x84rger", "\xc4rger", "\xc7a",
 	} {
 		assert.Nil(t, magic.Of([]byte(line+"\n"+strings.Repeat("line\n", 100))), "%q", line)

@@ -56,7 +56,8 @@ func (r *Reader) open(name string) (*opened, error) {
 
 // Decompress returns a reader of r's bytes, decompressed if they begin like gzip or zstd, and
 // without a byte order mark of UTF-8. It returns an error for other compressions, archives,
-// encodings and filters. It reads no more bytes than it needs to decide, for input whose lines end with delim.
+// encodings and filters. It reads no more bytes than it needs to decide, for input whose lines end
+// with delim.
 // Read returns an error if zstd needs a window of more than window bytes.
 func Decompress(r io.Reader, window uint64, delim byte) (io.ReadCloser, error) {
 	return decompress(r, window, delim, false)
