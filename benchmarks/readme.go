@@ -42,13 +42,15 @@ func updateReadme(path string, tables []table) error {
 	faster := ratios(tables[:1], "bloom.Filter", []int{add, present, absent}, "bits-and-blooms")
 	growing := ratios(tables, "bloom.Filter", []int{add}, "growing.Filter")
 	removing := ratios(tables, seiflotfy.name, []int{add}, "cuckoo.Filter", "counting.Filter")
+	cpu, _ := processor()
+	setup := fmt.Sprintf("%s, %d cores, with %s.", cpu, runtime.NumCPU(), runtime.Version())
 	text := string(data)
 	for _, place := range []struct{ pattern, text string }{
 		{`(become )\S+ to \S+( times as fast)`, between(faster)},
 		{"(`growing` takes )\\S+( times)", fmt.Sprintf("%.1f", growing[0])},
 		{"(`counting` )\\S+ to \\S+( times)", between(removing)},
 		{`(\|---\|---\|---\|---\|---\|\n)(?:\|.*\n)+(\n!\[Nanoseconds)`, rows.String()},
-		{`(Tenth percentiles of \d+ turns on )[^\n]+(\n)`, machine() + " with " + runtime.Version() + "."},
+		{`(Tenth percentiles of \d+ turns on )[^\n]+(\n)`, setup},
 	} {
 		found := regexp.MustCompile(place.pattern)
 		if n := len(found.FindAllString(text, -1)); n != 1 {

@@ -250,15 +250,25 @@ func load() string {
 	return "unknown"
 }
 
+// machine returns the processor's name with its caches, and the system.
 func machine() string {
+	cpu, more := processor()
+	if len(more) > 0 {
+		cpu += " (" + strings.Join(more, ", ") + ")"
+	}
+	return fmt.Sprintf("%s, %d cores, %s/%s", cpu, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
+}
+
+// processor returns the processor's name, and more about it, since in a cloud the name alone says
+// little.
+func processor() (cpu string, more []string) {
 	// Windows has the variable, macOS has sysctl, and Linux has lscpu.
-	cpu := cmp.Or(os.Getenv("PROCESSOR_IDENTIFIER"), "unknown processor")
+	cpu = cmp.Or(os.Getenv("PROCESSOR_IDENTIFIER"), "unknown processor")
 	brand, err := exec.Command("sysctl", "-n", "machdep.cpu.brand_string").Output()
 	if err == nil {
 		cpu = strings.TrimSpace(string(brand))
 	}
 	info, _ := exec.Command("env", "LC_ALL=C", "lscpu").Output()
-	var more []string // In a cloud the name of a processor alone says little.
 	for line := range strings.Lines(string(info)) {
 		name, value, _ := strings.Cut(line, ":")
 		value = strings.TrimSpace(value)
@@ -281,10 +291,7 @@ func machine() string {
 			more = append(more, strings.TrimSuffix(name, " cache")+" "+size)
 		}
 	}
-	if len(more) > 0 {
-		cpu += " (" + strings.Join(more, ", ") + ")"
-	}
-	return fmt.Sprintf("%s, %d cores, %s/%s", cpu, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
+	return cpu, more
 }
 
 // peers are parts of the paths of the modules that are compared.
