@@ -19,12 +19,7 @@ import "github.com/seed79a3ff49/bloom/internal/bitwords"
 // and writes; builds with sanitizers have none. These tools thus find, for example, a Filter that
 // two goroutines write to without a lock.
 
-// AddBatch adds hs in order and sets added[i] to what AddHash(hs[i]) returns. It panics if added is
-// shorter than hs. A nil added discards the results.
-//
-// A short batch takes as long as single calls, and one call more. Where there is assembly, a batch
-// of eight keys or more is faster, above all in a filter larger than the processor's cache; see
-// benchmarks/RESULTS.md. [SumBatch], [SumStringBatch] and [SumUint64Batch] hash batches.
+// AddBatch adds hs; see "Batches" in the package comment.
 func (f *Filter) AddBatch(added []bool, hs []Hash) {
 	if added == nil {
 		bitwords.Discard(hs, f.AddBatch)
@@ -36,7 +31,7 @@ func (f *Filter) AddBatch(added []bool, hs []Hash) {
 	}
 }
 
-// ContainsBatch sets found[i] to ContainsHash(hs[i]). It panics if found is shorter than hs.
+// ContainsBatch looks hs up; see "Batches" in the package comment.
 func (f *Filter) ContainsBatch(found []bool, hs []Hash) {
 	found = bitwords.Fill("bloom", found, len(hs))
 	for i := containsMany(&f.filter, found, hs); i < len(hs); i++ {

@@ -59,8 +59,8 @@ type Set interface {
 //   - empty: [Filter.Reset]
 //
 // The zero Filter contains nothing and can be decoded into; adding to it panics. Many goroutines
-// may read a Filter concurrently while none writes. Concurrent additions lose keys; use a
-// [SyncFilter] for them. A Filter must not be copied; see [Filter.Clone].
+// may read a Filter while none writes; a [SyncFilter] has no such limit. A Filter must not be
+// copied; see [Filter.Clone].
 //
 // A struct that embeds a Filter gets its MarshalText, so package encoding/json writes the struct as
 // one string, without its other fields. Give the Filter a field name.
@@ -83,9 +83,9 @@ type filter struct {
 // [LoadOrNew].
 var ErrMismatch = form.ErrMismatch
 
-// ParamError is the error for a parameter that is out of range, of the constructors and configurations
-// of all packages of this module. A program that takes parameters from its own users can show them
-// another text, with its own name for the parameter:
+// ParamError is the error for a parameter that is out of range, of the constructors and
+// configurations of all packages of this module. A program that takes parameters from its own users
+// can show them another text, with its own name for the parameter:
 //
 //	var bad *bloom.ParamError
 //	if errors.As(err, &bad) && bad.Param == "p" {
@@ -175,7 +175,7 @@ func Must[T any](v T, err error) T {
 }
 
 // Add adds key and reports whether the filter changed: true means that key was certainly new, false
-// that it was probably added before. It does not retain key.
+// that it was probably added before.
 func (f *Filter) Add(key []byte) bool { return filterAdd(&f.filter, key) }
 
 // AddString is like Add.

@@ -17,7 +17,7 @@
 // Memory is fixed. A filter that holds more keys than planned still answers, at a higher rate; see
 // [Filter.FPR].
 //
-// A Filter is for one goroutine. If several add to it, keys are lost. A [SyncFilter] is for many:
+// If several goroutines add to a Filter, keys are lost. A [SyncFilter] is for many of them:
 //
 //	seen, err := bloom.NewSync(1_000_000, 0.01)
 //
@@ -32,7 +32,7 @@
 // If several programs change one file, each holds its lock from before the load until after the
 // save; see package file.
 //
-// Batches hash first, and then add or ask; see [SumBatch] and [Filter.AddBatch]:
+// Batches hash first, by [SumBatch], [SumStringBatch] or [SumUint64Batch], and then add or ask:
 //
 //	hashes := make([]bloom.Hash, len(keys))
 //	found := make([]bool, len(keys))
@@ -61,6 +61,39 @@
 // every filter of this module; methods whose names end in Hash take it. Those that end in String
 // take the bytes of a string, without copying them. No method retains a key. A Hash is a Murmur3
 // digest, which has no secret. Module keyed has a hash for keys that an adversary chooses.
+//
+// # Batches
+//
+// AddBatch adds the keys with the digests hs in order, and sets added[i] to what AddHash(hs[i])
+// returns; a nil added discards the results. ContainsBatch sets found[i] to ContainsHash(hs[i]).
+// Both panic if the results are shorter than hs, and change no more than len(hs) of them.
+//
+// Batches of most types are faster than single calls if the filter is larger than the processor's
+// caches, because cache misses overlap. Where there is assembly, a batch of eight keys or more is
+// faster in every Filter and SyncFilter of this package and of blocked; a shorter one takes as long
+// as single calls, and one call more. See benchmarks/RESULTS.md.
+//
+// # Goroutines
+//
+// Any number of goroutines may use a SyncFilter, or a value of a type of bank, counting, flower,
+// growing, guard, replica and window: they add, look up, measure and encode concurrently. Only
+// decoding needs such a value to itself. A Filter of this package, of blocked or of cuckoo has no
+// locks: many goroutines may look keys up while none writes to it, and concurrent additions lose
+// keys. Views and Readers are for many goroutines, but no method may run during a View's Close.
+//
+// A look-up, an encoding or a Snapshot has every key whose Add or Insert returned before it began,
+// until the key is removed or forgotten. Of a key that is being added it may have all bits, some or
+// none.
+//
+// If several goroutines add the same new key concurrently, singly or in batches, at most one of
+// them gets true; the others get false, maybe before that one has returned. None gets true if other
+// keys set all its bits, which during the calls is as rare as a false positive. A key can be new
+// more than once beside calls that remove keys, such as Reset, Patch and Remove.
+//
+// Reset removes every key whose Add returned before it began. A key that is being added may be
+// removed, or stay, or leave some of its bits. No goroutine may write to the argument of Merge or
+// Equal during the call. On every type that has both, the zero value included, Info and UpdateInfo
+// may run beside all other methods.
 //
 // # Encodings
 //
@@ -103,12 +136,25 @@
 // changed bit, a missing byte and an added byte are always noticed, and other damage goes unnoticed
 // with probability 2^-32.
 //
+// LoadOrNew returns the filter in the file at path or, if there is no such file, a new one; it
+// writes no file. It returns an error if a file cannot be read, if path is empty or a link to
+// nothing, or if its directory is missing, so that a wrong path is reported immediately and not by
+// a later SaveFile. If the saved filter differs from a new one in the parameters that the type's
+// LoadOrNew names, the error wraps [ErrMismatch]. The Info is not compared.
+//
 // OpenFile maps a file on Unix and Windows: look-ups read the pages that they need, and processes
 // share them. Elsewhere the View has a copy in memory. OpenFile does not read the bits, so it takes
 // no longer for a large file, and only the View's Verify notices damaged bits. The bytes must stay
 // unchanged until the View is closed. If a program writes to an open file or truncates it, look-ups
 // are wrong, or the process dies of SIGBUS. On Unix the file may be removed, or replaced by
 // SaveFile; the View still shows the old filter.
+//
+// A Reader answers from a file in an object store, on a web server, or anywhere else that an
+// io.ReaderAt reaches. NewReader reads the header and the Info, in two requests, and look-ups
+// request only the bytes that they need. If the io.ReaderAt fails, a look-up returns its error, and
+// never the answer that a key is absent. The file must not change while a Reader uses it: if the
+// store can refuse requests for an object that has changed, as with the HTTP header If-Match, use
+// that.
 //
 // If another program wrote a file, look at the Hash of its Info before the first look-up: it says
 // how keys were hashed, and is empty if the writer, such as Java, set none. The bloom command with

@@ -9,8 +9,9 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// SaveFile saves f to the file at path; see "Files" in the package comment. Java's BloomFilter.readFrom reads the
-// file, and leaves the trailer with the Info and the checksum; see docs/format.md.
+// SaveFile saves f to the file at path; see "Files" in the package comment. Java's
+// BloomFilter.readFrom reads the file, and leaves the trailer with the Info and the checksum; see
+// docs/format.md.
 func (f *filter) SaveFile(path string) error {
 	if f.k == 0 {
 		return errNoForm
@@ -43,15 +44,10 @@ func load(r *form.FileReader) (*Filter, error) {
 	return &Filter{filter: filterOf(h, array, info)}, nil
 }
 
-// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. It
-// writes no file. A new filter's OnesCount is 0. To get a SyncFilter, pass the result to
-// [NewSyncFrom].
-//
-// LoadOrNew returns an error if there is a file that cannot be read, if path is empty or a link to
-// nothing, or if its directory is missing, so that a wrong path is reported immediately and not by
-// a later SaveFile. If the filter in the file has another M, K or Strategy than New(n, p), the
-// error wraps [ErrMismatch], and its message has N and P of the file's Info, if there is one. Other
-// n and p may have the same parameters. The Info is not compared.
+// LoadOrNew loads the file at path, or returns New(n, p); see "Files" in the package comment. A
+// saved filter must have the M, K and Strategy of New(n, p), as other n and p may, too. If it does
+// not, the error shows N and P of its Info. A new filter's OnesCount is 0. To get a SyncFilter,
+// pass the result to [NewSyncFrom].
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	m, k, err := Size(n, p)
 	if err != nil {

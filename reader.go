@@ -11,20 +11,12 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// Reader looks keys up in a file that [Filter.SaveFile] wrote, in an object store, on a web server,
-// or anywhere else that an [io.ReaderAt] reaches. It requests only the bytes that a look-up needs,
-// and those between them if they are near each other: at most K requests for a key, some of them
-// concurrent. In a filter with the keys it was made for, an absent key needs two or three on
-// average. A Reader of package blocked makes one request for most absent keys.
+// Reader looks keys up in a file that [Filter.SaveFile] wrote, wherever that is; see "Files" in the
+// package comment. It makes at most K requests for a key, some of them concurrent. In a filter with
+// the keys it was made for, an absent key needs two or three on average. A Reader of package
+// blocked makes one request for most absent keys.
 //
-// Look at [Reader.Info]'s Hash before the first look-up; see "Files" in the package comment.
-//
-// A failure of the io.ReaderAt is an error, and never the answer that a key is absent. NewReader
-// notices damage to the header and the Info. Damaged bits go unnoticed, because their only checksum
-// covers the whole file, which must not change while a Reader uses it. If the store can refuse a
-// request for an object that has changed, as with the HTTP header If-Match, use that.
-//
-// Many goroutines may use a Reader concurrently, as every io.ReaderAt permits. All look-ups of the
+// Damaged bits go unnoticed, because their only checksum covers the whole file. All look-ups of the
 // zero Reader return true and an error. A Reader must not be copied.
 type Reader struct {
 	_ nocopy.Locker
@@ -32,9 +24,8 @@ type Reader struct {
 	r io.ReaderAt
 }
 
-// NewReader returns a Reader of r, whose size bytes must be a file that [LoadFile] could load. It
-// reads the header and the Info, in two requests. If the bytes are not a filter, the error wraps
-// [ErrFormat]. If r fails, the error wraps the error of r.
+// NewReader returns a Reader of r, whose size bytes must be a file that [LoadFile] could load. If
+// the header or the Info is damaged, the error wraps [ErrFormat]. If r fails, it wraps r's error.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	h, info, err := guavaForm.ParseAt(r, size)
 	if err != nil {
@@ -66,9 +57,9 @@ func (r *Reader) ContainsHash(h Hash) (bool, error) {
 	return found[0], err
 }
 
-// ContainsBatch sets found[i] to ContainsHash(hs[i]). Bytes that are near each other share a
-// request of up to 256 KiB, and up to 64 requests run in parallel. On error it sets found[i] to
-// true for all of hs. It panics if found is shorter than hs.
+// ContainsBatch looks hs up; see "Batches" in the package comment. Bytes that are near each other
+// share a request of up to 256 KiB, and up to 64 requests run in parallel. On error it sets
+// found[i] to true for all of hs.
 func (r *Reader) ContainsBatch(found []bool, hs []Hash) error {
 	found = bitwords.Fill("bloom", found, len(hs))
 	if r.r == nil {

@@ -80,9 +80,9 @@ func (f *filter) WriteTo(w io.Writer) (int64, error) {
 	return form.WriteWords(w, f.header().Append(nil), f.bits.words, form.BigEndian)
 }
 
-// UnmarshalBinary implements encoding.BinaryUnmarshaler; see "Encodings" in the package comment. Only a file of
-// [Filter.SaveFile] has an Info and a checksum: after a binary form alone, f's Info is zero, and a
-// damaged word goes unnoticed.
+// UnmarshalBinary implements encoding.BinaryUnmarshaler; see "Encodings" in the package comment.
+// Only a file of [Filter.SaveFile] has an Info and a checksum: after a binary form alone, f's Info
+// is zero, and a damaged word goes unnoticed.
 func (f *filter) UnmarshalBinary(data []byte) error {
 	h, body, info, err := guavaForm.Parse(data)
 	if err == nil {

@@ -90,10 +90,7 @@ func (f *filter) Info() Info { return Info(f.info.Get()) }
 //
 // Calls run one after the other, so none loses what another wrote, and Info returns the Info before
 // or after an update. update must not call methods of f. If it panics, the Info stays as it was.
-// SaveFile returns an error if [Info.Check] does.
-//
-// On every type that has both, the zero value included, Info and UpdateInfo may be called by many
-// goroutines, even while others use the filter.
+// SaveFile, and other types' encodings, return an error if [Info.Check] does.
 func (f *filter) UpdateInfo(update func(*Info)) {
 	f.info.Update(func(i *form.Info) { update((*Info)(i)) })
 }

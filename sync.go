@@ -12,23 +12,20 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// SyncFilter is a [Filter] for any number of goroutines that concurrently add, look up, estimate
-// and encode. Adding and looking up take no lock. Every call, encodings and [SyncFilter.Snapshot]
-// included, finds the keys whose Add returned before it. It has the bits and the binary form of a
-// Filter.
+// SyncFilter is a [Filter] for any number of goroutines; see "Goroutines" in the package comment.
+// Adding and looking up take no lock. It has the bits and the binary form of a Filter.
 //
-// If several goroutines add the same new key concurrently, singly or in batches, at most one of
-// them gets true; see [SyncFilter.Add]. Two things differ from a Filter. Stats, ApproxCount and FPR
-// read the whole filter, because counting in every Add would not scale. And there are only the
-// operations that make sense while others write; Snapshot returns a Filter for the rest.
+// Two things differ from a Filter. Stats, ApproxCount and FPR read the whole filter, because
+// counting in every Add would not scale. And there are only the operations that make sense while
+// others write; [SyncFilter.Snapshot] returns a Filter for the rest.
 //
 // Look-ups scale with the number of processors, and so does adding keys that are already present.
 // Adding new keys scales if the filter is much larger than the processors' caches. In a smaller
 // one, processors wait for each other's cache lines, and it is faster to give each goroutine a
 // Filter of its own, and to merge these in the end.
 //
-// The zero SyncFilter contains nothing and can be decoded into; adding to it panics. No other
-// method may run during decoding. A SyncFilter must not be copied.
+// The zero SyncFilter contains nothing and can be decoded into; adding to it panics. A SyncFilter
+// must not be copied.
 type SyncFilter struct {
 	_ nocopy.Locker
 	syncFilter
@@ -87,8 +84,7 @@ func (s *syncFilter) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Snapshot returns a copy with every key whose Add returned before the call. It may also have some
-// bits of keys that are being added.
+// Snapshot returns a copy, while others may add; see "Goroutines" in the package comment.
 func (s *SyncFilter) Snapshot() *Filter {
 	f := &Filter{filter: s.clone()}
 	f.ones = bitwords.OnesCount(f.bits.words)
@@ -96,10 +92,8 @@ func (s *SyncFilter) Snapshot() *Filter {
 }
 
 // Add adds key. True means that key was certainly new, false that it was probably added before, by
-// a call that has returned or by one that is still running. If several goroutines add the same new
-// key concurrently, one of them gets true. None does if other keys set all its bits, which during
-// the calls is as rare as a false positive. Beside [SyncFilter.Reset] and [SyncFilter.Patch], which
-// clear bits, a key can be new more than once.
+// a call that has returned or by one that is still running; see "Goroutines" in the package
+// comment.
 func (s *SyncFilter) Add(key []byte) bool { return s.AddHash(Sum(key)) }
 
 // AddString is like Add.
@@ -242,8 +236,7 @@ func (s *SyncFilter) contains32(h Hash) bool {
 	return s.k != 0
 }
 
-// AddBatch adds hs in order and sets added[i] to what AddHash(hs[i]) returns. It panics if added is
-// shorter than hs. A nil added discards the results.
+// AddBatch adds hs; see "Batches" in the package comment.
 func (s *SyncFilter) AddBatch(added []bool, hs []Hash) {
 	if added == nil {
 		bitwords.Discard(hs, s.AddBatch)
@@ -255,7 +248,7 @@ func (s *SyncFilter) AddBatch(added []bool, hs []Hash) {
 	}
 }
 
-// ContainsBatch sets found[i] to ContainsHash(hs[i]). It panics if found is shorter than hs.
+// ContainsBatch looks hs up; see "Batches" in the package comment.
 func (s *SyncFilter) ContainsBatch(found []bool, hs []Hash) {
 	found = bitwords.Fill("bloom", found, len(hs))
 	for i := containsMany(&s.filter, found, hs); i < len(hs); i++ {
@@ -263,8 +256,7 @@ func (s *SyncFilter) ContainsBatch(found []bool, hs []Hash) {
 	}
 }
 
-// Merge adds the keys of g. It returns an error as [Filter.Merge] does. No goroutine may write to g
-// during the call.
+// Merge is like [Filter.Merge], while others may add; see "Goroutines" in the package comment.
 func (s *SyncFilter) Merge(g *Filter) error {
 	if err := s.compatible(g); err != nil {
 		return err
@@ -317,8 +309,7 @@ func (s *SyncFilter) Patch(data []byte) error {
 	return nil
 }
 
-// Reset removes all keys whose Add returned before the call. It keeps the memory, the parameters
-// and the Info. A key that is being added may be removed, or stay, or leave some of its bits.
+// Reset is like [Filter.Reset], while others may add; see "Goroutines" in the package comment.
 func (s *SyncFilter) Reset() { bitwords.ClearAtomic(s.bits.words) }
 
 // Stats returns all statistics of s. It reads all bits.

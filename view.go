@@ -14,11 +14,12 @@ import (
 
 // View looks keys up in a filter's binary form where it lies: in a file, in a cookie, in a cache,
 // or embedded in the program. It copies nothing, and answers exactly as the [Filter] decoded from
-// the same bytes, which must stay unchanged until the View is closed; see "Files" in the package comment.
+// the same bytes, which must stay unchanged until the View is closed; see "Files" in the package
+// comment.
 //
-// Many goroutines may use a View concurrently, but no method during [View.Close]; see the example
-// of [OpenFile]. All methods of a closed or zero View but Close, String and LogValue panic, because
-// it knows nothing about any key. A View must not be copied.
+// Many goroutines may use a View, but none during Close; see the example of [OpenFile]. All methods
+// of a closed or zero View but Close, String and LogValue panic, because it knows nothing about any
+// key. A View must not be copied.
 type View struct {
 	_ nocopy.Locker
 	layout
@@ -110,7 +111,7 @@ func (v *View) ContainsHash(h Hash) bool {
 	return true
 }
 
-// ContainsBatch sets found[i] to ContainsHash(hs[i]). It panics if found is shorter than hs.
+// ContainsBatch looks hs up; see "Batches" in the package comment.
 func (v *View) ContainsBatch(found []bool, hs []Hash) {
 	v.opened()
 	found = bitwords.Fill("bloom", found, len(hs))

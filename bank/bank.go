@@ -20,10 +20,10 @@ import (
 // member is a [bloom.Filter] with [bloom.Mitz64], bit for bit. A look-up reads K bits of each
 // member, in long runs; asking one filter after the other would read a cache line or more of each.
 //
-// Any number of goroutines may use a Bank concurrently; only decoding needs the Bank to itself.
-// Calls that write take turns. Which, WhichAll and ContainsHash take no lock. They see every write
-// that ended before they began, and possibly parts of a concurrent write. If a member is cleared
-// and added to at the same time, they may report it for a key that it never had.
+// Any number of goroutines may use a Bank; see "Goroutines" in package bloom. Calls that write take
+// turns. Which, WhichAll and ContainsHash take no lock, and may see parts of a concurrent write. If
+// a member is cleared and added to at the same time, they may report it for a key that it never
+// had.
 //
 // The zero Bank has no members, and can be decoded into; appending to it panics. Methods that take
 // a member's number panic if there is no such member. A Bank must not be copied.
@@ -209,7 +209,7 @@ func (s *state) fit(f *bloom.Filter, info *form.Kept) ([]uint64, error) {
 }
 
 // Add adds key to member i and reports whether the member changed: true means that key was
-// certainly new to the member, false that key was probably there. Add does not retain key.
+// certainly new to the member, false that key was probably there.
 func (b *Bank) Add(i int, key []byte) bool { return b.AddHash(i, bloom.Sum(key)) }
 
 // AddString is like Add.
@@ -367,8 +367,7 @@ func (b *Bank) Name(i int) string {
 // change. N and P are for one member.
 func (b *Bank) Info() bloom.Info { return bloom.Info(b.info.Get()) }
 
-// UpdateInfo is like [bloom.Filter.UpdateInfo], but all encodings, not only files, return an error
-// if [bloom.Info.Check] does.
+// UpdateInfo is like [bloom.Filter.UpdateInfo].
 func (b *Bank) UpdateInfo(update func(*bloom.Info)) {
 	b.info.Update(func(i *form.Info) { update((*bloom.Info)(i)) })
 }

@@ -12,20 +12,13 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// Reader answers from a file that [Bank.SaveFile] wrote, wherever an [io.ReaderAt] can read it,
-// such as in an object store or on a network file system. It reads only what a look-up needs and
-// checks every byte: if the file is damaged or the store fails, a look-up returns an error, never
-// an empty answer.
+// Reader answers from a file that [Bank.SaveFile] wrote, wherever that is; see "Files" in package
+// bloom. It checks every byte that it reads: if the file is damaged, a look-up returns an error,
+// never an empty answer. It keeps only the parameters and the Info; an [io.ReaderAt] that caches
+// pages of 4 KiB makes repeated look-ups cheaper.
 //
-// A Reader keeps only the parameters and the Info. An io.ReaderAt that caches pages of 4 KiB makes
-// repeated look-ups cheaper.
-//
-// The file must not change while a Reader uses it. If the store has versions of an object, let the
-// io.ReaderAt ask for one of them, for example with the HTTP header If-Match.
-//
-// Many goroutines may use a Reader concurrently. Look-ups of the zero Reader return an error.
-// Methods that take a member's number panic if there is no such member. A Reader must not be
-// copied.
+// Look-ups of the zero Reader return an error. Methods that take a member's number panic if there
+// is no such member. A Reader must not be copied.
 type Reader struct {
 	_      nocopy.Locker
 	layout layout
@@ -33,7 +26,7 @@ type Reader struct {
 	info   form.Info
 }
 
-// NewReader returns a Reader of r, which has size bytes. It reads at most 8 KiB, in two requests.
+// NewReader returns a Reader of r, which has size bytes. It reads at most 8 KiB.
 // The error is r's own, or wraps [bloom.ErrFormat] if the bytes are not a Bank's file.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	var l layout

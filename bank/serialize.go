@@ -354,8 +354,8 @@ func (b bank) SizeBytes() int64 {
 	return form.Bank.Size(l.words(), b.info.Get())
 }
 
-// WriteTo implements io.WriterTo. It does not block other methods. It writes every member and key
-// that had been added when the call began.
+// WriteTo implements io.WriterTo. It does not block other methods. It writes every member that was
+// appended before the call.
 func (b bank) WriteTo(w io.Writer) (int64, error) {
 	if b.state == nil {
 		return 0, errNoForm
@@ -426,8 +426,8 @@ func (b *Bank) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("bank", text, b, func() { b.bank = bank{} })
 }
 
-// SaveFile saves b to the file at path; see "Files" in package bloom. See [Bank.WriteTo] for
-// concurrent calls.
+// SaveFile saves b to the file at path; see "Files" in package bloom. It does not block other
+// methods.
 //
 // SaveFile writes the whole Bank. Keep a Bank that grows forever as several files, such as one a
 // day, as the example of [OpenFile] does: only the last one changes, and a look-up asks all of
@@ -439,9 +439,8 @@ func (b *Bank) SaveFile(path string) error {
 // LoadFile loads a file that SaveFile wrote; see "Files" in package bloom.
 func LoadFile(path string) (*Bank, error) { return storage.LoadFile(form.Bank, path, new(Bank)) }
 
-// LoadOrNew returns the Bank in the file at path, or New(n, p) if there is no such file. If the M
-// or K of the saved Bank differs from that of New(n, p), the error wraps [bloom.ErrMismatch]. See
-// [bloom.LoadOrNew] for other errors, and for what is not compared.
+// LoadOrNew loads the file at path, or returns New(n, p); see "Files" in package bloom. A saved
+// Bank must have the M and K of New(n, p).
 func LoadOrNew(path string, n uint64, p float64) (*Bank, error) {
 	fresh, err := New(n, p)
 	return loadOr(path, fresh, err)

@@ -43,7 +43,7 @@ import (
 // [bloom.SumUint64] for 64-bit digests.
 //
 // The zero Filter contains nothing and can be decoded into; adding to it panics. Many goroutines
-// may read a Filter concurrently while none writes; see [SyncFilter] for more. A Filter must not be
+// may read a Filter while none writes; a [SyncFilter] has no such limit. A Filter must not be
 // copied; see [Filter.Clone].
 //
 // A filter of one line is the split-block Bloom filter of the Parquet format (Parquet format
@@ -128,7 +128,7 @@ func newFilter(n uint64, lines int) *Filter {
 }
 
 // Add adds key and reports whether the filter changed: true means that key was certainly new, false
-// that it was probably added before. It does not retain key.
+// that it was probably added before.
 func (f *Filter) Add(key []byte) bool { return f.b.AddKey(key) }
 
 // AddString is like Add.

@@ -13,12 +13,11 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// Reader looks keys up in a file that [Filter.SaveFile] wrote, in an object store, on a web server,
-// or anywhere else that an [io.ReaderAt] reaches. Most absent keys need one request of 32 bytes. A
-// present key needs one for each line, some of them concurrent; see [Filter.Lines].
+// Reader looks keys up in a file that [Filter.SaveFile] wrote, wherever that is; see "Files" in
+// package bloom. Most absent keys need one request of 32 bytes. A present key needs one for each
+// line, some of them concurrent; see [Filter.Lines].
 //
-// Errors, damage, changes of the file, concurrent use and the zero value are as in [bloom.Reader].
-// A Reader must not be copied.
+// Damage and the zero value are as in [bloom.Reader]. A Reader must not be copied.
 type Reader struct {
 	_      nocopy.Locker
 	r      io.ReaderAt
@@ -28,9 +27,8 @@ type Reader struct {
 	info   form.Info
 }
 
-// NewReader returns a Reader of r, which has size bytes. It reads the header and the Info, in two
-// requests. If r fails, the error wraps the error of r. If the bytes are not a Filter's file, the
-// error wraps [bloom.ErrFormat].
+// NewReader returns a Reader of r, which has size bytes. If they are not a Filter's file, the error
+// wraps [bloom.ErrFormat]. If r fails, it wraps r's error.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	params, info, err := form.Blocked.ParseAt(r, size, splitblock.CheckParams)
 	if err != nil {
@@ -72,9 +70,9 @@ func (r *Reader) ContainsHash(h bloom.Hash) (bool, error) {
 	return found[0], err
 }
 
-// ContainsBatch sets found[i] to ContainsHash(hs[i]). Lines that are near each other share a
-// request of up to 256 KiB, and up to 64 requests run in parallel. On error it sets found[i] to
-// true for all of hs. It panics if found is shorter than hs.
+// ContainsBatch looks hs up; see "Batches" in package bloom. Lines that are near each other
+// share a request of up to 256 KiB, and up to 64 requests run in parallel. On error it sets
+// found[i] to true for all of hs.
 func (r *Reader) ContainsBatch(found []bool, hs []bloom.Hash) error {
 	found = bitwords.Fill("blocked", found, len(hs))
 	if r.r == nil {

@@ -13,8 +13,7 @@ import (
 // encoding keeps it.
 func (f *filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
-// UpdateInfo is like [bloom.Filter.UpdateInfo], but all encodings, not only files, return an error
-// if [bloom.Info.Check] does.
+// UpdateInfo is like [bloom.Filter.UpdateInfo].
 func (f *filter) UpdateInfo(update func(*bloom.Info)) {
 	f.info.Update(func(i *form.Info) { update((*bloom.Info)(i)) })
 }
@@ -66,9 +65,8 @@ func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Blocked, path, new(Filter))
 }
 
-// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. If the
-// filter in the file has another M or Lines than New(n, p), the error wraps [bloom.ErrMismatch].
-// See [bloom.LoadOrNew] for other errors, and for what is not compared.
+// LoadOrNew loads the file at path, or returns New(n, p); see "Files" in package bloom. A saved
+// filter must have the M and Lines of New(n, p).
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	m, lines, err := Size(n, p)
 	if err != nil {

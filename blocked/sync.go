@@ -9,20 +9,17 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
-// SyncFilter is a [Filter] for any number of goroutines that concurrently add, look up, estimate
-// and encode. Adding and looking up take no lock. Every call, encodings and [SyncFilter.Snapshot]
-// included, finds the keys whose Add returned before it. It has the bits and the binary form of a
-// Filter.
+// SyncFilter is a [Filter] for any number of goroutines; see "Goroutines" in package bloom. Adding
+// and looking up take no lock. It has the bits and the binary form of a Filter.
 //
 // Look-ups are as fast as in a Filter. Adding a key that is present writes nothing. Adding a new
 // key needs up to four atomic writes for each line. Both scale as in a [bloom.SyncFilter].
 //
-// If several goroutines add the same new key concurrently, singly or in batches, at most one of
-// them gets true; see [bloom.SyncFilter.Add]. There are only the operations that make sense while
-// others write; Snapshot returns a Filter for the rest.
+// There are only the operations that make sense while others write; [SyncFilter.Snapshot] returns a
+// Filter for the rest.
 //
-// The zero SyncFilter contains nothing and can be decoded into; adding to it panics. No other
-// method may run during decoding. A SyncFilter must not be copied.
+// The zero SyncFilter contains nothing and can be decoded into; adding to it panics. A SyncFilter
+// must not be copied.
 type SyncFilter struct {
 	_ nocopy.Locker
 	syncFilter
@@ -50,12 +47,10 @@ func NewSyncFrom(f *Filter) *SyncFilter {
 	return &SyncFilter{syncFilter: syncFilter{f.clone()}}
 }
 
-// Snapshot returns a copy with every key whose Add returned before the call. It may also have some
-// bits of keys that are being added.
+// Snapshot returns a copy, while others may add; see "Goroutines" in package bloom.
 func (s *SyncFilter) Snapshot() *Filter { return &Filter{filter: s.clone()} }
 
-// Add adds key and reports whether it was new, as [bloom.SyncFilter.Add] does. Beside Reset a key can
-// be new more than once.
+// Add adds key and reports whether it was new, as [bloom.SyncFilter.Add] does.
 func (s *SyncFilter) Add(key []byte) bool { return s.b.AddKeyShared(key) }
 
 // AddString is like Add.
@@ -73,8 +68,7 @@ func (s *SyncFilter) ContainsString(key string) bool { return s.Contains(bitword
 // ContainsHash is like Contains.
 func (s *SyncFilter) ContainsHash(h bloom.Hash) bool { return s.b.ContainsShared(h) }
 
-// AddBatch adds hs in order and sets added[i] to what AddHash(hs[i]) returns. It panics if added is
-// shorter than hs. A nil added discards the results.
+// AddBatch adds hs; see "Batches" in package bloom.
 func (s *SyncFilter) AddBatch(added []bool, hs []bloom.Hash) {
 	if added == nil {
 		bitwords.Discard(hs, s.AddBatch)
@@ -83,13 +77,12 @@ func (s *SyncFilter) AddBatch(added []bool, hs []bloom.Hash) {
 	s.b.AddBatch(splitblock.Writers, bitwords.Fill("blocked", added, len(hs)), hs)
 }
 
-// ContainsBatch sets found[i] to ContainsHash(hs[i]). It panics if found is shorter than hs.
+// ContainsBatch looks hs up; see "Batches" in package bloom.
 func (s *SyncFilter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	s.b.ContainsBatch(splitblock.Writers, bitwords.Fill("blocked", found, len(hs)), hs)
 }
 
-// Merge adds the keys of g. It returns an error as [Filter.Merge] does. Nothing may write to g
-// during the call.
+// Merge is like [Filter.Merge], while others may add; see "Goroutines" in package bloom.
 func (s *SyncFilter) Merge(g *Filter) error {
 	if err := s.compatible(g); err != nil {
 		return err
@@ -98,8 +91,7 @@ func (s *SyncFilter) Merge(g *Filter) error {
 	return nil
 }
 
-// Reset removes every key whose Add returned before the call. A key that is being added may be
-// removed, or stay, or leave some of its bits.
+// Reset is like [Filter.Reset], while others may add; see "Goroutines" in package bloom.
 func (s *SyncFilter) Reset() { bitwords.ClearAtomic(s.b.Words) }
 
 // String describes s by its parameters.

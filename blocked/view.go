@@ -93,7 +93,7 @@ func (v *View) ContainsHash(h bloom.Hash) bool {
 	return v.contains(h)
 }
 
-// ContainsBatch sets found[i] to ContainsHash(hs[i]). It panics if found is shorter than hs.
+// ContainsBatch looks hs up; see "Batches" in package bloom.
 func (v *View) ContainsBatch(found []bool, hs []bloom.Hash) {
 	v.open()
 	found = bitwords.Fill("blocked", found, len(hs))

@@ -28,9 +28,9 @@ const maxWords = min(form.MaxWords, form.MaxFrameWords/perBits)
 // less than 1e-13; at a p of 0.99 all are. Adding one key fifteen times, or many times n keys, also
 // fills counters.
 //
-// Any number of goroutines may use a Filter. Look-ups and Stats take no lock, and adding or
-// removing takes one of several. Methods that copy, encode, compare or reset the filter take all of
-// them: a copy holds each key as a whole or not at all. Decoding needs the Filter to itself.
+// Any number of goroutines may use a Filter; see "Goroutines" in package bloom. Look-ups and Stats
+// take no lock, and adding or removing takes one of several. Methods that copy, encode, compare or
+// reset the filter take all of them: a copy holds each key as a whole or not at all.
 //
 // The zero Filter contains nothing and can be decoded into. Adding to it panics. A Filter must not
 // be copied; see [Filter.Clone].
@@ -93,9 +93,8 @@ func stateOf(words []uint64, k int) *state {
 	return s
 }
 
-// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. If the M
-// or K of the saved filter differs from that of New(n, p), the error wraps [bloom.ErrMismatch]. See
-// [bloom.LoadOrNew] for other errors, and for what is not compared.
+// LoadOrNew loads the file at path, or returns New(n, p); see "Files" in package bloom. A saved
+// filter must have the M and K of New(n, p).
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	fresh, err := New(n, p)
 	if err != nil {
@@ -152,8 +151,7 @@ func (s *state) setOnes(ones uint64) {
 
 // Add adds key. It reports whether any bit of [Filter.Bloom] changed: true means that key was
 // certainly not there, false that key was probably there. In both cases key is counted once more,
-// and must be removed once more. If several goroutines add the same new key concurrently, one of
-// them gets true, or none does if other keys set all its bits. Add does not retain key.
+// and must be removed once more.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
 // AddString is like Add.
@@ -238,9 +236,7 @@ const batchAhead = 16
 // a cache that is near enough.
 const touchWords = 1 << 20 / 8
 
-// AddBatch adds hs in order and sets added[i] to the result of AddHash(hs[i]). If added is nil, the
-// results are discarded; otherwise AddBatch panics if added is shorter than hs. AddBatch is faster
-// than single calls if the filter is larger than the processor's cache.
+// AddBatch adds hs; see "Batches" in package bloom.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	if added == nil {
 		bitwords.Discard(hs, f.AddBatch)
@@ -257,7 +253,7 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	}
 }
 
-// ContainsBatch sets found[i] to ContainsHash(hs[i]). It panics if found is shorter than hs.
+// ContainsBatch looks hs up; see "Batches" in package bloom.
 func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("counting", found, len(hs))
 	for i, h := range hs {
@@ -318,7 +314,7 @@ func (s *state) touch(h bloom.Hash) (sum uint64) {
 }
 
 // Merge adds the counters of g to those of f: f then counts a key as often as f and g did together.
-// A sum of 15 or more makes a counter full. Nothing may write to g during the call.
+// A sum of 15 or more makes a counter full.
 //
 // Merge changes nothing and returns an error that wraps [bloom.ErrMismatch] if f and g differ in M
 // or K, or if both Infos have a Hash and these differ. If only g's Info has a Hash, f's Info gets
@@ -381,7 +377,7 @@ func (f *Filter) Bloom() *bloom.Filter {
 
 // Equal reports whether f and g have the same parameters and counters, whatever their Infos.
 // reflect.DeepEqual and testify's assert.Equal can report filters as unequal that Equal reports as
-// equal. Equal panics if g is nil. Nothing may write to g during the call.
+// equal. Equal panics if g is nil.
 func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("counting: Equal to a nil Filter")

@@ -26,8 +26,7 @@ func checkParams(p []uint64) (uint64, error) {
 // encoding keeps it.
 func (f *Filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
-// UpdateInfo is like [bloom.Filter.UpdateInfo], but all encodings, not only files, return an error
-// if [bloom.Info.Check] does.
+// UpdateInfo is like [bloom.Filter.UpdateInfo].
 func (f *Filter) UpdateInfo(update func(*bloom.Info)) {
 	f.info.Update(func(i *form.Info) { update((*bloom.Info)(i)) })
 }

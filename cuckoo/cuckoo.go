@@ -168,10 +168,9 @@ func (f *filter) RemoveHash(h bloom.Hash) bool {
 	return f.table.remove(h)
 }
 
-// InsertBatch inserts hs in order and sets inserted[i] to the result of InsertHash(hs[i]). It
-// panics if inserted is shorter than hs, because the caller must see which keys were refused.
-// Batches are faster than single keys if the filter is larger than the processor's cache. In a
-// SyncFilter, other goroutines may write between two keys of a batch.
+// InsertBatch is like AddBatch of other filters, for InsertHash, but a nil inserted panics, because
+// the caller must see which keys were refused; see "Batches" in package bloom. In a SyncFilter,
+// other goroutines may write between two keys of a batch.
 func (f *filter) InsertBatch(inserted []bool, hs []bloom.Hash) {
 	if f.table == nil && len(hs) > 0 {
 		panic(errZero)
@@ -196,8 +195,7 @@ func (f *filter) ContainsString(key string) bool { return f.ContainsHash(bloom.S
 // ContainsHash is like Contains.
 func (f *filter) ContainsHash(h bloom.Hash) bool { return f.table != nil && f.table.contains(h) }
 
-// ContainsBatch sets found[i] to ContainsHash(hs[i]). It panics if found is shorter than hs.
-// Batches are faster than single keys if the filter is larger than the processor's cache.
+// ContainsBatch looks hs up; see "Batches" in package bloom.
 func (f *filter) ContainsBatch(found []bool, hs []bloom.Hash) { f.table.containsBatch(found, hs) }
 
 // Len returns the exact number of insertions that were not removed.
@@ -227,8 +225,7 @@ func (f *filter) LogValue() slog.Value { return slog.StringValue(f.String()) }
 // Info returns what New and UpdateInfo set. Every encoding keeps it.
 func (f *filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
-// UpdateInfo is like [bloom.Filter.UpdateInfo], but all encodings, not only files, return an error
-// if [bloom.Info.Check] does.
+// UpdateInfo is like [bloom.Filter.UpdateInfo].
 func (f *filter) UpdateInfo(update func(*bloom.Info)) {
 	f.info.Update(func(i *form.Info) { update((*bloom.Info)(i)) })
 }

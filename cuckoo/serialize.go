@@ -137,10 +137,8 @@ func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Cuckoo, path, new(Filter))
 }
 
-// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. If the
-// filter in the file differs from New(n, p) in the number of buckets, or in the number of bits of a
-// tag, the error wraps [bloom.ErrMismatch]. See [bloom.LoadOrNew] for other errors, and for what is
-// not compared.
+// LoadOrNew loads the file at path, or returns New(n, p); see "Files" in package bloom. A saved
+// filter must have as many buckets as New(n, p), and tags of as many bits.
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	buckets, bits, err := size(n, p)
 	if err != nil {

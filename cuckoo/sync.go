@@ -7,14 +7,12 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// SyncFilter is a [Filter] for any number of goroutines that insert, remove, look up and encode in
-// parallel. Look-ups take no lock. A look-up whose tag was moved in between starts again, which is
-// rare. A key whose Insert has returned is found by every later look-up until it is removed,
-// whatever other goroutines do.
+// SyncFilter is a [Filter] for any number of goroutines; see "Goroutines" in package bloom.
+// Look-ups take no lock. A look-up whose tag was moved in between starts again, which is rare.
+// Methods that insert or remove wait for each other, and for those that copy or encode.
 //
-// Methods that insert or remove wait for each other, and for those that copy or encode. Decoding
-// needs the SyncFilter to itself. The zero SyncFilter contains nothing and can be decoded into.
-// Inserting into it panics. A SyncFilter must not be copied.
+// The zero SyncFilter contains nothing and can be decoded into. Inserting into it panics. A
+// SyncFilter must not be copied.
 type SyncFilter struct {
 	_ nocopy.Locker
 	syncFilter

@@ -17,6 +17,16 @@
 //	return seen.SaveFile(target)
 //
 // A filter's SaveFile and LoadFile need no lock to keep a file whole.
+//
+// # The lock
+//
+// It is a lock of the system on an empty file in the target's directory, named .NAME.bloom-lock,
+// which Lock creates and unlock removes. A killed process leaves the empty file, unlocked, and the
+// next Lock takes it over. Lock refuses anything but a regular file there. The lock keeps out only
+// those who also call Lock, such as the command bloom.
+//
+// Linux, macOS, Windows and the BSDs have such locks, and some file systems have none. On NFS the
+// lock holds between machines if the server and the mount support locks.
 package file
 
 import (
@@ -45,25 +55,15 @@ func Write(path string, w io.WriterTo) error {
 	return nil
 }
 
-// Lock locks the file at path against other processes and other calls of Lock, until unlock is
-// called or the process ends in any way. The lock is advisory: it keeps out only those who also
-// call Lock, such as the command bloom.
+// Lock locks the file at path, which need not exist, against other processes and other calls of
+// Lock, until unlock is called or the process ends in any way. Calling unlock again does nothing.
 //
-// target is path or, if symbolic links are there, the path that they lead to, whether or not there
-// is a file. It has one lock under all its names. Load and save the file at target: SaveFile would
-// replace a link.
+// target is path or, if symbolic links are there, the path that they lead to. It has one lock under
+// all its names. Load and save the file at target: SaveFile would replace a link.
 //
-// If another process or call holds the lock, Lock waits for it. If ctx is done first, Lock returns
-// an error that wraps the error of ctx. It tries once even if ctx is done before the call. Calling
-// unlock again does nothing.
-//
-// The lock is a lock of the system on an empty file beside target, named .NAME.bloom-lock, which
-// Lock creates and unlock removes. A killed process leaves the empty file, which the next Lock
-// takes over. Lock refuses anything but a regular file there.
-//
-// On NFS the lock holds between machines if the server and the mount support locks. If the file
-// system or the operating system has no such locks, the error wraps [errors.ErrUnsupported], and
-// target is returned nevertheless. Linux, macOS, Windows and the BSDs have them.
+// While the lock is held, Lock waits. If ctx is done first, the error wraps that of ctx; Lock tries
+// once even if ctx is done before the call. If the system has no such locks, the error wraps
+// [errors.ErrUnsupported], and target is returned nevertheless.
 func Lock(ctx context.Context, path string) (target string, unlock func() error, err error) {
 	target, unlock, err = files.Lock(ctx, path)
 	if err != nil {

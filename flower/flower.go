@@ -39,9 +39,9 @@ import (
 
 // Filter remembers recent keys better than old ones. It is an array of slots, each of which is
 // empty or holds a fingerprint of a few bits. A key writes its fingerprint into several slots, and
-// overwrites what they held. It is found until all its slots are overwritten. A Filter is safe for
-// concurrent use by many goroutines, except for decoding, which needs the Filter to itself. Adding
-// and looking up take no lock.
+// overwrites what they held. It is found until all its slots are overwritten. Any number of
+// goroutines may use a Filter; see "Goroutines" in package bloom. Adding and looking up take no
+// lock.
 //
 // The zero Filter contains nothing and can be decoded into; adding to it panics. A Filter must not
 // be copied.
@@ -137,9 +137,8 @@ func (f filter) String() string {
 
 // Add adds key, which [Filter.Contains] finds with probability Recall(t) after t other keys were
 // added. Add reports whether key was new: whether Contains did not find it before. Both answers can
-// be wrong, as those of Contains can. If several goroutines concurrently add a key that is not
-// found, one of them gets true, unless other keys that are added during the calls write the same
-// slots: then several may get true, or none. Add does not retain key.
+// be wrong, as those of Contains can. If other keys that are added during the calls write the same
+// slots, several goroutines that add one key may get true, or none.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
 // AddString is like Add.
@@ -175,8 +174,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	return isNew
 }
 
-// AddBatch adds hs in order and sets added[i] to what AddHash(hs[i]) returns. It panics if added is
-// shorter than hs. A nil added discards the results.
+// AddBatch adds hs; see "Batches" in package bloom.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	if added == nil {
 		bitwords.Discard(hs, f.AddBatch)
@@ -208,7 +206,7 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	return false
 }
 
-// ContainsBatch sets found[i] to ContainsHash(hs[i]). It panics if found is shorter than hs.
+// ContainsBatch looks hs up; see "Batches" in package bloom.
 func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("flower", found, len(hs))
 	for i, h := range hs {
@@ -234,7 +232,7 @@ func (f *Filter) slot(way, x uint64) (word *uint64, shift, fingerprint uint64) {
 // often overwrite all slots of the other.
 func nextX(x, step uint64) uint64 { return bits.RotateLeft64(x, 21) + step }
 
-// Reset forgets all keys. A key that is added during the call may be found afterwards.
+// Reset forgets all keys.
 func (f *Filter) Reset() { bitwords.ClearAtomic(f.words) }
 
 // Stats returns the statistics of f. It reads the whole filter. A slot counts as a bit: M is Slots,

@@ -15,8 +15,7 @@ const errNoForm = form.NoForm("flower")
 // Info returns what New and UpdateInfo set. Every encoding keeps it.
 func (f *Filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
-// UpdateInfo is like [bloom.Filter.UpdateInfo], but all encodings, not only files, return an error
-// if [bloom.Info.Check] does.
+// UpdateInfo is like [bloom.Filter.UpdateInfo].
 func (f *Filter) UpdateInfo(update func(*bloom.Info)) {
 	f.info.Update(func(i *form.Info) { update((*bloom.Info)(i)) })
 }
@@ -30,8 +29,7 @@ func (f filter) SizeBytes() int64 {
 	return form.Flower.Size(len(f.words), f.info.Get())
 }
 
-// AppendBinary implements encoding.BinaryAppender. It holds the keys whose Add returned before the
-// call, unless other keys have overwritten them.
+// AppendBinary implements encoding.BinaryAppender; see "Encodings" in package bloom.
 func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	return form.AppendBinary(dst, f.SizeBytes(), f)
 }
@@ -95,9 +93,8 @@ func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Flower, path, new(Filter))
 }
 
-// LoadOrNew returns the filter in the file at path, or New(c) if there is no such file. If the
-// filter in the file has another Config than New(c), the error wraps [bloom.ErrMismatch]. See
-// [bloom.LoadOrNew] for other errors, and for what is not compared.
+// LoadOrNew loads the file at path, or returns New(c); see "Files" in package bloom. A saved filter
+// must have the Config of New(c).
 func LoadOrNew(path string, c Config) (*Filter, error) {
 	if _, err := c.words(); err != nil {
 		return nil, err

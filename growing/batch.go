@@ -9,14 +9,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
-// AddBatch adds hs and sets added[i] to whether hs[i] changed the filter, as [Filter.AddHash] of
-// each digest in order would. It panics if added is shorter than hs. A nil added discards the
-// results.
-//
-// A batch is as fast as single calls or faster, and fastest from a thousand keys on; see
-// [bloom.Filter.AddBatch].
-//
-// A look-up that begins after AddBatch has returned finds every key of hs.
+// AddBatch adds hs; see "Batches" in package bloom. A batch is as fast as single calls or faster,
+// and fastest from a thousand keys on.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	if f.zero() && len(hs) > 0 {
 		panic(errZeroAdd)
@@ -45,8 +39,7 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	}
 }
 
-// ContainsBatch sets found[i] to ContainsHash(hs[i]). It panics if found is shorter than hs. A
-// digest that another goroutine adds during the call may be found or not.
+// ContainsBatch looks hs up; see "Batches" in package bloom.
 func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("growing", found, len(hs))
 	if f.zero() {

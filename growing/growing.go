@@ -36,9 +36,9 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// Filter is a Bloom filter that grows. It is safe for concurrent use by many goroutines, except for
-// decoding, which needs the Filter to itself. Look-ups, and adding keys that are present, need no
-// lock. Adding a new key locks its shard.
+// Filter is a Bloom filter that grows, for any number of goroutines; see "Goroutines" in package
+// bloom. Look-ups, and adding keys that are present, need no lock. Adding a new key locks its
+// shard.
 //
 // The zero Filter contains nothing and can be decoded into; adding to it panics. A Filter must not
 // be copied.
@@ -92,9 +92,8 @@ func New(n uint64, p float64) (*Filter, error) {
 	return &Filter{filter: filter{s, form.Keep(form.Info{N: n, P: p})}}, nil
 }
 
-// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. If the
-// filter in the file was made for a different n or p, the error wraps [bloom.ErrMismatch]. See
-// [bloom.LoadOrNew] for other errors, and for what is not compared.
+// LoadOrNew loads the file at path, or returns New(n, p); see "Files" in package bloom. A saved
+// filter must have been made for the same n and p.
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if bad := (&rates{n: n, p: p}).check(); bad != nil {
 		return nil, bad.In("growing")
@@ -111,8 +110,7 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	})
 }
 
-// Reset removes all keys, and makes f as large as New made it. A key that is added concurrently
-// may or may not be removed.
+// Reset removes all keys, and makes f as large as New made it.
 func (f *Filter) Reset() {
 	if !f.zero() {
 		f.reset()
@@ -126,9 +124,7 @@ func (s *state) reset() {
 }
 
 // Add adds key and reports whether the filter changed: true means that key was certainly new, false
-// that it was probably added before. If several goroutines add the same new key concurrently,
-// singly or in batches, one of them gets true, or none does if other keys set all its bits. Add
-// does not retain key.
+// that it was probably added before.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
 // AddString is like Add.

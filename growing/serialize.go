@@ -47,8 +47,7 @@ func checkParams(params []uint64) (uint64, error) {
 // Info returns what New and UpdateInfo set. Every encoding keeps it.
 func (f *Filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
-// UpdateInfo is like [bloom.Filter.UpdateInfo], but all encodings, not only files, return an error
-// if [bloom.Info.Check] does.
+// UpdateInfo is like [bloom.Filter.UpdateInfo].
 func (f *Filter) UpdateInfo(update func(*bloom.Info)) {
 	f.info.Update(func(i *form.Info) { update((*bloom.Info)(i)) })
 }
@@ -67,8 +66,7 @@ func (f filter) SizeBytes() int64 {
 	return n
 }
 
-// AppendBinary implements encoding.BinaryAppender. The form holds all keys that were added before
-// the call, and some or none of those that are added during it.
+// AppendBinary implements encoding.BinaryAppender; see "Encodings" in package bloom.
 func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	return form.AppendBinary(dst, f.SizeBytes(), f)
 }

@@ -283,8 +283,7 @@ func (g *Guard) ContainsHash(h bloom.Hash) bool {
 	return f == nil || f.ContainsHash(h)
 }
 
-// ContainsBatch sets found[i] to ContainsHash(hs[i]). All answers come from one filter. It panics
-// if found is shorter than hs, and does not change found[len(hs):].
+// ContainsBatch looks hs up, all in one filter; see "Batches" in package bloom.
 func (g *Guard) ContainsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("guard", found, len(hs))
 	if f := g.filter(); f != nil {

@@ -369,7 +369,7 @@ func (r *Replica) ContainsHash(h bloom.Hash) bool {
 	return cur == nil || cur.filter.ContainsHash(h)
 }
 
-// ContainsBatch sets found[i] to ContainsHash(hs[i]). It panics if found is shorter than hs.
+// ContainsBatch looks hs up; see "Batches" in package bloom.
 func (r *Replica) ContainsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("replica", found, len(hs))
 	if cur := r.copy.Load(); cur != nil {

@@ -49,10 +49,7 @@ func (s *state) touch(h bloom.Hash, k int) {
 	}
 }
 
-// AddBatch adds hs in order and sets added[i] to what AddHash(hs[i]) returns. If added is nil, the
-// results are discarded; otherwise AddBatch panics if added is shorter than hs. It is faster than
-// single calls if the filter is larger than the processor's caches. All keys count as added when
-// AddBatch begins.
+// AddBatch adds hs; see "Batches" in package bloom. All keys count as added when AddBatch begins.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	asked := added != nil
 	if asked {
@@ -74,8 +71,7 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	}
 }
 
-// ContainsBatch sets found[i] to ContainsHash(hs[i]). It panics if found is shorter than hs. It is
-// faster than single calls if the filter is larger than the processor's caches.
+// ContainsBatch looks hs up; see "Batches" in package bloom.
 func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("window", found, len(hs))
 	if len(hs) == 0 {

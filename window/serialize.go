@@ -76,8 +76,7 @@ func (s *state) params() (p []uint64, live run) {
 // Info returns what New, UpdateInfo or decoding set.
 func (f *Filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
-// UpdateInfo is like [bloom.Filter.UpdateInfo], but all encodings, not only files, return an error
-// if [bloom.Info.Check] does.
+// UpdateInfo is like [bloom.Filter.UpdateInfo].
 func (f *Filter) UpdateInfo(update func(*bloom.Info)) {
 	f.info.Update(func(i *form.Info) { update((*bloom.Info)(i)) })
 }
@@ -91,8 +90,7 @@ func (f filter) SizeBytes() int64 {
 	return form.Window.Size(len(f.array), f.info.Get())
 }
 
-// AppendBinary implements encoding.BinaryAppender. The form has every key whose Add returned before
-// the call.
+// AppendBinary implements encoding.BinaryAppender; see "Encodings" in package bloom.
 func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	return form.AppendBinary(dst, f.SizeBytes(), f)
 }
@@ -174,9 +172,8 @@ func load(path string, now func() time.Time) (*Filter, error) {
 	return storage.LoadFile(form.Window, path, f)
 }
 
-// LoadOrNew returns the filter in the file at path, with c's Now, or New(c) if there is no such
-// file. If the saved filter's Config differs from that of New(c), apart from Now, the error wraps
-// [bloom.ErrMismatch]. See [bloom.LoadOrNew] for other errors, and for what is not compared.
+// LoadOrNew loads the file at path, or returns New(c); see "Files" in package bloom. A saved filter
+// must have the Config of New(c), and gets c's Now.
 func LoadOrNew(path string, c Config) (*Filter, error) {
 	c = c.withDefaults()
 	if _, err := c.layout(); err != nil {

@@ -57,9 +57,9 @@ import (
 //	clean       a plane: up to this one, the planes have no bits of dead planes in a page
 //	reach       how far back, in nanoseconds, all keys that were added are found
 
-// Filter remembers keys for a span of time. Many goroutines may use it concurrently; only decoding
-// needs the Filter to itself. Look-ups take no lock and never wait. Add locks the key's page, one
-// of many parts of the memory.
+// Filter remembers keys for a span of time. Any number of goroutines may use it; see "Goroutines"
+// in package bloom. Look-ups take no lock and never wait. Add locks the key's page, one of many
+// parts of the memory.
 //
 // The zero Filter contains nothing and can be decoded into. Adding to it panics. A Filter must not
 // be copied.
@@ -330,8 +330,7 @@ func (s *state) tend(lookUp bool) int64 {
 
 // Add adds key unless it is remembered, and reports whether key was new. True means that key was
 // certainly not added within Reach. False means that key is probably remembered; with Renew it is
-// remembered for another Span. Of several goroutines that add a new key concurrently, at most one
-// gets true. Add does not retain key.
+// remembered for another Span.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
 // AddString is like Add.
@@ -436,7 +435,7 @@ func (f *Filter) Reach() time.Duration {
 	return f.ring.reach()
 }
 
-// Reset forgets all keys. A key that is added concurrently may be remembered afterwards.
+// Reset forgets all keys.
 func (f *Filter) Reset() {
 	if !f.zero() {
 		f.ring.reset()
