@@ -1,5 +1,5 @@
-// Package alltypes lists the types of filters of the root module, for tests and tools. A new type
-// is a row of [All]; tests of this package name the other places that must have it.
+// Package alltypes lists the filter types of the root module, for tests and tools. A new type is a
+// new row of [All]; the tests of this package name the other places that must list it.
 package alltypes
 
 import (
@@ -56,14 +56,14 @@ type Reader interface {
 	slog.LogValuer
 }
 
-// Type is a type of filter. Its functions are nil where the package has none.
+// Type describes a type of filter. A function that the package lacks is nil.
 type Type struct {
-	Name string // as String has it, such as "blocked.SyncFilter"
+	Name string // as String writes it, such as "blocked.SyncFilter"
 
-	// New returns an empty filter for n keys at a rate of 1 %. Filters for 100 and 1,000 keys do
-	// not fit each other.
+	// New returns an empty filter for n keys at a rate of 1 %. A filter for 100 keys cannot be
+	// combined with one for 1,000 keys.
 	New func(n uint64) Filter
-	// SyncOf returns a SyncFilter with a copy of a Filter, and Snapshot returns a copy of it.
+	// SyncOf copies a Filter into a new SyncFilter. Snapshot copies a SyncFilter into a new Filter.
 	SyncOf   func(Filter) Filter
 	Snapshot func(Filter) Filter
 
@@ -73,16 +73,16 @@ type Type struct {
 	NewReader  func(r io.ReaderAt, size int64) (Reader, error)
 	ZeroReader func() Reader
 
-	Command    bool // the command adds lines to such a file, and looks them up
-	Checked    bool // the command only looks lines up
-	JavaScript bool // bloom.mjs reads the form
-	Invariants bool // the type checks itself with the build tag invariants
-	Guava      bool // the form is that of Guava, without an Info, a checksum and a frame
-	Forgets    bool // a key may be absent although it was added
-	Sync       bool // the type is the SyncFilter of the row before
+	Command    bool // the command adds lines to files of this type, and looks lines up in them
+	Checked    bool // the command looks lines up in such files, but does not write them
+	JavaScript bool // bloom.mjs reads the binary form
+	Invariants bool // the build tag invariants makes the type check itself
+	Guava      bool // the binary form is Guava's, which has no Info, checksum or frame
+	Forgets    bool // a key that was added may be absent
+	Sync       bool // the type is the SyncFilter of the row above
 }
 
-// All has the rows of all types. A SyncFilter follows its Filter.
+// All has a row for each type. A SyncFilter follows its Filter.
 var All = []Type{{
 	Name:       "bloom.Filter",
 	New:        func(n uint64) Filter { return bloom.Must(bloom.New(n, 0.01)) },
@@ -161,7 +161,8 @@ var All = []Type{{
 	Invariants: true, Forgets: true,
 }}
 
-// Forms returns the rows of All without SyncFilters: one for each package and binary form.
+// Forms returns the rows that are not SyncFilters: one for each package, and so for each binary
+// form.
 func Forms() (types []Type) {
 	for _, t := range All {
 		if !t.Sync {
@@ -171,7 +172,7 @@ func Forms() (types []Type) {
 	return types
 }
 
-// Packages returns the packages of the types for which include is true. A package's name is also
+// Packages returns the names of the packages whose types satisfy include. A package's name is also
 // the name of its form in testdata/vectors.
 func Packages(include func(Type) bool) (names []string) {
 	for _, t := range Forms() {
@@ -195,12 +196,13 @@ func ByPackage(name string) (Type, bool) {
 // Package returns the name of the type's package.
 func (t Type) Package() string { return t.Name[:strings.IndexByte(t.Name, '.')] }
 
-// Zero returns the zero value.
+// Zero returns a pointer to the type's zero value.
 func (t Type) Zero() Filter {
 	return reflect.New(reflect.TypeOf(t.New(1)).Elem()).Interface().(Filter)
 }
 
-// Decoder returns an empty filter for a form. A window has the time now, in nanoseconds since 1970.
+// Decoder returns an empty filter that can decode the type's form. The clock of a window stands at
+// now, in nanoseconds since 1970.
 func (t Type) Decoder(now int64) Filter {
 	if t.Package() != "window" {
 		return t.Zero()
@@ -209,10 +211,10 @@ func (t Type) Decoder(now int64) Filter {
 	return bloom.Must(window.New(window.Config{N: 1, P: 0.5, Span: time.Hour, Now: at}))
 }
 
-// clock stands still, so that windows can be compared.
+// clock always returns the same time, so that windows can be compared.
 func clock() time.Time { return time.Unix(1_700_000_000, 0) }
 
-// Add adds a key, to a bank as a member of its own.
+// Add adds a key. To a bank it appends a member, and adds the key to that.
 func Add(f Filter, key string) {
 	switch f := f.(type) {
 	case *bank.Bank:
@@ -226,7 +228,7 @@ func Add(f Filter, key string) {
 	}
 }
 
-// Has looks a key up in a filter, a View or a Reader. A bank has it if a member has it.
+// Has looks a key up in a filter, a View or a Reader. In a bank it looks in all members.
 func Has(f any, key string) (bool, error) {
 	switch f := f.(type) {
 	case interface{ ContainsString(string) bool }:
@@ -246,7 +248,7 @@ func Has(f any, key string) (bool, error) {
 	panic(fmt.Sprintf("%T has no keys", f))
 }
 
-// Answers returns an answer for each key: 0 or 1, or for a bank the list of members.
+// Answers returns an answer for each key: 0 or 1, or the list of members if f is a bank.
 func Answers(f Filter, keys []string) (answers []any) {
 	for _, key := range keys {
 		if b, ok := f.(*bank.Bank); ok {

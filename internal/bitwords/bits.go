@@ -37,8 +37,8 @@ func And(words, other []uint64) {
 	}
 }
 
-// OrAtomic is like Or, but other goroutines may write to words at the same time. It skips words
-// that already have the bits, so that their cache lines can stay in the caches of all processors.
+// OrAtomic is like Or, but other goroutines may write to words at the same time. It does not write
+// to words that already have the bits, so their cache lines stay shared between processors.
 func OrAtomic(words, other []uint64) {
 	for i, w := range other[:len(words)] {
 		if w&^atomic.LoadUint64(&words[i]) != 0 {

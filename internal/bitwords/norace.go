@@ -8,8 +8,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/limits"
 )
 
-// Race is true with the race detector, and with package orders, which does not see ordinary stores.
-// RaceRead and RaceWrite tell the detector what assembly reads and writes.
+// Race reports whether Store must be atomic. Without the race detector that is the case only when
+// package orders explores the program, because orders does not see ordinary stores.
 const Race = limits.Explored
 
 func RaceRead(p unsafe.Pointer, bytes int)  {}

@@ -7,17 +7,17 @@ import (
 	"unsafe"
 )
 
-// Race reports whether the race detector is on.
+// Race is true; see norace.go.
 const Race = true
 
-// RaceRead tells the race detector what assembly reads.
+// RaceRead tells the race detector that assembly reads these bytes.
 func RaceRead(p unsafe.Pointer, bytes int) {
 	if bytes > 0 {
 		runtime.RaceReadRange(p, bytes)
 	}
 }
 
-// RaceWrite tells the race detector what assembly writes.
+// RaceWrite tells the race detector that assembly writes these bytes.
 func RaceWrite(p unsafe.Pointer, bytes int) {
 	if bytes > 0 {
 		runtime.RaceWriteRange(p, bytes)

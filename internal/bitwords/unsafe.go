@@ -12,22 +12,22 @@ func BytesOf(s string) []byte {
 	return unsafe.Slice(unsafe.StringData(s), len(s))
 }
 
-// NoEscape returns key, hidden from escape analysis, for functions that do not keep it. The
-// analysis does not see that package murmur3 keeps a key only in a digest on its own stack, and
-// would allocate every key on the heap.
+// NoEscape returns key, hidden from escape analysis. It is for functions that do not retain the
+// key. Package murmur3 keeps a key only in a digest on its own stack, but escape analysis cannot
+// see that, and would allocate every key on the heap.
 func NoEscape(key []byte) []byte {
 	hidden := unsafe.Add(nil, uintptr(unsafe.Pointer(unsafe.SliceData(key))))
 	return unsafe.Slice((*byte)(hidden), len(key))
 }
 
-// WordsOf returns n words in the machine's byte order, which share the memory of data[offset:].
-// Both offset and the address of data must be multiples of 8.
+// WordsOf returns n words in the machine's byte order. They share the memory of data[offset:]. Both
+// offset and the address of data must be multiples of 8.
 func WordsOf(data []byte, offset, n int) []uint64 {
 	return unsafe.Slice((*uint64)(unsafe.Pointer(&data[offset:][: 8*n : 8*n][0])), n)
 }
 
-// Aligned reports whether the words of WordsOf(data, 0, n) are little-endian and can be loaded
-// atomically.
+// Aligned reports whether the words that WordsOf(data, 0, n) returns are little-endian and can be
+// loaded atomically.
 func Aligned(data []byte) bool {
 	littleEndian := binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 	start := uintptr(unsafe.Pointer(unsafe.SliceData(data)))

@@ -1,12 +1,14 @@
-// Package bitwords has the arrays that filters are made of: it allocates, counts and combines
-// words, plainly or atomically, and converts strings and bytes without a copy.
+// Package bitwords has the arrays of words that filters are made of. It allocates, counts and
+// combines words, with or without atomic operations, and converts strings and bytes without
+// copying.
 //
-// Store is an ordinary store of a 64-bit word that other goroutines load atomically. On the 64-bit
-// platforms of Go that works: the compiler emits one store instruction, and the processor does not
-// split an aligned store. On 32-bit platforms a load may see halves of two different stores, so
+// [Store] is an ordinary store of a 64-bit word that other goroutines load atomically. On Go's
+// 64-bit platforms this is safe: the compiler emits one store instruction, and the processor does
+// not split an aligned store. On 32-bit platforms a load may see halves of two different stores, so
 // Store is only for words whose halves are independent, such as the bits of a filter. An atomic
-// store would also order all other stores, which on amd64 makes it as slow as a lock. Under the
-// race detector, which reports ordinary stores that run with atomic loads, Store is atomic.
+// store would also be ordered with all other stores, which makes it as slow as a lock on amd64. The
+// race detector reports ordinary stores beside atomic loads, so Store is atomic when the detector
+// is on.
 package bitwords
 
 import (
@@ -14,8 +16,9 @@ import (
 	"sync"
 )
 
-// Make returns n zero words. For a large array it asks the kernel for huge pages, and uses ordinary
-// ones if the kernel refuses. Without enough memory, it panics or exits as make does.
+// Make returns n zero words. For a large array it asks the kernel for huge pages; if the kernel
+// refuses, the array has ordinary ones. If memory runs out, Make panics or ends the program, as
+// make does.
 func Make(n int) []uint64 {
 	words := make([]uint64, n)
 	if n >= hugeBytes/8 {
@@ -24,12 +27,13 @@ func Make(n int) []uint64 {
 	return words
 }
 
-// hugeBytes is the smallest size of an array for which Make asks for huge pages. Such an array
-// contains a whole huge page. With ordinary pages it would exceed the second-level TLB of many
-// processors, so that a random access walks the page table.
+// hugeBytes is the size from which Make asks for huge pages. An array of this size contains at
+// least one whole huge page. With ordinary pages, it would exceed the second-level TLB of many
+// processors, and each random access would have to walk the page table.
 const hugeBytes = 4 << 20
 
-// Fill returns dst[:n], which a batch of package pkg is about to fill. It panics if dst is shorter.
+// Fill returns dst[:n], the results of a batch. It panics in the name of package pkg if dst is
+// shorter.
 func Fill[T any](pkg string, dst []T, n int) []T {
 	if len(dst) < n {
 		tooShort(pkg, len(dst), n)
@@ -37,15 +41,15 @@ func Fill[T any](pkg string, dst []T, n int) []T {
 	return dst[:n]
 }
 
-// tooShort is not inlined, so that Fill is.
+// tooShort is not inlined, so that Fill can be.
 //
 //go:noinline
 func tooShort(pkg string, room, n int) {
 	panic(fmt.Sprintf("%s: batch of %d with room for %d results", pkg, n, room))
 }
 
-// Discard calls addBatch for hs, in portions, and discards the answers. It implements AddBatch for
-// a nil added, without an allocation.
+// Discard calls addBatch for consecutive portions of hs and discards the answers, without
+// allocating. It is what AddBatch does if its argument added is nil.
 func Discard[H any](hs []H, addBatch func(added []bool, hs []H)) {
 	room := discarded.Get().(*[discardedAnswers]bool)
 	for len(hs) > 0 {
@@ -56,25 +60,25 @@ func Discard[H any](hs []H, addBatch func(added []bool, hs []H)) {
 	discarded.Put(room)
 }
 
-// discardedAnswers is the length of a portion, in keys.
+// discardedAnswers is the number of keys in a portion.
 const discardedAnswers = 4096
 
 var discarded = sync.Pool{New: func() any { return new([discardedAnswers]bool) }}
 
-// Clear zeroes words, in chunks between which a garbage collection can begin. Go's clear is
-// assembly, which cannot be interrupted, and needs a second for ten gigabytes.
+// Clear zeroes words in chunks. A garbage collection can begin between two chunks, but not during
+// Go's clear, which is assembly and cannot be interrupted: ten gigabytes take it a second.
 func Clear(words []uint64) {
 	for ; len(words) > 0; words = words[min(len(words), chunk):] {
 		clearChunk(words[:min(len(words), chunk)])
 	}
 }
 
-// chunk is the number of words that are cleared without interruption. If their pages are fresh,
-// that takes about 50 microseconds.
+// chunk is the number of words that are cleared without interruption. If their pages have not been
+// used before, a chunk takes about 50 microseconds.
 const chunk = 32 << 10
 
-// clearChunk is not inlined, because calls of Go functions can be interrupted, and a loop that
-// calls only assembly cannot.
+// clearChunk is not inlined: Go code can be interrupted at the call of a Go function, but not in a
+// loop that calls only assembly.
 //
 //go:noinline
 func clearChunk(words []uint64) { clear(words) }

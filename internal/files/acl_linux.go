@@ -10,16 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// If a file has an access-control list, the group's permissions in its mode are the list's mask,
-// which limits what named users and all groups get. The group's own permissions are in the list. A
-// copy of the mode alone would give the group all that the mask permits.
+// If a file has an access-control list, the group permissions in its mode are the list's mask: the
+// upper limit for named users and for all groups. The permissions of the file's own group are in
+// the list. So a copy of the mode alone would give that group everything that the mask permits.
 //
-// The list is an extended attribute: a version of 4 bytes, and then entries of 8 bytes,
+// The list is an extended attribute: a 4-byte version, followed by 8-byte entries. All numbers are
 // little-endian.
 //
 //	2 bytes  tag
 //	2 bytes  permissions, 0 to 7
-//	4 bytes  the user or group of tagUser and tagGroup
+//	4 bytes  the user or group, if the tag is tagUser or tagGroup
 const (
 	accessList  = "system.posix_acl_access"
 	listVersion = 2
@@ -30,10 +30,11 @@ const (
 	tagOthers   = 0x20
 )
 
-// keepList gives file the access-control list of the file at path, or takes away the list that file
-// got from its directory. perm are the permissions in the mode of the file at path. ownGroup is
-// false if file has another group, which then gets no more than others have. keepList returns the
-// permissions that file must get: if it cannot have the list, nobody gets more by that.
+// keepList gives file the access-control list of the file at path. If that file has none, keepList
+// removes the list that file inherited from its directory. perm is the permissions in the mode of
+// the file at path. ownGroup is false if file belongs to another group, which must then get no more
+// than others. keepList returns the permissions to set for file. If the list cannot be set, they
+// grant nobody more than the list did.
 func keepList(file *os.File, path string, perm fs.FileMode, ownGroup bool) (fs.FileMode, error) {
 	list, err := listOf(path)
 	if err != nil {
@@ -41,7 +42,7 @@ func keepList(file *os.File, path string, perm fs.FileMode, ownGroup bool) (fs.F
 	}
 	if list == nil {
 		if err := unix.Fremovexattr(int(file.Fd()), accessList); err != nil && !hasNone(err) {
-			perm &^= 0o070 // the mask of the directory's list
+			perm &^= 0o070 // they are the mask of the directory's list
 		}
 		return lessGroup(perm, ownGroup), nil
 	}
@@ -58,12 +59,12 @@ func hasNone(err error) bool {
 	return errors.Is(err, unix.ENODATA) || errors.Is(err, unix.EOPNOTSUPP)
 }
 
-// list is the value of the attribute.
+// list is the value of the extended attribute.
 type list []byte
 
 // listOf returns the list of the file at path, or nil if it has none.
 func listOf(path string) (list, error) {
-	data := make([]byte, 64<<10) // the largest value of an attribute
+	data := make([]byte, 64<<10) // the largest size of an attribute
 	n, err := unix.Getxattr(path, accessList, data)
 	switch {
 	case err != nil && hasNone(err):
@@ -77,8 +78,8 @@ func listOf(path string) (list, error) {
 	return data[:n], nil
 }
 
-// forEach calls visit with the tag and the permissions of each entry, and sets the permissions to
-// what visit returns.
+// forEach calls visit with the tag and the permissions of each entry, and stores what visit returns
+// as the entry's permissions.
 func (l list) forEach(visit func(tag, perm uint16) uint16) {
 	for i := 4; i < len(l); i += 8 {
 		tag := binary.LittleEndian.Uint16(l[i:])
@@ -87,7 +88,7 @@ func (l list) forEach(visit func(tag, perm uint16) uint16) {
 	}
 }
 
-// permissions returns the permissions that all entries with this tag have; 7 if there is none.
+// permissions returns the permissions that all entries with this tag have, or 7 if no entry has it.
 func (l list) permissions(tag uint16) uint16 {
 	all := uint16(7)
 	l.forEach(func(t, perm uint16) uint16 {
@@ -109,8 +110,9 @@ func (l list) limit(tag, mask uint16) {
 	})
 }
 
-// without returns the permissions of a file that has perm in its mode and loses its list. A named
-// user may be in the file's group, and is then, as members of named groups are, one of the others.
+// without returns the permissions for a file that has perm in its mode but cannot get its list.
+// Without the list, members of named groups count as others. So may named users, unless they are in
+// the file's group.
 func (l list) without(perm fs.FileMode) fs.FileMode {
 	users, groups := l.permissions(tagUser), l.permissions(tagGroup)
 	group := users & l.permissions(tagOwnGroup)

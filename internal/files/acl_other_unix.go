@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// keepList is described in acl_linux.go. Here no list is copied.
+// keepList is documented in acl_linux.go. Here it copies no list.
 func keepList(_ *os.File, _ string, perm fs.FileMode, ownGroup bool) (fs.FileMode, error) {
 	return lessGroup(perm, ownGroup), nil
 }

@@ -2,7 +2,7 @@
 
 package files
 
-// AdviseRandom and AdviseSequential are described in advice_linux.go.
+// AdviseRandom and AdviseSequential are documented in advice_linux.go.
 
 func AdviseRandom([]byte) {}
 

@@ -1,5 +1,5 @@
-// Package files replaces a file as a whole: after a crash at any moment the path holds the old
-// content or all of the new content. It also locks files against other processes, and maps them.
+// Package files replaces a file as a whole: after a crash, the path holds either the old content or
+// all of the new content. The package also locks files against other processes, and maps them.
 package files
 
 import (
@@ -12,11 +12,12 @@ import (
 	"runtime"
 )
 
-// Write replaces or creates the file at path with the output of encode. bloom.Filter's SaveFile
-// says what that promises: durability, temporary files, permissions, owners and links.
+// Write writes the output of encode to the file at path, which it replaces or creates.
+// bloom.Filter's SaveFile says what that promises: durability, temporary files, permissions, owners
+// and links.
 //
-// If the new file cannot keep the old one's group, its group gets only the permissions that others
-// have. Write fails if it may not open the directory, which it syncs.
+// If the new file cannot have the old file's group, its own group gets no more permissions than
+// others have. Write syncs the directory, so it fails if it may not open it.
 func Write(path string, encode func(io.Writer) error) error {
 	_, err := replace(path, func() error { return nil }, encode)
 	return err
@@ -68,8 +69,8 @@ func replace(path string, check func() error, write func(io.Writer) error) (
 		return nil, err
 	}
 	afterSync()
-	// Windows does not rename an open file. Elsewhere the file stays open until it has its name,
-	// because its lock shows other processes that it is in use.
+	// Windows cannot rename an open file. On other systems the file stays open until the rename:
+	// its lock shows other processes that it is in use.
 	if runtime.GOOS == "windows" {
 		if err := file.Close(); err != nil {
 			return nil, err
@@ -92,13 +93,13 @@ func replace(path string, check func() error, write func(io.Writer) error) (
 	return info, dir.sync()
 }
 
-// special are devices, pipes and sockets: a program that writes to a link to one, such as
-// /dev/stdout, does not mean the link.
+// special is the modes of devices, pipes and sockets. A program that writes to a link to one of
+// these, such as /dev/stdout, does not mean to replace the link.
 const special = fs.ModeDevice | fs.ModeCharDevice | fs.ModeNamedPipe | fs.ModeSocket |
 	fs.ModeIrregular
 
-// Replaceable returns an error if Write could not replace or create the file at path, as far as that
-// can be known without trying. It is for callers with much work before Write.
+// Replaceable returns an error if it can tell, without trying, that Write would fail to replace or
+// create the file at path. Callers use it before long work that ends in Write.
 func Replaceable(path string) error {
 	old, err := regular(path)
 	if err != nil {
@@ -107,8 +108,8 @@ func Replaceable(path string) error {
 	return renames(path, old)
 }
 
-// regular returns the file at path, which must be a regular file or a symbolic link to one, or nil
-// if there is none.
+// regular returns the FileInfo of the file at path, or nil if Write may create a file there. It
+// returns an error for anything but a regular file or a symbolic link that Write may replace.
 func regular(path string) (fs.FileInfo, error) {
 	info, err := os.Lstat(path)
 	switch {
@@ -138,11 +139,11 @@ func regular(path string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// prefix returns the common start of the paths of all temporary files for path.
+// prefix returns the path to which temporary appends a number.
 func prefix(path string) string { return beside(path, "bloom-tmp-") }
 
-// create creates and claims a temporary file. old is the file that it is to replace, or nil. If
-// there is an old file, which may be private, only the owner may read the new one.
+// create creates and claims a temporary file that is to replace old, or that is new if old is nil.
+// The old file may be private, so only the owner may read its replacement at first.
 func create(prefix string, old fs.FileInfo) (*os.File, error) {
 	mode := fs.FileMode(0o666)
 	if old != nil {
@@ -151,24 +152,24 @@ func create(prefix string, old fs.FileInfo) (*os.File, error) {
 	for i := 0; ; i++ {
 		file, err := os.OpenFile(temporary(prefix, i), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 		if errors.Is(err, fs.ErrExist) {
-			continue // another Write to path has this file
+			continue // another Write to path is using this file
 		}
 		if err != nil || claim(file) {
 			return file, err
 		}
-		file.Close() // another process removed the file, which looked abandoned
+		file.Close() // another process took the file for an abandoned one, and removed it
 	}
 }
 
-// temporary returns the path of temporary file number i. Numbered names let clean find abandoned
-// files without listing the directory, which may be large.
+// temporary returns the path of the temporary file with number i. Because the names are numbered,
+// clean finds abandoned files without listing the directory, which may be large.
 func temporary(prefix string, i int) string { return fmt.Sprintf("%s%d", prefix, i) }
 
-// cleaned is how many temporary files clean looks for. There are more only while more Writes to one
-// path run concurrently.
+// cleaned is the number of temporary files that clean looks for. Only concurrent Writes to one path
+// create more.
 const cleaned = 16
 
-// directory is an open directory. Its file is nil on systems that cannot sync directories.
+// directory is an open directory. file is nil on systems that cannot sync directories.
 type directory struct{ file *os.File }
 
 func openDir(path string) (directory, error) {
@@ -186,8 +187,8 @@ func (d directory) close() {
 	}
 }
 
-// SyncDir returns once the name of the file at path is on disk, on systems where Write syncs
-// directories.
+// SyncDir syncs the directory of path, so that the file's name survives a crash. It does nothing on
+// systems that cannot sync directories.
 func SyncDir(path string) error {
 	dir, err := openDir(filepath.Dir(path))
 	if err != nil {
@@ -197,7 +198,7 @@ func SyncDir(path string) error {
 	return dir.sync()
 }
 
-// sync makes a rename durable.
+// sync makes a rename in the directory durable.
 func (d directory) sync() error {
 	if d.file == nil {
 		return nil
@@ -205,7 +206,7 @@ func (d directory) sync() error {
 	return ignoreUnsupported(d.file.Sync())
 }
 
-// clean removes temporary files that dead processes left. Errors do not matter.
+// clean removes temporary files that were left by processes that no longer run. It ignores errors.
 func clean(prefix string) {
 	for i := range cleaned {
 		path := temporary(prefix, i)

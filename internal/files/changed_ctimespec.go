@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// changed is described in changed_ctim.go.
+// changed is documented in changed_ctim.go.
 func changed(info fs.FileInfo) time.Time {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// changed is described in changed_ctim.go.
+// changed is documented in changed_ctim.go.
 func changed(fs.FileInfo) time.Time { return time.Time{} }

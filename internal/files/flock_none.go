@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// flock is described in flock_unix.go. These systems have no such locks.
+// flock is documented in flock_unix.go. These systems have no such locks.
 func flock(*os.File, bool) error { return errors.ErrUnsupported }

@@ -7,17 +7,18 @@ import (
 	"time"
 )
 
-// OpenThere is described in flock_unix.go. This one follows links, which few users of these systems
-// are permitted to create.
+// OpenThere is documented in flock_unix.go. Here it does follow links: on Windows few users may
+// create them.
 func OpenThere(path string, flag int, perm os.FileMode) (*os.File, error) {
 	return os.OpenFile(path, flag, perm)
 }
 
-// claim is described in flock_unix.go. Windows cannot rename an open file, so a file loses its lock
-// before it gets its name; other systems have no locks. Therefore removeDead goes by a file's age.
+// claim is documented in flock_unix.go. Here it does nothing. Windows cannot rename an open file,
+// so the lock would be lost before the rename; the other systems have no locks. So removeDead
+// decides by age.
 func claim(*os.File) bool { return true }
 
-// removeDead removes a file that was not written to for a day.
+// removeDead removes the file at path if its last write was more than a day ago.
 func removeDead(path string) {
 	if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
 		os.Remove(path)

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// flock locks file until it is closed. If another open file has the lock, flock waits for it if
-// wait is true, and otherwise returns errBusy. On a file system without locks, its error wraps
+// flock locks file; closing the file unlocks it. If another open file holds the lock, flock waits
+// if wait is true, and otherwise returns errBusy. On a file system without locks, the error wraps
 // errors.ErrUnsupported.
 func flock(file *os.File, wait bool) error {
 	how := unix.LOCK_EX
@@ -33,35 +33,35 @@ func flock(file *os.File, wait bool) error {
 	}
 }
 
-// OpenThere is like os.OpenFile, but does not follow a link at path, and does not wait for the
-// other end of a pipe. Where other users may write, they may have replaced the file since it was
-// examined.
+// OpenThere is like os.OpenFile, but does not follow a symbolic link at path, and does not wait
+// until the other end of a pipe is open. In a directory where other users may write, either may
+// have replaced the file since the caller examined it.
 func OpenThere(path string, flag int, perm os.FileMode) (*os.File, error) {
 	return os.OpenFile(path, flag|unix.O_NOFOLLOW|unix.O_NONBLOCK, perm)
 }
 
-// claim locks file until it is closed, and reports whether it is still at its path; another
-// process's removeDead may have removed it. If files cannot be locked, claim returns true.
+// claim locks file until it is closed, and reports whether it is still at its path: removeDead in
+// another process may have removed it. If files cannot be locked, claim returns true.
 func claim(file *os.File) bool {
 	return flock(file, true) != nil || isAt(file, file.Name())
 }
 
-// removeDead removes a file that no process has claimed.
+// removeDead removes the file at path unless a process has claimed it.
 func removeDead(path string) {
 	file, err := OpenThere(path, os.O_WRONLY, 0)
 	if err != nil {
 		return
 	}
 	defer file.Close()
-	// Another process may have removed the abandoned file and created its own. Only the holder of
-	// the lock removes a file.
+	// In the meantime another process may have replaced the abandoned file with its own. Only the
+	// holder of a file's lock removes the file.
 	if flock(file, false) == nil && isAt(file, path) {
 		os.Remove(path)
 	}
 }
 
-// ignoreUnsupported returns err, or nil if err says that the file system cannot sync directories.
-// Some network file systems sync them without being asked.
+// ignoreUnsupported returns nil if err says that the file system cannot sync directories, and
+// otherwise err. Some network file systems always write directories to disk at once.
 func ignoreUnsupported(err error) error {
 	if errors.Is(err, unix.EINVAL) {
 		return nil

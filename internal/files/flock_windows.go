@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// flock is described in flock_unix.go. It locks all bytes that the file may ever have.
+// flock is documented in flock_unix.go. Here it locks all bytes that the file can ever have.
 func flock(file *os.File, wait bool) error {
 	how := uint32(windows.LOCKFILE_EXCLUSIVE_LOCK)
 	if !wait {

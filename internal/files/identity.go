@@ -10,23 +10,24 @@ import (
 	"time"
 )
 
-// Identity tells a file at one time from the file at the same path at another time. Equal facts of
-// the system do not prove that nothing changed, because tools keep them: "cp -p", "rsync -t" and
-// tar set the time of the last write, and all filters of one list have one size. Nor do other facts
-// prove a change: chmod, ln and backups change the time of the last change. Therefore the bytes
-// decide, and the facts only tell when they must be read again.
+// Identity identifies the content that a path held at one time. What the system reports about a
+// file is not enough for that. Equal facts do not prove that nothing changed: "cp -p", "rsync -t"
+// and tar preserve the modification time, and all filters for one list have the same size.
+// Different facts do not prove a change either: chmod, ln and backups set the time of the last
+// change. So identities compare checksums, and the facts only decide when to read the file again.
 type Identity struct {
 	facts facts
 	sum   [sha256.Size]byte
-	seen  time.Time // when the file was first seen to have these facts
-	read  time.Time // when reading began
+	seen  time.Time // when a file with these facts was first seen
+	read  time.Time // when reading the file began
 }
 
-// facts is what the system reports about a file. On systems without a time of change, such as
-// Windows, a file that is overwritten and gets its old time back has the same facts as before.
+// facts is what the system reports about a file. Windows and some other systems report no time of
+// change. There, a file that is overwritten and gets its old modification time back has the same
+// facts.
 type facts struct {
 	info    fs.FileInfo
-	changed time.Time // when the inode last changed, which no program can set; zero: unknown
+	changed time.Time // when the inode last changed, which programs cannot set; zero if unknown
 }
 
 func factsOf(info fs.FileInfo) facts { return facts{info, changed(info)} }
@@ -37,11 +38,11 @@ func (f facts) equal(g facts) bool {
 }
 
 // Identify returns the identity of the file at path, which must be a regular file or a link to one.
-// It does not read the file if previous, an earlier identity, has the same facts and is settled. A
-// zero previous makes it read the file.
+// If previous is settled and the facts have not changed, Identify returns previous without reading
+// the file. With a zero previous, it reads the file.
 //
-// Whoever loads a file calls Identify first: if the file is replaced in between, the next identity
-// differs.
+// A program that loads a file calls Identify first. If the file is replaced between the two calls,
+// the next identity differs.
 func Identify(path string, previous Identity) (Identity, error) {
 	if previous.facts.info != nil && previous.settled() {
 		info, err := os.Stat(path)
@@ -70,36 +71,35 @@ func Identify(path string, previous Identity) (Identity, error) {
 	return id, nil
 }
 
-// settled reports whether a write after the file was read must change the facts. Systems tell time
-// in ticks: a write within the tick in which the facts were taken leaves them as they are.
+// settled reports whether every write after the file was read changes the facts. File times are
+// coarse: a write in the same tick of the clock as the previous one leaves the facts unchanged.
 func (i Identity) settled() bool {
 	last := i.facts.changed
 	if last.IsZero() {
 		last = i.facts.info.ModTime()
 	}
-	tick := 100 * time.Millisecond // ten times that of the slowest kernels
+	tick := 100 * time.Millisecond // ten ticks of the slowest kernels
 	if last.Nanosecond() == 0 {
-		tick = 3 * time.Second // some file systems store whole seconds, and FAT every second one
+		tick = 3 * time.Second // some file systems store whole seconds, and FAT even seconds
 	}
-	// The second condition is for a server of files whose clock is ahead of the clock here.
+	// The second condition is for file servers with a clock that is ahead of this machine's.
 	return i.read.Sub(last) > tick || i.read.Sub(i.seen) > tick
 }
 
-// Same reports whether the files of i and other have the same bytes.
+// Same reports whether both files have the same bytes.
 func (i Identity) Same(other Identity) bool { return i.sum == other.sum }
 
-// Modified returns the file's time of modification, which programs can set.
+// Modified returns the file's modification time, which programs can set.
 func (i Identity) Modified() time.Time { return i.facts.info.ModTime() }
 
 // Size returns the size of the file in bytes.
 func (i Identity) Size() int64 { return i.facts.info.Size() }
 
-// Sum returns a checksum of the file's bytes, in hexadecimal digits. Files of other bytes have
-// other checksums.
+// Sum returns the first half of the SHA-256 checksum of the file's bytes, in hexadecimal.
 func (i Identity) Sum() string { return fmt.Sprintf("%x", i.sum[:16]) }
 
-// OpenRegular opens the file at path for reading, and returns its FileInfo. It refuses anything but
-// a regular file, because opening a pipe would wait for a writer.
+// OpenRegular opens the file at path for reading, and returns its FileInfo. It refuses a file that
+// is not regular, because opening a pipe would wait for a writer.
 func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -113,7 +113,7 @@ func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// The file at path may be another one by now.
+	// The file may have been replaced after os.Stat.
 	if info, err = file.Stat(); err != nil {
 		file.Close()
 		return nil, nil, err
@@ -121,5 +121,5 @@ func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-// beforeOpen is what a test does between two steps of OpenRegular.
+// beforeOpen is a hook for tests.
 var beforeOpen = func() {}

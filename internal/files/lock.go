@@ -14,22 +14,22 @@ import (
 	"time"
 )
 
-// Saving replaces a file, so a lock on the file itself would be lost. The lock is on an empty file
-// beside it, which the holder removes before unlocking:
+// Saving replaces a file, so a lock on the file itself would be lost. Lock therefore locks an empty
+// file beside it, and unlock removes that file:
 //
 //	create  a new file, or open the existing one
 //	lock    it
-//	look    whether it is still at its name; if not, begin again
+//	check   that it is still at its path; if not, start again
 //	...
 //	remove  the file
 //	unlock  it
 //
-// A process that waits for the lock finds the file gone at "look". A killed process leaves the
-// file, unlocked, for the next one to lock and remove. In a directory where other users may write,
-// the name may become a link at any moment. Therefore links are not followed, and permissions are
-// changed only through the handle of a file that this process created.
+// A process that waited for the lock finds at "check" that the file is gone. A killed process
+// leaves the file unlocked; the next process locks it, and removes it in the end. In a directory
+// where other users may write, the path may become a link at any moment. So links are not followed,
+// and permissions are changed only through the handle of a file that this process created.
 
-// Lock is described in file.Lock.
+// Lock is documented in package file.
 func Lock(ctx context.Context, path string) (target string, unlock func() error, err error) {
 	if path == "" {
 		return "", nil, errors.New("the path is empty")
@@ -42,7 +42,7 @@ func Lock(ctx context.Context, path string) (target string, unlock func() error,
 	return target, unlock, err
 }
 
-// lock is like Lock, but path must not be a link.
+// lock is like Lock, but path must not be a symbolic link.
 func lock(ctx context.Context, path string) (unlock func() error, err error) {
 	name := LockName(path)
 	for {
@@ -65,50 +65,51 @@ func lock(ctx context.Context, path string) (unlock func() error, err error) {
 	}
 }
 
-// held keeps the files of all locks reachable. Otherwise the garbage collector would close the file
+// held keeps the files of all locks reachable, because the garbage collector would close the file
 // of a lock that is never released.
 var held sync.Map
 
-// LockName returns the path of the file that Lock locks for the file at path, which is not a link.
+// LockName returns the path of the file that Lock locks for path, which must not be a symbolic
+// link.
 func LockName(path string) string { return beside(path, "bloom-lock") }
 
-// beside returns the path of a hidden file in the directory of path, whose name ends with suffix.
-// In a long name, a checksum replaces the end.
+// beside returns the path of a hidden file in the directory of path: path's name with a dot before
+// it and the suffix after it. If the name is long, a checksum replaces its end.
 func beside(path, suffix string) string {
 	const longest = 200
 	dir, name := filepath.Split(path)
 	if len(name) > longest {
 		sum := fnv.New64a()
 		sum.Write([]byte(name))
-		// A cut within a character makes a name that some file systems refuse.
+		// Some file systems refuse names that end within a character.
 		begin := strings.ToValidUTF8(name[:longest-20], "")
 		name = fmt.Sprintf("%s-%016x", begin, sum.Sum64())
 	}
 	return filepath.Join(dir, "."+name+"."+suffix)
 }
 
-// Follow returns the path to which the symbolic links at path lead, or path if it is not a link, so
-// that a file has one lock under all its names. There may be no file at that path.
+// Follow returns the path that the symbolic links at path lead to, or path if it is not a link. So
+// a file has the same lock under all its names. The returned path may have no file.
 func Follow(path string) (string, error) {
 	for range 40 {
-		to, err := os.Readlink(path)
-		if err != nil { // no link
+		target, err := os.Readlink(path)
+		if err != nil { // not a link
 			return filepath.Clean(path), nil
 		}
 		dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 		if err != nil {
 			return "", err
 		}
-		path = to
-		if !filepath.IsAbs(to) {
-			path = filepath.Join(dir, to)
+		path = target
+		if !filepath.IsAbs(target) {
+			path = filepath.Join(dir, target)
 		}
 	}
 	return "", fmt.Errorf("%s: too many symbolic links", path)
 }
 
-// tryLock opens or creates the file at name, and locks it. It returns nil if another process has
-// the lock, or has just removed the file.
+// tryLock opens or creates the file at name and locks it. It returns a nil file if another process
+// holds the lock, or has just removed the file.
 func tryLock(name string) (*os.File, error) {
 	file, created, err := openLock(name)
 	if file == nil {
@@ -128,8 +129,8 @@ func tryLock(name string) (*os.File, error) {
 	return nil, err
 }
 
-// openLock opens or creates the file at name. It refuses anything that is not a regular file. It
-// returns nil if another process has just removed the file.
+// openLock opens or creates the file at name. It returns an error if the file is not regular, and a
+// nil file if another process has just removed it.
 func openLock(name string) (file *os.File, created bool, err error) {
 	file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err == nil {
@@ -153,11 +154,12 @@ func openLock(name string) (file *os.File, created bool, err error) {
 	return file, false, err
 }
 
-// release removes the file of a lock, and then unlocks it.
+// release removes the file of a lock and then unlocks it.
 func release(file *os.File, name string) error {
 	held.Delete(file)
 	if runtime.GOOS == "windows" {
-		// Remove fails if another process has opened the file, and so never removes a locked one.
+		// On Windows, Remove fails while another process has the file open, so it cannot remove a
+		// file that another process has locked.
 		err := file.Close()
 		os.Remove(name)
 		return err
@@ -169,9 +171,9 @@ func release(file *os.File, name string) error {
 	return errors.Join(err, file.Close())
 }
 
-// mayPass reports whether locking may succeed at the next try, despite err. Windows does not open a
-// file that is being removed. Elsewhere another user may have just created the file, and not yet
-// set its permissions.
+// mayPass reports whether another try may succeed despite err. Windows cannot open a file that is
+// being removed. On other systems, another user may have created the file a moment ago, and not yet
+// have set its permissions.
 func mayPass(err error, name string) bool {
 	if runtime.GOOS == "windows" {
 		return !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrNotExist)
@@ -180,7 +182,7 @@ func mayPass(err error, name string) bool {
 	return errors.Is(err, fs.ErrPermission) && missing == nil
 }
 
-// isAt reports whether file itself, and no link to it, is at path.
+// isAt reports whether path names file itself, not a link to it.
 func isAt(file *os.File, path string) bool {
 	there, err := os.Lstat(path)
 	if err != nil {
@@ -190,5 +192,5 @@ func isAt(file *os.File, path string) bool {
 	return err == nil && os.SameFile(mine, there)
 }
 
-// errBusy is the error of flock if another process has the lock.
+// errBusy is what flock returns if another process holds the lock.
 var errBusy = errors.New("locked by another process")

@@ -9,11 +9,11 @@ import (
 	"os"
 )
 
-// maxRead is the size of the largest file that Map reads. Without enough memory the process ends,
-// and WebAssembly has at most 4 GiB.
+// maxRead is the size of the largest file that Map reads. WebAssembly has at most 4 GiB of memory,
+// and a process that runs out of memory ends.
 const maxRead = math.MaxInt32
 
-// Map is described in map_unix.go. These systems have no maps, so Map reads the file.
+// Map is documented in map_unix.go. These systems have no maps, so it reads the file.
 func Map(file *os.File, size int) ([]byte, error) {
 	if size > maxRead {
 		return nil, fmt.Errorf(
@@ -25,5 +25,5 @@ func Map(file *os.File, size int) ([]byte, error) {
 	return data, err
 }
 
-// Unmap is described in map_unix.go.
+// Unmap is documented in map_unix.go.
 func Unmap([]byte) error { return nil }

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// Map is described in map_unix.go.
+// Map is documented in map_unix.go.
 func Map(file *os.File, size int) ([]byte, error) {
 	mapping, err := syscall.CreateFileMapping(
 		syscall.Handle(file.Fd()), nil, syscall.PAGE_READONLY, 0, 0, nil)
@@ -18,12 +18,12 @@ func Map(file *os.File, size int) ([]byte, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("MapViewOfFile", err)
 	}
-	// addr is the address of memory that Go does not manage, as an integer. go vet would report a
-	// conversion of addr itself, but not of addr's address.
+	// addr is an integer, the address of memory that Go does not manage. go vet accepts the
+	// conversion of addr's own address, but not of addr.
 	return unsafe.Slice(*(**byte)(unsafe.Pointer(&addr)), size), nil
 }
 
-// Unmap is described in map_unix.go.
+// Unmap is documented in map_unix.go.
 func Unmap(data []byte) error {
 	return os.NewSyscallError("UnmapViewOfFile",
 		syscall.UnmapViewOfFile(uintptr(unsafe.Pointer(&data[0]))))

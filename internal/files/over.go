@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// Base is what a program has read at a path, and will replace: a file, or none. The zero Base is
-// none.
+// Base identifies the file that a program has read at a path and is going to replace. The zero Base
+// means that there was no file.
 type Base struct {
 	there bool
 	id    Identity
 }
 
-// ErrChanged is the error of Base.Write if another program has written the file.
+// ErrChanged is what Base.Write returns if another program has written the file.
 var ErrChanged = errors.New("another program has written the file")
 
-// BaseOf returns the Base of path. It is called before the program reads the file.
+// BaseOf returns the Base of path. The program must call it before it reads the file.
 func BaseOf(path string) (Base, error) {
 	id, err := Identify(path, Identity{})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -27,10 +27,10 @@ func BaseOf(path string) (Base, error) {
 	return Base{err == nil, id}, err
 }
 
-// Write is the function Write for a file that was read as b. Once the new file is on disk, directly
-// before it gets the name path, Write compares the file there with b, and returns ErrChanged if it
-// is another one: what its program has saved would be lost. If the file was removed, nothing is
-// compared. Afterwards b is the new file.
+// Write is like the function Write, but does not overwrite what another program has saved.
+// Immediately before it renames the new file to path, it compares the file at path with b, and
+// returns ErrChanged if their contents differ. If path has no file by then, Write succeeds.
+// Afterwards b identifies the new file.
 func (b *Base) Write(path string, write func(io.Writer) error) error {
 	sum := sha256.New()
 	info, err := replace(path, func() error { return b.check(path) }, func(w io.Writer) error {
@@ -59,5 +59,5 @@ func (b *Base) check(path string) error {
 	return nil
 }
 
-// afterSync is what a test does before replace makes its last check.
+// afterSync is a hook for tests.
 var afterSync = func() {}

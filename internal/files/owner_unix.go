@@ -8,8 +8,9 @@ import (
 	"syscall"
 )
 
-// keepOwner gives file the owner, the group and the access-control list of old, the file at path, as
-// far as the system permits. It returns the permissions that file must get.
+// keepOwner gives file the owner, group and access-control list of the file at path, as far as the
+// system permits. old is the FileInfo of that file. keepOwner returns the permissions to set for
+// file.
 func keepOwner(file *os.File, path string, old fs.FileInfo) (fs.FileMode, error) {
 	perm := old.Mode().Perm()
 	stat, ok := old.Sys().(*syscall.Stat_t)
@@ -21,8 +22,8 @@ func keepOwner(file *os.File, path string, old fs.FileInfo) (fs.FileMode, error)
 	return keepList(file, path, perm, ownGroup)
 }
 
-// Nameless reports whether the file of info has lost its last name, so that it is gone once it is
-// closed everywhere. It returns false on systems that do not count names.
+// Nameless reports whether the file has lost its last name, so that it ceases to exist once no
+// process has it open. It returns false on systems that do not count names.
 func Nameless(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && stat.Nlink == 0

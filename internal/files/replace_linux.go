@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// writable returns an error unless this process may make files in dir.
+// writable returns an error if this process may not create files in dir.
 func writable(dir string) error {
 	err := unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS)
 	if err == unix.ENOSYS || err == unix.EINVAL {
@@ -15,8 +15,8 @@ func writable(dir string) error {
 	return err
 }
 
-// attributes returns an error if something about the file at path, or its directory, forbids
-// everybody to replace it.
+// attributes returns an error if an attribute of the file at path, or of its directory, prevents
+// everybody from replacing the file.
 func attributes(path, dir string) error {
 	file, ok := statx(path)
 	switch {
@@ -34,7 +34,7 @@ func attributes(path, dir string) error {
 	return nil
 }
 
-// statx returns the attributes of the file at path itself.
+// statx returns the attributes of the file at path, without following a symbolic link.
 func statx(path string) (attributes uint64, ok bool) {
 	var x unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BASIC_STATS, &x)

@@ -2,8 +2,8 @@
 
 package files
 
-// writable is described in replace_linux.go. Here openDir and create find out.
+// writable is documented in replace_linux.go. Here it checks nothing; openDir and create may fail.
 func writable(string) error { return nil }
 
-// attributes is described in replace_linux.go.
+// attributes is documented in replace_linux.go. Here it checks nothing.
 func attributes(string, string) error { return nil }

@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// renames returns an error if the system would refuse to give a new file the name path, where old
-// is now, or nothing if old is nil. It cannot foresee everything.
+// renames returns an error if the system would refuse to rename a new file to path. old is the
+// FileInfo of the file at path, or nil. renames cannot foresee every refusal.
 func renames(path string, old fs.FileInfo) error {
 	dir := filepath.Dir(path)
 	if err := writable(dir); err != nil {
@@ -45,14 +45,14 @@ func owner(info fs.FileInfo) int {
 	return int(stat.Uid)
 }
 
-// refusal returns an error for path that says what stands in the way, and wraps cause.
+// refusal returns an error about path that has the given text and wraps cause.
 func refusal(path string, cause error, text string, args ...any) error {
 	err := fmt.Errorf("%s: %w", fmt.Sprintf(text, args...), cause)
 	return &fs.PathError{Op: "replace", Path: path, Err: err}
 }
 
-// lessGroup returns perm for a file with its old group, and otherwise with the group's permissions
-// limited to those of others.
+// lessGroup returns perm if ownGroup is true: the file has kept its group. Otherwise it limits the
+// group's permissions to those of others.
 func lessGroup(perm fs.FileMode, ownGroup bool) fs.FileMode {
 	if ownGroup {
 		return perm

@@ -1,6 +1,6 @@
-// Package fold replaces each letter with one representative of its forms, such as Σ and ς with σ,
-// as in Unicode's simple case folding (the statuses C and S of its file CaseFolding.txt). Keys in
-// files depend on it, so the version of Unicode is fixed; Go's own tables change with Go.
+// Package fold maps all forms of a letter to one of them: Σ and ς become σ. It is Unicode's simple
+// case folding (status C and S in CaseFolding.txt). Keys in files depend on it, so the version of
+// Unicode is fixed here; Go's own tables change with Go.
 package fold
 
 import (
@@ -15,18 +15,19 @@ import (
 // Version is the version of Unicode.
 const Version = "15.0.0"
 
-// Table has all characters that folding changes, in ascending order, as runs separated by white
-// space. A run such as 100-12e/2+1 has the first and the last character in hexadecimal and then, in
-// decimal, the step from one to the next and what folding adds. The last character is left out if
-// it is the first, and the step if it is 1. The readers in contrib/readers have the same table.
+// Table lists all characters that folding changes, in ascending order, as runs separated by white
+// space. A run such as 100-12e/2+1 has the first and the last character in hexadecimal, then, in
+// decimal, the step between characters and the number that folding adds to each. A run of one
+// character has no last character; a step of 1 is left out. The readers in contrib/readers have the
+// same table.
 //
 //go:embed fold.txt
 var Table string
 
-// pageTable has what folding adds to each character, at [r>>8][r&255]. A page of zeros is nil.
+// pageTable has, at [r>>8][r&255], the number that folding adds to r. A page of zeros is nil.
 type pageTable [0x1f0]*[256]rune
 
-// pages parses the Table when it is first called: few programs fold.
+// pages parses Table at the first call, because few programs need it.
 var pages = sync.OnceValue(func() *pageTable { return parse(Table) })
 
 func parse(table string) *pageTable {
@@ -63,7 +64,7 @@ func number(text string, base int) rune {
 	return rune(n)
 }
 
-// Rune returns the representative of r.
+// Rune returns the form to which all forms of r are mapped.
 func Rune(r rune) rune { return pages().lookUp(r) }
 
 func (pages *pageTable) lookUp(r rune) rune {
@@ -74,9 +75,8 @@ func (pages *pageTable) lookUp(r rune) rune {
 	return r
 }
 
-// Append appends text to dst, but replaces each character with its representative. Bytes that are
-// not UTF-8 remain as they are. The result may be up to half as long again as text: Ⱥ has two
-// bytes, and ⱥ has three.
+// Append folds text and appends the result to dst. Bytes that are not valid UTF-8 remain as they
+// are. The result may be up to half as long again as text: Ⱥ has two bytes, and ⱥ has three.
 func Append(dst, text []byte) []byte {
 	var table *pageTable // nil until a character needs it
 	for i := 0; i < len(text); {

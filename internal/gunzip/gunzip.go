@@ -1,4 +1,5 @@
-// Package gunzip reads gzip, and treats what follows the last member as the gunzip program does.
+// Package gunzip reads gzip files, and treats the bytes after the last member as the gunzip program
+// does.
 package gunzip
 
 import (
@@ -8,15 +9,15 @@ import (
 	"io"
 )
 
-// magic is what each member of gzip begins with.
+// magic is the beginning of each member of a gzip file.
 const magic = "\x1f\x8b"
 
-// Begins reports whether data begins as gzip does.
+// Begins reports whether data begins like a gzip file.
 func Begins(data []byte) bool { return bytes.HasPrefix(data, []byte(magic)) }
 
-// Reader unpacks the members of a gzip file, one after the other. It accepts zeros after the last
-// member, which are the padding of a tape or a block device. If other bytes follow, Read returns an
-// error that counts them.
+// Reader unpacks all members of a gzip file. It accepts zeros after the last member, because tapes
+// and block devices pad files with zeros. If other bytes follow, Read returns an error that counts
+// them.
 type Reader struct {
 	member member
 	src    *bufio.Reader
@@ -30,7 +31,8 @@ type member interface {
 }
 
 // NewReader returns a Reader that unpacks r. Unless r is a bufio.Reader, it may read beyond the end
-// of the gzip data. newMember is gzip.NewReader of any package; NewReader returns its error.
+// of the gzip data. newMember is the NewReader of compress/gzip or of a package like it. NewReader
+// returns its error.
 func NewReader[M member](r io.Reader, newMember func(io.Reader) (M, error)) (*Reader, error) {
 	src := bufio.NewReader(r)
 	z, err := newMember(src)
@@ -41,7 +43,7 @@ func NewReader[M member](r io.Reader, newMember func(io.Reader) (M, error)) (*Re
 	return &Reader{z, src}, nil
 }
 
-// Close does not close the reader below.
+// Close does not close the underlying reader.
 func (z *Reader) Close() error { return z.member.Close() }
 
 func (z *Reader) Read(p []byte) (int, error) {
@@ -59,7 +61,7 @@ func (z *Reader) Read(p []byte) (int, error) {
 	}
 }
 
-// nextMember begins the next member, or returns io.EOF.
+// nextMember begins the next member. It returns io.EOF if no member follows.
 func (z *Reader) nextMember() error {
 	head, err := z.src.Peek(len(magic))
 	switch {

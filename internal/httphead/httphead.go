@@ -1,8 +1,9 @@
-// Package httphead parses the HTTP fields that name codings and versions: lists with weights, such
-// as Accept-Encoding and A-IM, Content-Encoding, and entity tags. It follows RFC 9110.
+// Package httphead parses HTTP fields that name codings and versions: lists with weights, such as
+// Accept-Encoding and A-IM, the list Content-Encoding, and entity tags. It follows RFC 9110.
 //
-// All functions take the values of a field as http.Header.Values returns them. Several lines of a
-// field are one list. Its first maxElements elements count: a client may send a megabyte of them.
+// Each function takes the values of a field as http.Header.Values returns them, and treats them as
+// one list. It ignores all but the first maxElements elements, since a client may send a megabyte
+// of them.
 package httphead
 
 import (
@@ -40,8 +41,8 @@ func split(lines []string, yield func(element string)) {
 
 func trim(s string) string { return strings.Trim(s, " \t") }
 
-// coding returns the name of a content coding in lower case. The old names x-gzip and x-compress
-// become gzip and compress (section 8.4.1).
+// coding returns the name of a content coding in lower case. It replaces the old names x-gzip and
+// x-compress with gzip and compress (section 8.4.1).
 func coding(name string) string {
 	name = strings.ToLower(name)
 	if name == "x-gzip" || name == "x-compress" {
@@ -50,8 +51,8 @@ func coding(name string) string {
 	return name
 }
 
-// Codings returns the content codings in Content-Encoding, in the order in which they were applied,
-// without identity.
+// Codings returns the codings in Content-Encoding, except identity, in the order in which they were
+// applied.
 func Codings(lines []string) (codings []string) {
 	split(lines, func(element string) {
 		if name := coding(element); name != "identity" {
@@ -61,8 +62,8 @@ func Codings(lines []string) (codings []string) {
 	return codings
 }
 
-// Prefers reports whether Accept-Encoding accepts the named content coding, and gives no higher
-// weight to identity, which means no coding.
+// Prefers reports whether Accept-Encoding accepts the named content coding and does not give a
+// higher weight to identity, which means no coding.
 func Prefers(lines []string, name string) bool {
 	all := weights(lines)
 	others, hasOthers := all["*"]
@@ -74,12 +75,12 @@ func Prefers(lines []string, name string) bool {
 	return weight > 0 && (!named || weight >= plain)
 }
 
-// Lists reports whether a list with weights, such as A-IM, has name with a weight above 0. name is
-// in lower case; the list need not be.
+// Lists reports whether a list with weights, such as A-IM, gives name a weight above 0. name must
+// be in lower case; the list may be in any case.
 func Lists(lines []string, name string) bool { return weights(lines)[name] > 0 }
 
 // weights returns the weight of each coding in a list, in thousandths (section 12.4.2). A coding
-// that is named twice gets the least of its weights.
+// that is named twice gets the lower weight.
 func weights(lines []string) map[string]int {
 	all := map[string]int{}
 	split(lines, func(element string) {
@@ -94,9 +95,8 @@ func weights(lines []string) map[string]int {
 	return all
 }
 
-// weight returns the weight in the parameters of an element: 1,000 if there is none. A weight that
-// section 12.4.2 does not allow counts as 0, because a coding that the client does not want is
-// worse than none.
+// weight returns the weight in the parameters of an element, or 1,000 if they have none. A
+// malformed weight counts as 0: a coding that the client does not want is worse than no coding.
 func weight(params string) int {
 	for param := range strings.SplitSeq(params, ";") {
 		name, value, _ := strings.Cut(param, "=")
@@ -112,7 +112,7 @@ func weight(params string) int {
 	return 1000
 }
 
-// isWeight reports whether s is between 0 and 1, with at most three digits after the point.
+// isWeight reports whether s is a weight: a number from 0 to 1 with at most three decimal places.
 func isWeight(s string) bool {
 	whole, digits, _ := strings.Cut(s, ".")
 	switch whole {
@@ -124,7 +124,8 @@ func isWeight(s string) bool {
 	return false
 }
 
-// Opaque returns the opaque part of an entity tag, without W/ and quotes (section 8.8.3).
+// Opaque returns the opaque part of an entity tag: the tag without W/ and the quotes (section
+// 8.8.3).
 func Opaque(tag string) string {
 	tag = strings.TrimPrefix(trim(tag), "W/")
 	if len(tag) >= 2 && tag[0] == '"' && tag[len(tag)-1] == '"' {
@@ -151,19 +152,19 @@ func ParseTags(lines []string) (t Tags) {
 	return t
 }
 
-// Match reports whether the field names a version whose tag has this opaque part, by weak
-// comparison (section 8.8.3.2).
+// Match reports whether t has a tag with the given opaque part, or is *. It is the weak comparison
+// of section 8.8.3.2.
 func (t Tags) Match(opaque string) bool { return t.Any || t.Find(opaque) }
 
-// Find is like Match, but * is a name like any other.
+// Find is like Match, but does not treat * as all tags.
 func (t Tags) Find(opaque string) bool {
 	return slices.ContainsFunc(t.Opaque, func(tag string) bool {
 		return tag == opaque || Bare(tag) == opaque
 	})
 }
 
-// Bare returns the opaque part of a tag without what proxies and servers append when they
-// compress: "-gzip" (Apache), "--gzip" (Jetty) or ";gzip", or the same of another coding.
+// Bare returns the opaque part of a tag without the suffix that proxies and servers add when they
+// compress: "-gzip" (Apache), "--gzip" (Jetty) or ";gzip", or the same for another coding.
 func Bare(opaque string) string {
 	for _, name := range []string{"gzip", "gz", "br", "zstd", "deflate"} {
 		if cut, ok := strings.CutSuffix(opaque, name); ok {

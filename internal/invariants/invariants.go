@@ -1,15 +1,14 @@
-// Package invariants turns on checks that types make of themselves in each mutation. They are for
-// model tests and fuzzers, and cost far more than the mutation:
+// Package invariants turns on checks that types make of themselves after each mutation. The checks
+// cost far more than the mutations; they are for model tests and fuzzers:
 //
 //	go test -tags invariants ./...
 //
-// Checks stand in "if invariants.On", so other builds leave them out. They allocate memory, so
-// tests of allocations fail.
+// Each check stands inside "if invariants.On", so other builds omit it. Checks allocate memory, so
+// tests of allocations fail with this tag.
 package invariants
 
 import "fmt"
 
-// Require panics unless ok.
 func Require(ok bool, format string, args ...any) {
 	if !ok {
 		panic("invariants: " + fmt.Sprintf(format, args...))

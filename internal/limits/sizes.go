@@ -4,18 +4,18 @@ package limits
 
 import "math"
 
-// Explored reports whether package orders tries every order.
+// Explored reports whether this build is one that package orders explores.
 const Explored = false
 
-// Sizes that sizes_orders.go makes small, so that package orders can try every order.
+// sizes_orders.go replaces these sizes with small ones, so that package orders can try every order.
 const (
-	WindowPages  = 0              // the number of a window's pages, if Explored
-	WindowPage   = 4096           // the smallest number of lanes of a page, if there are several
-	WindowFeed   = 8              // how many keys such a page counts together
+	WindowPages  = 0              // the number of pages in a window; 0 chooses it by the keys
+	WindowPage   = 4096           // the smallest number of lanes in a page, if there are several
+	WindowFeed   = 8              // the number of keys that such a page counts in one step
 	LayerKeys    = math.MaxUint64 // the largest number of keys in a growing filter's layer
-	LayerLead    = 32             // the next layer is begun when 1/LayerLead of a layer's room is left
-	ShortBatch   = 96             // a growing filter sorts batches of this length, and
-	ShortInCache = 512            // of this length if its layers are small
-	GuardStripes = 256            // the number of locks, and of parts of a memory, of a guard
-	PublishWords = 8192           // the number of words of a piece of a publisher's answer
+	LayerLead    = 32             // the next layer begins when 1/LayerLead of a layer's room is left
+	ShortBatch   = 96             // the shortest batch that a growing filter sorts, and
+	ShortInCache = 512            // the same if its layers are small
+	GuardStripes = 256            // the number of locks in a guard, and of parts in each memory
+	PublishWords = 8192           // the number of words in a piece of a publisher's answer
 )

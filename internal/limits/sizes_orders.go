@@ -2,10 +2,10 @@
 
 package limits
 
-// Explored is described in sizes.go.
+// Explored is documented in sizes.go.
 const Explored = true
 
-// The sizes of sizes.go in the cases of package orders.
+// These are the sizes of sizes.go, for package orders.
 const (
 	WindowPages  = 3
 	WindowPage   = 64

@@ -1,6 +1,6 @@
-// Package magic recognizes compressions, archives, tables, filters and encodings of text by their
-// first bytes. The command and the readers in other languages refuse files that they do not unpack:
-// the bytes of such a file are not lines, and "not in the list" would be a wrong answer.
+// Package magic recognizes compressed files, archives, tables, filters and text encodings by their
+// first bytes. The command and the readers in other languages refuse files that they cannot unpack:
+// the bytes of such a file are not lines, so "not in the list" would be a wrong answer.
 package magic
 
 import (
@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// Table has a row for each beginning: a name, the pieces that such a file has, and what is said of
-// it. A piece is an offset and hexadecimal digits, of which ? stands for any. If several rows fit,
-// the first one counts. bloom.py and bloom.mjs have the same rows.
+// Table has a row for each kind of file: its name, the pieces that such a file has, and the text
+// that refuses it. A piece is an offset and hexadecimal digits, where ? stands for any digit. The
+// first row that fits decides. bloom.py and bloom.mjs have the same rows.
 //
 //go:embed magic.txt
 var Table string
@@ -21,11 +21,11 @@ var Table string
 // Kind is a row of the table.
 type Kind struct {
 	Name    string
-	Refusal string // says what it is, and which program unpacks it
+	Refusal string // says what the file is, and which program unpacks it
 	pieces  []piece
 }
 
-// piece is a run of bytes at an offset. Only the bits of mask count.
+// piece is a run of bytes at an offset. Bits that mask lacks may have any value.
 type piece struct {
 	offset      int
 	bytes, mask []byte
@@ -35,10 +35,10 @@ func (p *piece) end() int { return p.offset + len(p.bytes) }
 
 var kinds = parse(Table)
 
-// Bloom is the name of the rows for what this module writes.
+// Bloom is the name of the rows for files that this module writes.
 const Bloom = "bloom"
 
-// HeadSize is the number of bytes that Of looks at.
+// HeadSize is the number of bytes that Of examines.
 var HeadSize = headSize()
 
 func parse(table string) (kinds []Kind) {
@@ -85,7 +85,7 @@ func headSize() (size int) {
 	return size
 }
 
-// fits reports whether the bytes of head that p describes are as p says, as far as head goes.
+// fits reports whether head may have the piece: every byte that head has at its offsets matches.
 func (p *piece) fits(head []byte) bool {
 	for i, mask := range p.mask {
 		at := p.offset + i
@@ -99,7 +99,8 @@ func (p *piece) fits(head []byte) bool {
 	return true
 }
 
-// begins reports whether head fits k, as far as it goes, and whether it has all of k's pieces.
+// begins reports whether head may be the beginning of a file of kind k, and whether head is long
+// enough to have all pieces.
 func (k *Kind) begins(head []byte) (fits, whole bool) {
 	whole = true
 	for i := range k.pieces {
@@ -121,15 +122,15 @@ func Of(head []byte) *Kind {
 	return nil
 }
 
-// Differs reports whether k differs from lines that end with delim. Records of one byte, and the NUL
-// byte that ends each, look like UTF-16 without a byte order mark.
+// Differs reports whether k can be told from lines that end with delim. It cannot if k is UTF-16
+// without a byte order mark and delim is NUL: one-byte records, each with its NUL, look the same.
 func (k *Kind) Differs(delim byte) bool { return delim != 0 || k.Name != unmarked }
 
 const unmarked = "unmarked UTF-16"
 
-// Undecided reports whether more bytes after head could change what Of returns. If head has delim,
-// which ends a line, only pieces at the very beginning count: then head is text, unless a file in
-// an archive has a name of two lines.
+// Undecided reports whether more bytes after head could change the result of Of. If head contains
+// delim, which ends a line, only pieces at offset 0 matter: head is then text, unless a file in an
+// archive has a name of two lines.
 func Undecided(head []byte, delim byte) bool {
 	hasLine := bytes.IndexByte(head, delim) >= 0
 	for i := range kinds {

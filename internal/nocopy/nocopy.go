@@ -1,8 +1,8 @@
-// Package nocopy marks types that are used through pointers only.
+// Package nocopy marks types that must not be copied.
 package nocopy
 
-// Locker makes go vet report copies of a struct that has a field of this type, named _. Such a
-// struct also cannot be compared with ==, whatever its other fields.
+// Locker makes go vet report copies of a struct that has a field _ of this type. It also makes the
+// struct incomparable with ==.
 type Locker struct{ _ [0]func() }
 
 func (*Locker) Lock()   {}

@@ -1,4 +1,4 @@
-// Package pause has the pauses in work that many processes repeat.
+// Package pause computes the pauses of work that many processes repeat.
 package pause
 
 import (
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Spread returns a pause up to a tenth longer or shorter than d, so that processes which began
-// together spread out.
+// Spread returns a duration up to a tenth longer or shorter than d, so that processes that started
+// together do not stay in step.
 func Spread(d time.Duration) time.Duration {
 	spread := float64(d) * (0.9 + 0.2*rand.Float64())
 	if spread >= math.MaxInt64 { // the conversion would overflow

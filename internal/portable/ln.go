@@ -6,14 +6,14 @@ import (
 	"sync/atomic"
 )
 
-// precision is the working precision of Ln in bits. The hardest float64 arguments need 118 bits
-// (Lefèvre and Muller, Worst Cases for Correct Rounding of the Elementary Functions in Double
+// precision is the number of bits with which Ln computes. The hardest float64 arguments need 118
+// bits (Lefèvre and Muller, Worst Cases for Correct Rounding of the Elementary Functions in Double
 // Precision, 2001).
 const precision = 192
 
-// Ln returns the natural logarithm of x correctly rounded to float64. math.Log can be wrong by an
-// ulp, in a direction that depends on the architecture, which can make a filter a word longer or
-// shorter than that of Guava.
+// Ln returns the natural logarithm of x, correctly rounded to float64. The result of math.Log may
+// be off by an ulp, in a direction that depends on the architecture. A filter could then be a word
+// longer or shorter than Guava's.
 func Ln(x float64) float64 {
 	if !(x > 0) || math.IsInf(x, 1) {
 		return math.Log(x) // NaN or an infinity
@@ -34,12 +34,12 @@ func Ln(x float64) float64 {
 
 type logarithm struct{ x, ln float64 }
 
-// latest is the last logarithm that Ln computed. Programs make many filters for one rate, and Ln is
-// by far the slowest part of making a small one.
+// latest is the last logarithm that Ln computed. Programs often make many filters with one rate,
+// and Ln is by far the slowest step in making a small one.
 var latest atomic.Pointer[logarithm]
 
-// bigAtanh2 returns 2 atanh(num/den) = ln((den+num)/(den-num)) for
-// |num/den| < 0.2 by its power series.
+// bigAtanh2 returns 2 atanh(num/den) = ln((den+num)/(den-num)) by its power series. |num/den| must
+// be less than 0.2.
 func bigAtanh2(num, den *big.Float) *big.Float {
 	z := newBig(0).Quo(num, den)
 	z2 := newBig(0).Mul(z, z)

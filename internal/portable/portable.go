@@ -1,14 +1,15 @@
-// Package portable has arithmetic with the same results on every architecture. The sizes of filters
-// and the numbers in files depend on it.
+// Package portable has arithmetic that gives the same results on every architecture. The sizes of
+// filters and the numbers in files depend on it.
 //
-// Functions of package math may be assembly, and a compiler may fuse a product with a sum; both can
-// change the last bits of a result. To prevent the fusion, code that adds a product must convert
-// the product to float64.
+// Functions of package math may be implemented in assembly, and compilers may fuse a multiplication
+// with an addition. Both can change the last bits of a result. Go does not fuse a product that is
+// explicitly converted to float64, so this code converts every product that it adds.
 package portable
 
 import "math"
 
-// Log returns the natural logarithm of a finite x >= 0, within two ulps; see [Ln].
+// Log returns the natural logarithm of x to within two ulps. x must be finite and not negative. See
+// also [Ln].
 func Log(x float64) float64 {
 	if x == 0 {
 		return math.Inf(-1)
@@ -34,8 +35,8 @@ func atanh2(z float64) float64 {
 	return float64(2 * z * sum)
 }
 
-// reduce returns f in [sqrt(1/2), sqrt(2)) and e such that x = f 2^e. e is 0 for all x near 1, so
-// the two terms of ln f + e ln 2 cannot cancel.
+// reduce returns f in [sqrt(1/2), sqrt(2)) and e such that x = f * 2^e. For all x near 1, e is 0,
+// so the two terms of ln f + e ln 2 cannot cancel.
 func reduce(x float64) (f, e float64) {
 	f, n := math.Frexp(x)
 	if f < math.Sqrt2/2 {
@@ -44,8 +45,8 @@ func reduce(x float64) (f, e float64) {
 	return f, float64(n)
 }
 
-// Exp returns e^x for x < 700. Its relative error is a few times 1e-16 for |x| <= 1, and grows in
-// proportion to |x| beyond.
+// Exp returns e^x for x < 700. Its relative error is a few times 1e-16 for |x| <= 1, and beyond
+// that grows in proportion to |x|.
 func Exp(x float64) float64 {
 	if x < -700 {
 		return 0
@@ -79,7 +80,6 @@ func OneMinusExp(x float64) float64 {
 	return float64(y)
 }
 
-// Power returns x^n.
 func Power(x float64, n uint64) float64 {
 	result := 1.0
 	for ; n > 0; n >>= 1 {

@@ -1,5 +1,5 @@
-// Package storage saves, loads and maps files of binary forms, and reads the few bytes that a
-// look-up needs from an io.ReaderAt.
+// Package storage saves, loads and maps files of binary forms. It also reads from an io.ReaderAt
+// the few bytes that a look-up needs.
 package storage
 
 import (
@@ -14,9 +14,9 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// SaveFile writes the file at path with src.WriteTo, atomically and durably; see files.Write. src
-// is of kind k, and its binary form has size bytes: 0 for a zero value, which cannot be saved. Nor can
-// an info that is out of range.
+// SaveFile writes the output of src.WriteTo to the file at path, atomically and durably; see
+// files.Write. size is the length of the binary form in bytes. It is 0 for a zero value, which
+// cannot be saved. SaveFile returns an error if a field of info is out of range.
 func SaveFile(k *form.Kind, path string, size int64, info form.Info, src io.WriterTo) error {
 	if size == 0 {
 		return form.NoForm(k.Package)
@@ -34,8 +34,8 @@ func SaveFile(k *form.Kind, path string, size int64, info form.Info, src io.Writ
 	return nil
 }
 
-// LoadFile reads the whole file at path by calling f.ReadFrom, and returns f, which must be new.
-// ReadFrom allocates all memory after it has compared the header with the file's length.
+// LoadFile calls f.ReadFrom for the whole file at path, and returns f. f must be new. ReadFrom
+// compares the header with the file's length before it allocates memory.
 func LoadFile[F io.ReaderFrom](k *form.Kind, path string, f F) (F, error) {
 	return Load(k.Package, path, func(r *form.FileReader) (F, error) {
 		_, err := f.ReadFrom(r)
@@ -46,7 +46,8 @@ func LoadFile[F io.ReaderFrom](k *form.Kind, path string, f F) (F, error) {
 	})
 }
 
-// Load returns the result of read for the file at path. Errors begin with pkg and mention path.
+// Load opens the file at path, calls read, and returns its result. Errors begin with pkg and
+// mention path.
 func Load[F any](pkg, path string, read func(*form.FileReader) (F, error)) (none F, err error) {
 	file, info, err := files.OpenRegular(path)
 	if err != nil {
@@ -61,9 +62,9 @@ func Load[F any](pkg, path string, read func(*form.FileReader) (F, error)) (none
 	return f, nil
 }
 
-// Missing reports whether there is no file at path, and SaveFile can write one later. err is the
-// error of loading path. An empty path, a missing directory, and a link to nothing are mistakes,
-// for which Missing returns false.
+// Missing reports whether loading path failed only because SaveFile has not yet created the file.
+// err is the error of loading. An empty path, a missing directory and a dangling link are mistakes
+// of the caller, so Missing returns false for them.
 func Missing(path string, err error) bool {
 	if path == "" || !errors.Is(err, fs.ErrNotExist) {
 		return false
@@ -73,8 +74,8 @@ func Missing(path string, err error) bool {
 	return errors.Is(link, fs.ErrNotExist) && err == nil && dir.IsDir()
 }
 
-// LoadOr returns the result of load for path, or of create if the file is Missing. If fits returns
-// an error for what was loaded, LoadOr returns that error.
+// LoadOr returns the result of load, or of create if the file at path is Missing. It returns the
+// error of fits if what was loaded does not suit the caller.
 func LoadOr[F any](
 	path string, load func(path string) (*F, error), create func() (*F, error), fits func(*F) error,
 ) (*F, error) {

@@ -10,25 +10,26 @@ import (
 )
 
 const (
-	// maxGap is the largest number of unneeded bytes that a request reads to join two ranges.
+	// maxGap is the largest gap, in bytes, across which two ranges are joined to one request.
 	maxGap = 16 << 10
-	// maxRange is the largest number of bytes that one request asks for.
+	// maxRange is the largest number of bytes in a request.
 	maxRange = 256 << 10
 )
 
-// piece is the range of bytes that one step of a key needs. It begins at offset.
+// piece is the range of bytes that one step of a key's look-up reads.
 type piece struct {
 	offset    int64
 	key, step int
 }
 
-// Ranges looks keys up in the bytes of r. For each step of a key, it passes the size bytes at
-// offset(key, step) to test. It sets found[key] to whether test returns true for all steps. Calls
-// of test do not overlap. Errors begin with pkg.
+// Ranges looks keys up in the bytes of r. A key's look-up has the given number of steps. Each step
+// reads size bytes at offset(key, step) and passes them to test. Ranges sets found[key] to whether
+// test returned true for every step. It never calls test concurrently. Errors begin with pkg.
 //
-// Ranges does 1 step of each key, then 2, then 4 and so on, until test returns false for one.
-// Ranges sorts the ranges of all keys, and joins those near each other to one request. On error it
-// sets all of found to true, because a key that could not be looked up may be there.
+// Ranges proceeds in rounds, of 1 step, then 2, then 4, and so on. A key takes no further part once
+// test has returned false for it. In each round, Ranges sorts the ranges of all keys, and joins
+// neighbours to one request. On error it sets all of found to true, because a key that could not be
+// looked up may be present.
 func Ranges(
 	pkg string, r io.ReaderAt, found []bool, steps int, size int64,
 	offset func(key, step int) int64, test func(key, step int, data []byte) bool,
@@ -80,14 +81,13 @@ func Ranges(
 	return nil
 }
 
-// SetAll sets all of found to true.
 func SetAll(found []bool) {
 	for i := range found {
 		found[i] = true
 	}
 }
 
-// near returns how many of pieces, which are sorted, to read in the next request.
+// near returns the number of pieces that the next request reads. pieces is sorted by offset.
 func near(pieces []piece, size int64) int {
 	n := 1
 	for n < len(pieces) {

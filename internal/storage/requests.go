@@ -2,24 +2,23 @@ package storage
 
 import "sync"
 
-// MaxRequests is the largest number of concurrent requests of one look-up.
+// MaxRequests is the largest number of requests that one look-up runs concurrently.
 const MaxRequests = 64
 
-// Requests runs up to MaxRequests requests concurrently, until one of them fails.
+// Requests runs up to MaxRequests requests concurrently, until one fails.
 type Requests struct {
-	tokens  chan struct{} // an element for each request that runs
+	tokens  chan struct{} // has an element for each running request
 	running sync.WaitGroup
 	mu      sync.Mutex
 	failure error // the first error
 }
 
-// NewRequests returns Requests that runs nothing yet.
 func NewRequests() *Requests {
 	return &Requests{tokens: make(chan struct{}, MaxRequests)}
 }
 
-// Go runs request once fewer than MaxRequests run, and returns true when it has started. After a
-// request has failed, Go runs nothing and returns false.
+// Go waits until fewer than MaxRequests requests run, then starts request and returns true. After a
+// request has failed, Go starts nothing and returns false.
 func (r *Requests) Go(request func() error) bool {
 	r.tokens <- struct{}{}
 	if r.err() != nil {
@@ -51,7 +50,7 @@ func (r *Requests) fail(err error) {
 	}
 }
 
-// Wait waits until no request runs, and returns the first error.
+// Wait waits for all running requests, and returns the first error.
 func (r *Requests) Wait() error {
 	r.running.Wait()
 	return r.err()

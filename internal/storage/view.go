@@ -8,16 +8,16 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// Bytes are the bytes in which a View looks keys up: a user's slice, or the map of a file. They are
-// zero in a View that is zero or closed.
+// Bytes holds the bytes in which a View looks keys up: a user's slice or a mapped file. In a View
+// that is closed or zero, it is zero.
 type Bytes struct {
 	Data   []byte
 	mapped bool // Close releases Data
 }
 
 // OpenView maps the file at path into memory, as files.Map does, and returns the View that open
-// makes of the map. Errors begin with pkg; those of opening and decoding name path. The map is
-// aligned for words. So are a frame's words in it, because the head is a multiple of 8 bytes long.
+// makes of the map. Errors begin with pkg; errors of opening and decoding mention path. The words
+// of a frame are aligned, because the map is, and the head's length is a multiple of 8 bytes.
 func OpenView[V any](pkg, path string, open func(Bytes) (V, error)) (none V, err error) {
 	file, info, err := files.OpenRegular(path)
 	if err != nil {
@@ -43,7 +43,7 @@ func OpenView[V any](pkg, path string, open func(Bytes) (V, error)) (none V, err
 	return view, nil
 }
 
-// Check panics, with a message that begins with pkg, if b is zero: no answer would be right.
+// Check panics in the name of package pkg if b is zero, since any answer would be wrong.
 func (b *Bytes) Check(pkg string) {
 	if b.Data == nil {
 		panicZero(pkg)
@@ -59,11 +59,10 @@ func (b *Bytes) Random() {
 	}
 }
 
-// Sequential advises the kernel that all bytes are read in order, until stop is called.
+// Sequential advises the kernel that all bytes are read in order until stop is called.
 func (b *Bytes) Sequential() (stop func()) { return files.AdviseSequential(b.Data, b.mapped) }
 
-// Close releases the map, if there is one. The View must not use b afterwards. Errors begin with
-// pkg.
+// Close unmaps the file if b holds one. The View must not use b afterwards. Errors begin with pkg.
 func (b Bytes) Close(pkg string) error {
 	if !b.mapped {
 		return nil

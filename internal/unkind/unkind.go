@@ -1,6 +1,6 @@
-// Package unkind has readers, writers, servers and clients that keep to their contracts, but are as
-// unhelpful as these allow. Whatever takes one has a test that tries all of them. The ways to
-// replace a file are in package filtertest.
+// Package unkind has readers, writers, servers and clients that keep their contracts, but are as
+// unhelpful as the contracts allow. Each function that takes one has a test that tries them all.
+// Programs that replace a file are in package filtertest.
 package unkind
 
 import (
@@ -16,10 +16,10 @@ import (
 	"testing/iotest"
 )
 
-// ErrStore is the error of the readers and writers here that fail.
+// ErrStore is the error that the failing readers and writers return.
 var ErrStore = errors.New("the store failed")
 
-// Readers returns readers of data that return no error but io.EOF.
+// Readers returns readers of data that return no error except io.EOF.
 func Readers(data []byte) map[string]io.Reader {
 	whole := func() io.Reader { return bytes.NewReader(data) }
 	return map[string]io.Reader{
@@ -31,7 +31,7 @@ func Readers(data []byte) map[string]io.Reader {
 	}
 }
 
-// hesitant returns 0, nil before each read.
+// hesitant returns 0, nil before each byte.
 type hesitant struct {
 	r     io.Reader
 	asked bool
@@ -45,7 +45,7 @@ func (h *hesitant) Read(p []byte) (int, error) {
 	return h.r.Read(p)
 }
 
-// FailingReaders returns readers that return ErrStore after data, which may be a whole form.
+// FailingReaders returns readers that return data, which may be a whole form, and then ErrStore.
 func FailingReaders(data []byte) map[string]io.Reader {
 	behind := func() io.Reader {
 		return io.MultiReader(bytes.NewReader(data), iotest.ErrReader(ErrStore))
@@ -57,7 +57,7 @@ func FailingReaders(data []byte) map[string]io.Reader {
 	}
 }
 
-// ReaderAts returns readers of requests that return no error but io.EOF.
+// ReaderAts returns io.ReaderAts of data that return no error except io.EOF.
 func ReaderAts(data []byte) map[string]io.ReaderAt {
 	return map[string]io.ReaderAt{
 		"plain":                  bytes.NewReader(data),
@@ -81,7 +81,8 @@ func (r atEOF) ReadAt(p []byte, offset int64) (int, error) {
 	return n, nil
 }
 
-// scratch uses all of p as scratch space, even if it returns fewer bytes, as the contract permits.
+// scratch writes to all of p even if it returns fewer bytes, as the contract of io.ReaderAt
+// permits.
 type scratch struct{ data []byte }
 
 func (r scratch) ReadAt(p []byte, offset int64) (int, error) {
@@ -91,7 +92,7 @@ func (r scratch) ReadAt(p []byte, offset int64) (int, error) {
 	return bytes.NewReader(r.data).ReadAt(p, offset)
 }
 
-// FailingReaderAts returns readers that fail at request number n, from 1 on.
+// FailingReaderAts returns io.ReaderAts that fail at request n; the first request is 1.
 func FailingReaderAts(data []byte, n int) map[string]io.ReaderAt {
 	return map[string]io.ReaderAt{
 		"an error and no byte":   newFailingAt(data, n, false),
@@ -108,7 +109,7 @@ func newFailingAt(data []byte, n int, whole bool) *failingAt {
 type failingAt struct {
 	data  []byte
 	left  atomic.Int64 // requests run in parallel
-	whole bool         // the request that fails has all its bytes
+	whole bool         // the failing request reads all its bytes
 }
 
 func (r *failingAt) ReadAt(p []byte, offset int64) (int, error) {
@@ -122,7 +123,7 @@ func (r *failingAt) ReadAt(p []byte, offset int64) (int, error) {
 	return 0, ErrStore
 }
 
-// Writers returns writers that take the first n bytes and fail.
+// Writers returns writers that accept n bytes and then fail.
 func Writers(n int) map[string]io.Writer {
 	return map[string]io.Writer{
 		"an error":           &failingWriter{left: n, err: ErrStore},
@@ -134,7 +135,7 @@ func Writers(n int) map[string]io.Writer {
 type failingWriter struct {
 	left int
 	err  error
-	half bool // takes half of the write that fails
+	half bool // accepts half of the bytes of the failing write
 }
 
 func (w *failingWriter) Write(p []byte) (int, error) {
@@ -153,11 +154,11 @@ func (w *failingWriter) Write(p []byte) (int, error) {
 // Server is a way to answer a request for data.
 type Server struct {
 	Name  string
-	Whole bool // the client gets all of data, or a 304; otherwise it can notice that it does not
+	Whole bool // the client gets all of data, or a 304; if false, it can tell that something is missing
 	Serve func(w http.ResponseWriter, r *http.Request, data []byte)
 }
 
-// Servers returns servers of data, whose entity tag is tag in quotes.
+// Servers returns servers of data. Its entity tag is tag in quotes.
 func Servers(tag string) []Server {
 	strong := strconv.Quote(tag)
 	plain := func(
@@ -180,7 +181,7 @@ func Servers(tag string) []Server {
 		_, _ = w.Write(data)
 		w.(http.Flusher).Flush()
 	}
-	// raw sends the head's lines as they are.
+	// raw sends head verbatim, and then data.
 	raw := func(head string) func(w http.ResponseWriter, data []byte) {
 		return func(w http.ResponseWriter, data []byte) {
 			conn, _, err := http.NewResponseController(w).Hijack()
@@ -245,14 +246,15 @@ func Servers(tag string) []Server {
 	}
 }
 
-// Client is a way to send a request.
+// Client describes a way to send a request.
 type Client struct {
 	Name  string
-	Whole bool // it waits for the whole answer
+	Whole bool // waits for the whole answer
 	Send  func(conn *net.TCPConn, head, body string) error
 }
 
-// Clients returns clients that are slow or break off. A request's head ends with an empty line.
+// Clients returns clients that are slow or break the connection. The head of a request ends with an
+// empty line.
 func Clients() []Client {
 	write := func(conn *net.TCPConn, pieces ...string) error {
 		for _, piece := range pieces {
