@@ -25,7 +25,8 @@ type set interface {
 	close() error
 }
 
-// cache makes a set a cache of the engine. It saves the set and sets the metrics from time to time.
+// cache is a cache of the engine that keeps its ids in a set. Periodically it sets the metrics and
+// saves the set.
 type cache struct {
 	set               set
 	span              time.Duration // how long ids are remembered; 0 means forever
@@ -44,7 +45,7 @@ func newCache(s set, span, every time.Duration, res *service.Resources) *cache {
 	c := &cache{
 		set: s, span: span, log: res.Logger(),
 		hits: metrics.NewCounter("bloom_hits"), misses: metrics.NewCounter("bloom_misses"),
-		// The gauges have whole numbers, because some exporters show no others.
+		// The gauges are integers, because some exporters show only integers.
 		fill:   metrics.NewGauge("bloom_fill_per_million"),
 		rate:   metrics.NewGauge("bloom_rate_per_trillion"),
 		closed: func() {}, done: make(chan struct{}),
@@ -76,8 +77,8 @@ func (c *cache) run(ctx context.Context, every time.Duration) {
 	}
 }
 
-// show sets the metrics to the set's statistics, if the set answers. It logs when ids begin to be
-// forgotten early, and when that ends.
+// show sets the metrics to the set's statistics, unless the set returns an error. It logs when the
+// set starts and stops forgetting ids early.
 func (c *cache) show(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()

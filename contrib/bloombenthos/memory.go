@@ -118,11 +118,11 @@ type filter interface {
 type memory struct {
 	filter
 	path   string
-	unlock func() error // ends the lock of the file at path
-	times  *times       // the clock of a window; nil is the machine's clock
+	unlock func() error // unlocks the file at path
+	times  *times       // the clock of a window; nil means the machine's clock
 }
 
-// times is a clock that shows the newest of the messages' times.
+// times is a clock that shows the newest time of a message so far.
 type times struct {
 	mapping *bloblang.Executor // from an id to its time
 	newest  atomic.Int64       // nanoseconds since 1970; 0 before the first message
@@ -133,9 +133,9 @@ type times struct {
 // skew is how far the clock of a message's sender may be ahead.
 const skew = time.Minute
 
-// see sets the clock forward to the time of id's message, or to the machine's time if the message
-// is up to skew ahead. An id without a time, or one further ahead, does not move the clock: at the
-// machine's time, the ids of messages that waited would be forgotten.
+// see advances the clock to the time of id's message, or to the machine's time if the message is up
+// to skew ahead of it. An id that has no time, or a time further ahead, does not move the clock. If
+// it moved the clock to the machine's time, the ids of delayed messages would be forgotten.
 func (t *times) see(id string) {
 	v, err := t.mapping.Query(id)
 	var stamp time.Time
@@ -166,8 +166,8 @@ func (t *times) see(id string) {
 	}
 }
 
-// newestName is the name in Info.Meta of the newest time, in RFC 3339. If files did not keep that
-// time, a loaded window would forget nothing until a message has a time.
+// newestName is the name of the newest time in Info.Meta, in RFC 3339. Without it, a loaded window
+// would forget nothing until a message with a time comes.
 const newestName = "newest"
 
 func (t *times) load(f filter) {
@@ -189,8 +189,8 @@ func (t *times) store(f filter) {
 	})
 }
 
-// now returns the newest time of a message, or the zero Time if no message had one: then nothing is
-// forgotten.
+// now returns the newest time of a message. If no message had a time, it returns the zero Time, and
+// nothing is forgotten.
 func (t *times) now() time.Time {
 	if newest := t.newest.Load(); newest != 0 {
 		return time.Unix(0, newest)
@@ -206,8 +206,8 @@ type fields struct {
 	renew    bool
 }
 
-// readFields returns the fields in conf. Whether capacity and span may be 0, and what is too large,
-// the caches and the filters decide.
+// readFields returns the fields in conf. The caches decide which fields may be 0, and the filters
+// which values are too large.
 func readFields(conf *service.ParsedConfig) (f fields, err error) {
 	capacity, err1 := conf.FieldInt(capacityField)
 	fpr, err2 := conf.FieldFloat(fprField)
@@ -227,7 +227,7 @@ func readFields(conf *service.ParsedConfig) (f fields, err error) {
 	return fields{uint64(capacity), fpr, span, renew}, nil
 }
 
-// newMemoryCache makes a cache. now is the clock of a window in tests, and nil otherwise.
+// newMemoryCache makes a cache. now is the clock of a window in a test, and nil otherwise.
 func newMemoryCache(
 	conf *service.ParsedConfig, res *service.Resources, now func() time.Time,
 ) (*cache, error) {
@@ -277,7 +277,7 @@ func newMemoryCache(
 }
 
 // hold locks the file at path against other caches and against the command bloom, until unlock is
-// called. It does not wait. target is what [file.Lock] returns.
+// called. It does not wait for the lock. target is the path that [file.Lock] returns.
 func hold(path string) (target string, unlock func() error, err error) {
 	unlock = func() error { return nil }
 	if path == "" {
@@ -309,8 +309,8 @@ func openFilter(path string, c window.Config) (filter, error) {
 	return checked(growing.LoadOrNew(path, c.N, c.P))
 }
 
-// checked returns f and err. After an error, f may be a nil pointer; checked then returns a nil
-// filter.
+// checked returns f and err. If err is not nil, it returns a nil filter, because an f that is a nil
+// pointer would be a filter that is not nil.
 func checked[F filter](f F, err error) (filter, error) {
 	if err != nil {
 		return nil, err

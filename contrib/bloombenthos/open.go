@@ -18,16 +18,16 @@ import (
 // program's configuration, and in the files of its flag -r, before the program starts a stream. The
 // program does not start if a cache cannot be opened.
 //
-// The engine by itself opens a cache when a message first asks for it. If that fails, dedupe logs
-// the error and drops the message, unless drop_on_err is false.
+// Without this option, the engine opens a cache when a message first needs it. If that fails,
+// dedupe logs the error and drops the message, unless drop_on_err is false.
 //
-// Labels in the files of -r must be written out, without variables. OpenCaches uses the options
-// CLIOptOnConfigParse and CLIOptCustomRunFlags; the engine heeds only the last of each that a
-// program gives.
+// Labels in the files of -r must not contain variables. OpenCaches sets the options
+// CLIOptOnConfigParse and CLIOptCustomRunFlags. If a program sets one of them itself, only the last
+// setting counts.
 func OpenCaches(b *service.CLIOptBuilder) {
 	var files []string
 	service.CLIOptCustomRunFlags(nil, func(c *cli.Context) error {
-		for _, c := range c.Lineage() { // the flag may come before the word run, or after it
+		for _, c := range c.Lineage() { // the flag may come before or after the word run
 			if patterns := c.StringSlice("resources"); len(patterns) > 0 {
 				files = match(patterns)
 				break
@@ -51,7 +51,7 @@ func OpenCaches(b *service.CLIOptBuilder) {
 		for _, file := range files {
 			info, err := os.Stat(file)
 			if err != nil || !info.Mode().IsRegular() {
-				continue // the engine has read this pipe, and it cannot be read twice
+				continue // a pipe, for example, cannot be read again after the engine has read it
 			}
 			text, _ := os.ReadFile(file)
 			labels = append(labels, labelsIn(text)...)
@@ -70,8 +70,8 @@ func OpenCaches(b *service.CLIOptBuilder) {
 	})(b)
 }
 
-// match returns all files that the engine has read for the patterns of its flag -r, and perhaps
-// other files. In a pattern, ** stands for any directories.
+// match returns all files that the engine has read for the patterns of its flag -r, and possibly
+// more. In a pattern, ** stands for any number of directories.
 func match(patterns []string) (files []string) {
 	for _, pattern := range patterns {
 		before, _, _ := strings.Cut(pattern, "**")
@@ -86,7 +86,8 @@ func match(patterns []string) (files []string) {
 	return files
 }
 
-// labelsIn returns the labels of this package's caches in a configuration, and none for other text.
+// labelsIn returns the labels of this package's caches in a configuration. It ignores text that is
+// not a configuration.
 func labelsIn(text []byte) (labels []string) {
 	var conf struct {
 		Caches []map[string]any `yaml:"cache_resources"`
@@ -111,9 +112,9 @@ type place struct {
 // label is the key of a place in the engine's resources.
 type label string
 
-// openOnce returns the cache that is open under res's label, or the one that open makes. If several
-// messages ask for a cache before it is open, the engine opens it several times and keeps only the
-// last: the ids in the earlier caches would be lost, and their files overwritten.
+// openOnce returns the cache that is open under res's label, or calls open to make it. If several
+// messages need a cache before it is open, the engine opens it several times and keeps only the
+// last one: the ids in the others would be lost, and their files overwritten.
 func openOnce(res *service.Resources, open func() (*cache, error)) (*cache, error) {
 	v, _ := res.GetOrSetGeneric(label(res.Label()), new(place))
 	p := v.(*place)

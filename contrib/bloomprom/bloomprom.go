@@ -1,24 +1,24 @@
 // Package bloomprom publishes the statistics of Bloom filters as Prometheus metrics: how full a
 // filter is, and how often its answers were right.
 //
-// A [FilterCollector] collects the statistics of a filter, and [NewGuardCollector] makes a
-// collector of the look-ups of a guard.Guard:
+// A [FilterCollector] collects the statistics of a filter. [NewGuardCollector] returns a collector
+// for the look-ups of a guard.Guard:
 //
 //	registry.MustRegister(
 //		bloomprom.NewFilterCollector("users", users.Stats),
 //		bloomprom.NewGuardCollector("users", users.Counts),
 //	)
 //
-// A [Lookups] counts the look-ups of any other filter in front of a database. All metrics have the
-// label filter with the name, so one program can register several filters:
+// A [Lookups] counts the look-ups of any other filter in front of a database. All metrics have a
+// label, filter, with the filter's name, so one program can register several filters:
 //
 //	bloom_filter_size_bytes            size of the filter
 //	bloom_filter_fill_ratio            fraction of bits set
 //	bloom_filter_keys                  estimated number of keys
-//	bloom_filter_false_positive_rate   the rate that is expected now
-//	bloom_filter_reach_seconds         of a window; see NewReachCollector
+//	bloom_filter_false_positive_rate   rate expected now
+//	bloom_filter_reach_seconds         reach of a window; see NewReachCollector
 //	bloom_lookups_total{result="..."}  hit, miss, false_positive or learned
-//	bloom_lookup_queries_total         of a guard.Guard: queries, those that failed included
+//	bloom_lookup_queries_total         queries of a guard.Guard, including failed ones
 //
 // Before the first load of a guard.Guard or a replica.Replica, every key passes, and
 // bloom_filter_false_positive_rate is 1.
@@ -44,7 +44,7 @@ type FilterCollector struct {
 
 // NewFilterCollector returns a collector of the statistics that stats returns. stats can be the
 // method Stats of a guard.Guard, a [bloom.SyncFilter] or a replica.Replica. Each scrape calls stats
-// once, while the filter is in use; a [bloom.Filter] must not be written to at that time. If the
+// once, while the filter is in use; nothing may write to a [bloom.Filter] at that time. If the
 // filter does not exist yet, or may be replaced, pass a function that finds the current one and
 // returns a zero Stats if there is none.
 //
@@ -86,9 +86,9 @@ func (f *FilterCollector) Collect(ch chan<- prometheus.Metric) {
 	send(f.rate, s.FPR)
 }
 
-// NewReachCollector returns a collector of the time for which a window remembers every key. Each
-// scrape calls reach once; it can be the method Reach of a window.Filter. If that time is less than
-// the window's Span, more keys came than the window was made for.
+// NewReachCollector returns a collector of how far back a window remembers every key. Each scrape
+// calls reach once; reach can be the method Reach of a window.Filter. A reach below the window's
+// Span means that more keys came than the window was made for.
 //
 // It panics if reach is nil.
 func NewReachCollector(name string, reach func() time.Duration) prometheus.Collector {
@@ -102,11 +102,11 @@ func NewReachCollector(name string, reach func() time.Duration) prometheus.Colle
 	}, func() float64 { return reach().Seconds() })
 }
 
-// NewGuardCollector returns a collector of the look-ups of a guard.Guard. Each scrape calls counts,
-// its method Counts, once. A look-up that the filter answers counts as miss, and one that the guard
-// answers from what it has learned counts as learned. A query that finds its key counts as hit, and
-// one that does not as false_positive, also before the first load. A query that failed counts only
-// in bloom_lookup_queries_total.
+// NewGuardCollector returns a collector of the look-ups of a guard.Guard. Each scrape calls counts
+// once; counts is the guard's method Counts. A look-up that the filter answers counts as miss, and
+// one that the guard answers from what it has learned counts as learned. A query that finds its key
+// counts as hit, and one that does not counts as false_positive, even before the first load. A
+// query that fails counts only in bloom_lookup_queries_total.
 //
 // It panics if counts is nil.
 func NewGuardCollector(name string, counts func() guard.Counts) prometheus.Collector {
@@ -175,8 +175,8 @@ func sendLookups(ch chan<- prometheus.Metric, desc *prometheus.Desc, counts map[
 //	/ sum by (filter) (rate(bloom_lookups_total{result!="hit"}[5m]))
 //
 // If the observed rate stays well above bloom_filter_false_positive_rate, the same few keys are
-// looked up repeatedly, or somebody chooses keys that collide: see package keyed. A guard.Guard can
-// learn such keys, which then no longer reach the database.
+// looked up repeatedly, or somebody chooses keys that collide; see package keyed. A guard.Guard can
+// learn such keys, and then they no longer reach the database.
 type Lookups struct {
 	_                            [0]func() // not comparable
 	hits, misses, falsePositives atomic.Uint64

@@ -24,8 +24,7 @@ func (c caller) errorf(format string, args ...any) error {
 	return fmt.Errorf("bloomredis: key %q: "+format, append([]any{c.key}, args...)...)
 }
 
-// noString returns err, or a better error if the key to open does not hold a string, or a key
-// beside it has the wrong type.
+// noString returns err, or a clearer error if a key has the wrong type.
 func (c caller) noString(err error) error {
 	if replied(err, "WRONGTYPE") {
 		return c.errorf("%w: it holds no string, or a key beside it is of another type",
@@ -60,10 +59,10 @@ func (c caller) read(ctx context.Context, cmds ...redis.Cmder) error {
 
 type script struct {
 	source, sha string
-	// repeats permits the client to resend the script if it does not know whether the script has
-	// run. It is never set for a script of several keys, because a cluster may answer TRYAGAIN to
-	// such a script. If a cluster answers TRYAGAIN to the first command of a pipeline and MOVED to
-	// a later one, go-redis 9.22 resends the later one twice.
+	// repeats permits the client to resend the script when it does not know whether the script has
+	// run. It is never set for a script of several keys, to which a cluster may answer TRYAGAIN:
+	// after TRYAGAIN to the first command of a pipeline and MOVED to a later one, go-redis 9.22
+	// resends the later one twice.
 	repeats bool
 }
 
@@ -158,7 +157,7 @@ type noRetry struct{ *redis.Cmd }
 func (noRetry) NoRetry() bool { return true }
 
 // replied reports whether err is a reply that begins with word. For a command in a script, servers
-// before Redis 7 put a text before the word.
+// before Redis 7 put other text before word.
 func replied(err error, word string) bool {
 	if redis.HasErrorPrefix(err, "Error running script ") {
 		text := err.Error()
@@ -167,8 +166,9 @@ func replied(err error, word string) bool {
 	return redis.HasErrorPrefix(err, word+" ")
 }
 
-// refused reports whether err is a reply that refuses a command for now. The command has changed
-// nothing and can be resent: if a server refuses a write of a script, it refuses the first write.
+// refused reports whether err is a reply that temporarily refuses a command. The command has
+// changed nothing and can be resent: if a server refuses a write of a script, it refuses the first
+// write.
 func refused(err error) bool {
 	return slices.ContainsFunc(refusals, func(word string) bool { return replied(err, word) })
 }
@@ -185,7 +185,7 @@ var after = time.After
 
 const errNotOpen = "bloomredis: the client is nil, or the value was made without Open"
 
-// retry calls send, and repeats the call while the server refuses commands for now. It returns
+// retry calls send, and repeats the call while the server temporarily refuses commands. It returns
 // early when ctx ends, because the client may heed only ctx's deadline, or ignore ctx.
 func (c caller) retry(ctx context.Context, send func() error) error {
 	if c.client == nil {

@@ -8,18 +8,19 @@
 //	isNew, err := seen.AddString(ctx, "ada")
 //	found, err := seen.ContainsString(ctx, "grace")
 //
-// All processes find a key that one of them added, for as long as the server keeps it. Otherwise
-// the answers are those of a [bloom.Filter] with the same keys. On an error, Contains returns true,
-// and Add false. A key is never reported as absent because the server cannot be reached, or because
-// the filter was deleted, truncated or replaced since it was opened; see [ErrLost].
+// Once a process has added a key, every process finds it, until the server loses the filter.
+// Otherwise the answers are those of a [bloom.Filter] with the same keys. On an error, Contains
+// returns true and Add returns false. If the server cannot be reached, or the filter was deleted,
+// truncated or replaced since it was opened, calls return an error; no key is reported as absent.
+// See [ErrLost].
 //
 // The caller supplies a client of go-redis that does not read from replicas, see [Open], and Redis
 // 6.0 or later, or Valkey: a server, a cluster, or servers behind Sentinel. A filter is as durable
 // as its server; the README lists which keys a crash can lose, and which commands a user needs.
 //
-// The price is a round trip for each call or batch; replicas in memory need none, see
-// [Filter.Source]. No filter grows: choose n as the largest number of keys you expect, or use a
-// [Window], which forgets; the example Rebuild replaces a filter with a larger one. For a single
-// process use a [bloom.SyncFilter]. If a false positive must not happen, use a Redis key for each
-// of your keys (SET NX).
+// Each call or batch costs a round trip; a replica in memory avoids it, see [Filter.Source].
+// Filters do not grow: choose n as the largest number of keys you expect, or use a [Window], which
+// forgets. The example Rebuild replaces a filter with a larger one. For a single process use a
+// [bloom.SyncFilter]. If you cannot accept false positives, use a Redis key for each of your keys
+// (SET NX).
 package bloomredis

@@ -14,39 +14,38 @@ import (
 )
 
 const (
-	maxSize = 512 << 20 // the bytes that a Redis string has room for
+	maxSize = 512 << 20 // the largest size of a Redis string, in bytes
 	// chunk is the number of keys in a command or a script. Redis serves other clients between
 	// commands: with 256 keys the other clients waited twice as long, and a batch was no faster.
 	chunk = 128
-	// tripBits is the number of bits of keys in a round trip. It bounds memory and time: the
-	// client's ReadTimeout is for a whole round trip.
+	// tripBits is the largest number of bits that a round trip reads or sets. It limits memory and
+	// time: the client's ReadTimeout covers a whole round trip.
 	tripBits = 1 << 17
-	// counted is the number of bytes whose bits one command counts. Redis serves other clients
+	// counted is the number of bytes in which one command counts bits. Redis serves other clients
 	// between commands.
 	counted = 4 << 20
 )
 
-// ErrLost is wrapped by every error which means that a key no longer holds the filter that was
-// opened: it was deleted, evicted, truncated, overwritten or replaced, or the server came back
-// without it. A lost filter never reports a key as absent. One kind of loss is not noticed: a
-// client sets, renames or restores another filter with the same parameters to the key.
+// ErrLost is wrapped by the errors of calls that no longer find the filter that was opened: it was
+// deleted, evicted, truncated, overwritten or replaced, or the server restarted without it. A lost
+// filter never reports a key as absent. A loss goes unnoticed if a client puts another filter with
+// the same parameters under the key, by SET, RENAME or RESTORE.
 //
-// A [Filter] or [Sharded] stays lost until Reopen, because a new filter lacks the keys of the old
-// one. A [Window] starts over by itself.
+// A [Filter] or [Sharded] stays lost until Reopen is called, because a new filter lacks the keys of
+// the old one. A [Window] starts over by itself.
 var ErrLost = errors.New("bloomredis: the filter that was opened is lost")
 
 // Filter is a filter in Redis. Many goroutines may call its methods, and any number of processes
 // may share the key.
 //
-// Every call ends when its context does, even if the client was made without ContextTimeoutEnabled.
-// If a server refuses a call for now, because it is loading, moves keys or runs a long script, the
-// call is retried for about four seconds.
+// Every call returns when its context ends, even if the client was made without
+// ContextTimeoutEnabled. If a server refuses a call because it is loading, moving keys or running a
+// long script, the call is retried for about four seconds.
 //
 // A Filter is one Redis string in the binary form of Google Guava: Java's BloomFilter.readFrom
-// reads the reply to GET of its key. Guava's bit i is Redis's bit 48 + (i XOR 63). The keys beside
-// a filter "seen" are "adds:{seen}" and "id:{seen}", in the same hash slot. Give filters no expiry,
-// and choose a maxmemory-policy that does not evict keys without an expiry; windows need
-// noeviction.
+// reads the value of its key. Guava's bit i is Redis's bit 48 + (i XOR 63). A filter "seen" also
+// uses the keys "adds:{seen}" and "id:{seen}", in the same hash slot. Set no expiry on filters, and
+// choose a maxmemory-policy that does not evict keys without an expiry; windows need noeviction.
 type Filter struct {
 	_ [0]func() // not comparable
 	keyMethods
@@ -55,29 +54,30 @@ type Filter struct {
 	ident   string // the key of the identity
 	params  header
 	keep    uint64                  // the smallest number of entries to keep in the stream
-	initial *record                 // what Redis keeps with a new filter; nil if f creates none
+	initial *record                 // what Redis keeps with a new filter; nil if f must not create one
 	shards  int                     // if f is a shard, the number of shards; else 0
 	id      *atomic.Pointer[string] // the id of the filter that was opened
 }
 
 // Open returns the filter under key, for n expected keys at false-positive rate p as in
 // [bloom.New]. If there is no such key, Open creates the filter. If several processes race, one of
-// them creates it, and all use it. The error wraps [bloom.ErrMismatch] if there is a filter with
-// other parameters, and [bloom.ErrFormat] if there is any other value; if a newer version of this
-// package made the value, it also wraps [bloom.ErrVersion]. Open never changes such a value.
+// them creates it, and all use it. If the key holds a filter with other parameters, the error wraps
+// [bloom.ErrMismatch]. If it holds any other value, the error wraps [bloom.ErrFormat], and also
+// [bloom.ErrVersion] if a newer version of this package wrote the value. Open never changes such a
+// value.
 //
-// A Redis string has room for 512 MB: some 448 million keys at 1 %. For more keys see [Sharded].
-// Redis serves no other client while it clears the memory of a new filter, which takes time in
-// proportion to the size.
+// A Redis string can have 512 MB, enough for about 448 million keys at 1 %. For more keys see
+// [Sharded]. While Redis clears the memory of a new filter, in time proportional to the size, it
+// serves no other client.
 //
-// On a cluster, if key has a part in braces, this part alone decides the hash slot, as always. A
-// key with a closing brace but without such a part is an error.
+// On a cluster, a part of key in braces alone decides the hash slot, as usual. Open refuses a key
+// that has a closing brace but no such part.
 //
-// The client must not read from replicas of the server: these lag, and a key that was just added is
-// absent there. Open and the other constructors refuse a client whose options have ReadOnly,
-// RouteByLatency or RouteRandomly, and one whose server is a replica when it is opened, as with
-// ReplicaOnly. They cannot see a server that becomes a replica later, a Dialer or a ClusterSlots
-// that leads to replicas, or the options in a wrapper that does not have the client's method
+// The client must not read from replicas of the server: they lag, so a key that was just added is
+// absent there. Open and the other constructors refuse a client with the option ReadOnly,
+// RouteByLatency or RouteRandomly. They also refuse a client of a server that is a replica at that
+// time, as with ReplicaOnly. They cannot detect a server that becomes a replica later, a Dialer or
+// ClusterSlots that leads to replicas, or the options of a client inside a wrapper without a method
 // Options, such as an AutoPipeliner.
 func Open(
 	ctx context.Context, client redis.UniversalClient, key string, n uint64, p float64,
@@ -125,14 +125,13 @@ func open(
 	return f, nil
 }
 
-// Reopen opens the filter that is now under the key, or makes one as [Open] did. Until Reopen is
+// Reopen opens the filter that is now under the key, or creates one as [Open] does. Until Reopen is
 // called, all calls of a lost filter return errors that wrap [ErrLost]. A new filter contains
-// nothing: the caller must add the keys again. If only the small key of the identity is gone,
-// Reopen restores that, and the filter keeps its keys. Reopen changes nothing if the filter is not
-// lost.
+// nothing: the caller must add the keys again. If only the small identity key is gone, Reopen
+// restores it, and the filter keeps its keys. Reopen changes nothing if the filter is not lost.
 //
 // If the key now holds something else, Reopen returns an error as Open does, and f stays lost. If
-// [OpenExisting] returned f, Reopen makes no filter: if the key is missing, the error wraps
+// [OpenExisting] returned f, Reopen creates no filter; if the key is missing, the error wraps
 // [redis.Nil].
 func (f *Filter) Reopen(ctx context.Context) error {
 	kind := redis.NewStatusCmd(ctx, "TYPE", f.key)
@@ -160,15 +159,16 @@ func (f *Filter) Reopen(ctx context.Context) error {
 		return f.errorf("%w: it is one of %d shards, want %d",
 			bloom.ErrMismatch, i.Shards, f.initial.Shards)
 	}
-	if f.keep == 0 { // the call of open
+	if f.keep == 0 { // the first call, by open
 		f.params, f.shards, f.keep = h, i.Shards, max(1024, h.m()/512)
 	}
 	f.id.Store(&i.id)
 	return nil
 }
 
-// lacksIdentity reports whether the string is f's filter but its identity key is missing. A filter
-// created by others has no identity; only a shard needs one.
+// lacksIdentity reports whether the string is f's filter, but the identity that it must have is
+// missing. A shard always has an identity. Any other filter may have been created without one, by
+// another program.
 func (f *Filter) lacksIdentity(stored content) bool {
 	if f.initial == nil || stored.identity != "" || stored.header != f.params.bytes() {
 		return false
@@ -177,7 +177,7 @@ func (f *Filter) lacksIdentity(stored content) bool {
 	return f.initial.Shards > 0 || known != nil && *known != noID
 }
 
-// create makes the missing filter or identity, and returns the content afterwards.
+// create creates the missing filter or identity, and returns the content afterwards.
 func (f *Filter) create(ctx context.Context) (stored content, err error) {
 	if f.initial == nil {
 		return stored, f.errorf("there is no filter: %w", redis.Nil)
@@ -208,8 +208,8 @@ func (f *Filter) M() uint64 { return f.params.m() }
 // K returns the number of hashes, which is the number of bits that a key sets.
 func (f *Filter) K() int { return f.params.k }
 
-// SizeBytes returns the length of the string under the key. The stream needs additional memory, up
-// to about half of that.
+// SizeBytes returns the length of the string under the key. The stream needs up to about half as
+// much memory in addition.
 func (f *Filter) SizeBytes() int64 { return f.params.size() }
 
 // String names the key and the parameters. It sends no command.
@@ -217,21 +217,22 @@ func (f *Filter) String() string {
 	return fmt.Sprintf("bloomredis.Filter(%q, %v)", f.key, f.params)
 }
 
-// Info returns the Info that Redis keeps with the filter: the N and P of the [Open] that created
-// the filter, and what UpdateInfo and Merge changed. It is zero for a filter that others created.
+// Info returns the Info that Redis keeps with the filter: the N and P with which [Open] created the
+// filter, and what UpdateInfo and Merge changed. It is zero for a filter that another program
+// created.
 func (f *Filter) Info(ctx context.Context) (bloom.Info, error) {
 	i, err := f.readWhole(ctx, f.opened())
 	return i.Info, err
 }
 
-// UpdateInfo calls update with the Info that Redis keeps, and keeps what update leaves there, for
-// all processes. Calls of several processes run one after the other: update is called again if
-// another process has changed the Info in between.
+// UpdateInfo calls update with the Info that Redis keeps, and stores what update changed, for all
+// processes. If another process changes the Info at the same time, UpdateInfo calls update again,
+// with the new Info.
 //
 // If update changes N, P or Hash from one value to another, UpdateInfo changes nothing and returns
-// an error that wraps [bloom.ErrMismatch]. So if each process sets the Hash after Open, processes
-// that hash keys in different ways get an error. UpdateInfo also refuses an Info whose Check
-// returns an error.
+// an error that wraps [bloom.ErrMismatch]. Let each process set Hash after Open: a process that
+// hashes keys differently then gets an error. UpdateInfo also refuses an Info whose Check returns
+// an error.
 func (f *Filter) UpdateInfo(ctx context.Context, update func(*bloom.Info)) error {
 	for {
 		now, err := f.readWhole(ctx, f.opened())
@@ -256,8 +257,8 @@ func (f *Filter) UpdateInfo(ctx context.Context, update func(*bloom.Info)) error
 	}
 }
 
-// difference names the first of N, P and Hash that has another value before and after. Zero is no
-// value.
+// difference describes the first of N, P and Hash that changes from one value to another. It
+// returns "" if there is none. Zero is not a value.
 func difference(before, after bloom.Info) string {
 	switch {
 	case differ(before.N, after.N):
@@ -270,7 +271,7 @@ func difference(before, after bloom.Info) string {
 	return ""
 }
 
-// differ reports whether before and after are two values, neither of them zero.
+// differ reports whether before and after differ and neither is zero.
 func differ[T comparable](before, after T) bool {
 	zero := *new(T)
 	return before != zero && after != zero && before != after
@@ -283,17 +284,17 @@ type content struct {
 	identity string // the value of the identity's key
 }
 
-// unlike returns the error for an unexpected string, which has the given beginning and size.
-func (c caller) unlike(begins string, size int64) error {
-	err := new(bloom.Filter).UnmarshalBinary([]byte(begins))
+// unlike returns the error for an unexpected string of the given size that begins with start.
+func (c caller) unlike(start string, size int64) error {
+	err := new(bloom.Filter).UnmarshalBinary([]byte(start))
 	if errors.Is(err, bloom.ErrVersion) {
-		return c.errorf("%w: %w: %s", bloom.ErrFormat, bloom.ErrVersion, describe(begins, size))
+		return c.errorf("%w: %w: %s", bloom.ErrFormat, bloom.ErrVersion, describe(start, size))
 	}
-	return c.errorf("%w: %s", bloom.ErrFormat, describe(begins, size))
+	return c.errorf("%w: %s", bloom.ErrFormat, describe(start, size))
 }
 
-func describe(begins string, size int64) string {
-	header := begins[:min(headerSize, len(begins))]
+func describe(start string, size int64) string {
+	header := start[:min(headerSize, len(start))]
 	switch h, ok := parseHeader(header); {
 	case ok && h.size() == size:
 		return fmt.Sprintf("it holds a filter of %v", h)
@@ -304,8 +305,9 @@ func describe(begins string, size int64) string {
 		size, header)
 }
 
-// sealed sends commands that read the string, followed by commands that tell what the string is: if
-// the latter find the filter, the answers to the former are right.
+// sealed sends commands that read the string, and then commands that read its header, size and
+// identity. If the header, size and identity are the filter's, the earlier commands have read the
+// filter.
 func (f *Filter) sealed(ctx context.Context, cmds ...redis.Cmder) (content, error) {
 	header := redis.NewStringCmd(ctx, "GETRANGE", f.key, 0, headerSize-1)
 	size := redis.NewIntCmd(ctx, "STRLEN", f.key)
@@ -317,8 +319,7 @@ func (f *Filter) sealed(ctx context.Context, cmds ...redis.Cmder) (content, erro
 	return content{header.Val(), size.Val(), name.Val()}, nil
 }
 
-// readWhole sends commands that read the string. It returns an error unless the string is still the
-// whole filter, with this id or, if id is empty, with any id.
+// readWhole sends commands that read the string, and then checks the string as check does.
 func (f *Filter) readWhole(ctx context.Context, id string, cmds ...redis.Cmder) (identity, error) {
 	stored, err := f.sealed(ctx, cmds...)
 	if err != nil {
@@ -328,7 +329,7 @@ func (f *Filter) readWhole(ctx context.Context, id string, cmds ...redis.Cmder) 
 }
 
 // check returns the identity of the stored string. It returns an error unless the string is the
-// whole filter, with this id or, if id is empty, with any id.
+// whole filter and has the given id. If id is empty, any id will do.
 func (f *Filter) check(stored content, id string) (identity, error) {
 	i, err := f.parseIdentity(stored.identity)
 	same, whole := stored.header == f.params.bytes(), stored.size == f.params.size()
@@ -372,7 +373,7 @@ func (f *Filter) answer(reply any, id string) (string, error) {
 	return "", f.errorf("unexpected reply %v", reply)
 }
 
-// offsets appends the numbers of a key's bits in Redis.
+// offsets appends the offsets of key's bits in the Redis string.
 func (h header) offsets(dst []uint64, key bloom.Hash) []uint64 {
 	x, step := key.Words()
 	for range h.k {
@@ -440,8 +441,8 @@ func (f *Filter) contains(ctx context.Context, hs []bloom.Hash) ([]bool, error) 
 	})
 }
 
-// Stats counts the filter's bits in Redis, without downloading it, in time proportional to the
-// filter's size. Redis serves other clients in between.
+// Stats has Redis count the filter's bits, in time proportional to the filter's size. Redis serves
+// other clients in between.
 func (f *Filter) Stats(ctx context.Context) (bloom.Stats, error) {
 	id := f.opened()
 	count := uint64(0)
@@ -464,8 +465,8 @@ func (f *Filter) Reset(ctx context.Context) error {
 
 // Delete deletes the filter with its stream and identity, for all processes. Their calls then
 // return errors that wrap [ErrLost]. Delete returns no error if the filter was deleted before. If
-// the filter was lost, Delete deletes the keys that are left of it. If another value is in its
-// place, Delete leaves the value there and returns an error. Uploads of a Merge expire by
+// the filter was lost, Delete deletes those of its Redis keys that are left. If the key holds
+// another value, Delete keeps that value and returns an error. Uploads of a Merge expire by
 // themselves.
 func (f *Filter) Delete(ctx context.Context) error {
 	_, err := f.change(ctx, deleteScript, f.keys())

@@ -42,10 +42,9 @@ func (h header) String() string {
 	return fmt.Sprintf("m = %d, k = %d, strategy = %v", h.m(), h.k, h.strategy)
 }
 
-// identity is the value of a key beside a filter's string: a name and a version, an id of 8 bytes
-// that the filter got when it was created, 8 bytes that Reset changes, and the JSON of its record.
-// A string that others created has no identity at first. If Reset gives it an identity, this has no
-// JSON.
+// identity is the value of the identity key: a name and a version, the filter's 8-byte id, 8 bytes
+// that Reset changes, and the record as JSON. A filter that another program created has no identity
+// at first. If Reset writes one, it has no JSON.
 type identity struct {
 	id, life, json string
 	record
@@ -68,7 +67,7 @@ func (k record) text() string {
 	return string(text)
 }
 
-// parseIdentity decodes an identity. The empty text stands for a filter that others created.
+// parseIdentity decodes an identity. An empty s stands for a filter that another program created.
 func (c caller) parseIdentity(s string) (i identity, err error) {
 	if s == "" {
 		return identity{id: noID, life: noID}, nil
@@ -82,7 +81,7 @@ func (c caller) parseIdentity(s string) (i identity, err error) {
 		return i, c.errorf("%w: beside it is %.24q, which names no filter", bloom.ErrFormat, s)
 	}
 	i.id, i.life, i.json = text[:8], text[8:16], text[16:]
-	if i.json == "" { // others created the filter, and Reset gave it an identity
+	if i.json == "" { // another program created the filter, and Reset gave it an identity
 		return i, nil
 	}
 	if err := json.Unmarshal([]byte(i.json), &i.record); err != nil {

@@ -35,7 +35,7 @@ func (k *keyMethods) store() store {
 // On an error, Add returns false, and the key may have been added or not. Do not repeat the call:
 // if the first call arrived, the second returns false, and a job that runs only after true never
 // runs. Either continue as if key were new, which may run a job twice, or use AddOnce, which can be
-// repeated. Add is never resent once it may have arrived, whatever the client's MaxRetries.
+// repeated. The client does not resend an Add that may have arrived, whatever its MaxRetries.
 func (k *keyMethods) Add(ctx context.Context, key []byte) (bool, error) {
 	return k.AddHash(ctx, bloom.Sum(key))
 }
@@ -56,10 +56,10 @@ func (k *keyMethods) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
 // the results; otherwise AddBatch panics if added is shorter than hs. On an error, AddBatch sets
 // all results to false, and any of hs may have been added or not.
 //
-// A round trip has up to 131,072/K keys of a Filter, which is 18,724 at a rate of 1 %, and up to
-// 8,192 keys of a Window. A Sharded asks all its shards in parallel. Redis serves other clients in
+// One round trip carries up to 131,072/K keys to a Filter (18,724 at a rate of 1 %), and up to
+// 8,192 keys to a Window. A Sharded asks all its shards in parallel. Redis serves other clients in
 // between. The client's ReadTimeout must leave time for a whole round trip. Keys that the server
-// refuses for now are resent after the others.
+// temporarily refuses are resent after the others.
 func (k *keyMethods) AddBatch(ctx context.Context, added []bool, hs []bloom.Hash) error {
 	if added != nil {
 		checkRoom(added, hs)
@@ -77,15 +77,15 @@ func checkRoom(dst []bool, hs []bloom.Hash) {
 	}
 }
 
-// AddOnce is an AddBatch that can be repeated. For five minutes, a call with the token and the keys
-// of an earlier call gives the same answer, and changes nothing; later it acts as an AddBatch.
-// After an error, repeat the call until it succeeds. The client sends AddOnce only once, as it does
-// Add, whatever its MaxRetries.
+// AddOnce is like AddBatch, but can be repeated. For five minutes, a call with the token and the
+// keys of an earlier call returns the earlier answer and changes nothing; after that it acts as
+// AddBatch. After an error, repeat the call until it succeeds. The client itself does not resend
+// it, whatever its MaxRetries.
 //
 // A token belongs to one caller and one piece of its work: if two callers use the same token, both
-// learn that a key is new. A good token is the name of a process with a number. Redis keeps about
-// 150 bytes for each token, or for every 128 keys of a token with more keys. While a cluster moves
-// the key's slot, it refuses AddOnce, which is then retried like any refused call.
+// learn that a key is new. A good token is a process's name with a counter. Redis keeps about 150
+// bytes for each call, or for each 128 keys of a larger call. While a cluster moves the key's slot,
+// it refuses AddOnce, which is then retried like any refused call.
 func (k *keyMethods) AddOnce(ctx context.Context, token string, hs ...bloom.Hash) ([]bool, error) {
 	impl := k.store()
 	token, err := tokenOf(token, hs)
@@ -166,7 +166,7 @@ func batch(
 	return all, nil
 }
 
-// onePlace returns the place of a key in a filter of one string.
+// onePlace is the place function of a filter with one string.
 func onePlace(bloom.Hash) int { return 0 }
 
 // ones reports, for each digit of a script's answer, whether it is 1.
@@ -178,8 +178,8 @@ func ones(answers string) []bool {
 	return isOne
 }
 
-// rememberFor is how long the key of a token holds the answer of a script. A script writes this key
-// first: if the server refuses that write, nothing has changed.
+// rememberFor is the time for which a token's key keeps the answer of a script. A script writes
+// this key before anything else: if the server refuses the write, nothing has changed.
 const rememberFor = `'PX', 300000`
 
 // tokenOf returns a text that is the same only for calls with the same token and the same keys.
@@ -201,8 +201,8 @@ func appendDigest(b []byte, h bloom.Hash) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, h1), h2)
 }
 
-// keysFor returns names and, if there is a token, the key under which Redis keeps the answer of a
-// call. number is the number of the call in its batch.
+// keysFor returns names. If token is not empty, it also returns the key at which Redis keeps the
+// answer of a call. number is the call's number in its batch.
 func (c caller) keysFor(names []string, token string, number int) ([]string, error) {
 	if token == "" {
 		return names, nil

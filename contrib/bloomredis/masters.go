@@ -8,12 +8,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// readsMasters returns an error that names the reason if client shows that it reads from replicas:
-// a key that was just added would be absent there.
+// readsMasters returns an error if the client visibly reads from replicas, where a key that was
+// just added may be absent.
 //
-// A cluster client shows its options. A client of one server, of servers behind Sentinel or of a
-// ring does not show ReplicaOnly, but its server says that it is a replica. HELLO needs no
-// permission. What answers no HELLO, and what shows no options, is not looked at.
+// The options of a cluster client tell. The options of other clients lack ReplicaOnly, so
+// readsMasters asks their servers for their role, by HELLO, which needs no permission. It accepts a
+// server that refuses HELLO, and a client without a method Options.
 func (c caller) readsMasters(ctx context.Context) error {
 	if _, err := c.beside("id"); err != nil {
 		return err // a wrong key is an error even without a server

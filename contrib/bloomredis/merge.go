@@ -11,7 +11,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// uploadTime is how long Redis keeps an upload after its last part.
+// uploadTime is how long Redis keeps an upload after its last piece.
 const uploadTime = 10 * time.Minute
 
 // Merge adds all keys of g in one step. Keys that others add during the call are not lost. Both
@@ -53,14 +53,14 @@ func (f *Filter) Merge(ctx context.Context, g *bloom.Filter) error {
 	return err
 }
 
-// upload writes a string under a key of its own, one piece after the other. The client may send a
-// piece twice, and the network may bring it late.
+// upload writes a string under a key of its own, piece by piece. The client may send a piece twice,
+// and the network may deliver it late.
 type upload struct {
 	ctx    context.Context
 	f      *Filter
 	key    string
 	offset int64
-	err    error // the error of Redis, without WriteTo's words before it
+	err    error // the error of Redis, without the prefix that WriteTo adds
 }
 
 func (u *upload) Write(p []byte) (int, error) {

@@ -16,8 +16,8 @@ func outside(param string, value any, bound string, args ...any) *bloom.ParamErr
 	}
 }
 
-// own returns err as an error of this package if it wraps a ParamError, and otherwise err. Advice
-// for users of the other package is left out.
+// own turns a ParamError of package bloom into one of this package, without advice that only users
+// of package bloom can follow. It returns any other error as it is.
 func own(err error) error {
 	var bad *bloom.ParamError
 	if !errors.As(err, &bad) {
@@ -52,7 +52,8 @@ func roomFor(p float64) uint64 {
 	return uint64(sort.Search(math.MaxInt, tooMany)) - 1
 }
 
-// shardParams returns what paramsFor returns for a shard of c, which has n keys.
+// shardParams returns the parameters of each shard of c, and n, the number of keys that a shard is
+// made for.
 func (c ShardedConfig) shardParams() (params header, n uint64, err error) {
 	if c.Shards < 1 || c.Shards > maxShards {
 		return params, 0, outside("Shards", c.Shards, "outside [1, %d]", maxShards)

@@ -1,17 +1,17 @@
 package bloomredis
 
-// The KEYS of scripts are a filter's string, its stream and its identity. Scripts are atomic. The
-// ARGV of scripts for an open filter begin with header, size of the string, id. If such a script
-// finds a different filter, it returns {header, size, identity} of that filter, and changes
-// nothing.
+// Scripts are atomic. The KEYS of a script are a filter's string, its stream and its identity. The
+// ARGV of a script for an open filter begin with the header, the size of the string, and the id. If
+// such a script finds a different filter, it returns {header, size, identity} of that filter and
+// changes nothing.
 //
 // The stream has an entry "h" with a digest for each key that changed the string. Any other change
-// replaces the stream by a single entry "m" of 16 random bytes, which tells readers to read the
+// replaces the stream with a single entry "m" of 16 random bytes, which tells readers to read the
 // string again.
 //
 // A script that fails is not rolled back. A write that can fail, because the server refuses it or
-// the key has the wrong type, must come before all other writes, or the script must undo these:
-// bits without their entry would never reach a replica.
+// the key has the wrong type, must come before all other writes, or the script must undo the
+// earlier writes: bits without their entry would never reach a replica.
 const ifLost = findIt + `
 if header ~= ARGV[1] or size ~= tonumber(ARGV[2]) or id ~= ARGV[3] then
 	return {header, size, identity}
@@ -31,8 +31,8 @@ end`
 
 var (
 	// ARGV = header, size of the string, identity, random bytes. It returns the header, size and
-	// identity that are there afterwards. A filter with the same parameters that has no identity
-	// gets this one, and keeps its keys.
+	// identity that are there afterwards. If the string is a filter with the same parameters but
+	// without an identity, it gets the given identity and keeps its keys.
 	openScript = newScript(findIt + `
 local isNew = redis.call('EXISTS', KEYS[1]) == 0
 local isExpected = header == ARGV[1] and size == tonumber(ARGV[2])
@@ -108,7 +108,7 @@ return 'OK'`)
 
 	// KEYS = an upload. ARGV = offset, the bytes at that offset, milliseconds until the upload
 	// expires. A script that runs again, late or out of order changes nothing, because bytes are
-	// appended only at their offset. The key has an expiry at every moment.
+	// appended only at their offset. The key always has an expiry.
 	appendScript = newScript(`
 local size, offset = redis.call('STRLEN', KEYS[1]), tonumber(ARGV[1])
 if size >= offset + #ARGV[2] then

@@ -14,7 +14,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// Sharded is a filter in several Redis strings, for more keys than one string has room for, spread
+// Sharded is a filter for more keys than fit into one Redis string. It has several strings, spread
 // over the nodes of a cluster. The digest of a key decides which string has the key.
 //
 // It has the methods of [Filter], except Info, UpdateInfo, Merge, Snapshot, Source, M and K: call
@@ -37,7 +37,8 @@ const maxShards = 16384
 // OpenSharded opens or creates c.Shards filters under the keys {key:0}, {key:1} and so on, each as
 // [Open] does for its part of c.N. The braces give each shard a hash slot of its own; key itself
 // must have no braces. Redis keeps the number of shards with each shard. If it differs from
-// c.Shards, the error wraps [bloom.ErrMismatch], because keys would be looked up in wrong shards.
+// c.Shards, the error wraps [bloom.ErrMismatch], because keys would be looked up in the wrong
+// shards.
 func OpenSharded(
 	ctx context.Context, client redis.UniversalClient, key string, c ShardedConfig,
 ) (*Sharded, error) {
@@ -112,8 +113,8 @@ func (s *Sharded) Shards() []*Filter { return slices.Clone(s.shards) }
 // Shard returns the shard of a digest, which is the same in all versions of this package.
 func (s *Sharded) Shard(h bloom.Hash) *Filter { return s.shards[s.route(h)] }
 
-// route returns the number of the shard of h, computed from both halves of the digest. With a
-// remainder of H1 alone, the first indexes of all keys in a shard would have the same remainder.
+// route returns the number of the shard of h, computed from both halves of the digest. With H1
+// modulo the number of shards, the first bits of all keys in a shard would share a remainder.
 func (s *Sharded) route(h bloom.Hash) int {
 	h1, h2 := h.Words()
 	x := (h1 ^ bits.RotateLeft64(h2, 32)) * 0x9e3779b97f4a7c15 // 2^64 / golden ratio
@@ -188,7 +189,7 @@ func (s *Sharded) each(visit func(*Filter) error) error {
 	return nil
 }
 
-// batch runs ask in parallel for each shard that has keys of hs, with these keys. It returns the
+// batch splits hs by shard, and calls ask for each shard with its keys, in parallel. It returns the
 // answers in the order of hs.
 func (s *Sharded) batch(
 	hs []bloom.Hash, ask func(*Filter, []bloom.Hash) ([]bool, error),

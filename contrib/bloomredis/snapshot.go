@@ -21,7 +21,7 @@ func (f *Filter) Snapshot(ctx context.Context) (*bloom.Filter, error) {
 	return f.snapshot(ctx, f.opened())
 }
 
-// snapshot downloads the filter with this id. An empty id stands for any id.
+// snapshot downloads the filter with this id. If id is empty, any id will do.
 func (f *Filter) snapshot(ctx context.Context, id string) (*bloom.Filter, error) {
 	g, d := new(bloom.Filter), &download{ctx: ctx, f: f, id: id}
 	if _, err := g.ReadFrom(bufio.NewReaderSize(d, piece)); err != nil {
@@ -38,7 +38,7 @@ type download struct {
 	id     string
 	info   bloom.Info
 	offset int64
-	err    error // the error of Redis, without ReadFrom's words before it
+	err    error // the error of Redis, without the prefix that ReadFrom adds
 }
 
 func (d *download) Read(p []byte) (n int, err error) {

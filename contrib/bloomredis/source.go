@@ -17,7 +17,7 @@ import (
 // page is the largest number of entries of the stream in a reply.
 const page = 4096
 
-// Source returns a source for replicas in this process; see package replica. It is for a process
+// Source returns a source for replicas in this process; see package replica. Use one in a process
 // that looks up far more keys than it adds. Its copy lags by the Interval of [replica.Config],
 // which may be milliseconds. The first fetch gets the whole filter, and later ones get the keys
 // that were added since. After a fetch, a replica has every key that was added before the fetch
@@ -26,15 +26,15 @@ const page = 4096
 // an error, and replicas keep their copies. Once the key holds a filter with the same parameters
 // again, replicas get that filter, even while f itself is lost.
 //
-// Keys that others write into the string, without this package, reach replicas only with the whole
-// filter; see FullEvery in [replica.Config]. A filter that others created has no stream before this
+// Keys that another program writes into the string reach replicas only with the whole filter; see
+// FullEvery in [replica.Config]. A filter that another program created has no stream until this
 // package adds a new key. Until then each fetch gets the whole filter.
 //
 // A fetch only reads. If there is nothing new, it is one round trip of a few hundred bytes. A fetch
 // of new keys needs memory for their digests, not for a filter.
 //
-// For its sources a Filter has a stream with the digests of the last keys, about a fiftieth of its
-// capacity. The stream needs up to half as much memory as the string.
+// A Filter keeps the digests of its newest keys, about a fiftieth of its capacity, in a stream for
+// its sources. The stream needs up to half as much memory as the string.
 func (f *Filter) Source() replica.Source {
 	f.store() // panics if Open was forgotten
 	return source{f}

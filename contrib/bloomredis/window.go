@@ -28,8 +28,8 @@ import (
 // keys come, the newest N are found, and [Window.Reach] tells how far back every key is remembered.
 //
 // If the server's clock leaps ahead, keys whose Span ends within the leap are forgotten. If it
-// steps back, as it may when a replica takes over, no key is forgotten early. From the step on,
-// keys are found for up to twice as long as without it.
+// steps back, as it may when a replica takes over, no key is forgotten early. After the step, keys
+// are found for up to twice as long as usual.
 //
 // A Window that Redis lost starts over without its keys. The call that notices the loss returns an
 // error that wraps [ErrLost], and OnLost is called.
@@ -42,10 +42,10 @@ import (
 //
 // Once added, a key is in the Window, even if the work for it fails later. A worker that must not
 // lose work looks the key up, works, and then adds the key: two workers may then do the same work.
-// A worker that must not work twice adds the key first, by AddOnce.
+// A worker that must not do work twice adds the key first, with AddOnce.
 //
 // Many goroutines may call the methods of a Window, and any number of processes may share the key.
-// Every call ends when its context does.
+// Every call returns when its context ends.
 type Window struct {
 	keyMethods
 	caller
@@ -83,13 +83,11 @@ type WindowConfig struct {
 	// Renew makes each Add remember its key for another Span, even if the key was there already.
 	// Use Renew for keys that a later Contains must find, such as revoked tokens. A key is then
 	// found for up to Span + 2 Span/Generations. The memory is 13 to 21 % larger with 7
-	// Generations, and more than that with fewer. Repeats count towards N as those of a
-	// window.Filter do: an N of Generations + 1 times the number of different keys in a Span is
-	// always enough.
+	// Generations, and more than that with fewer. Repeats count towards N, as in a window.Filter:
+	// an N of Generations + 1 times the number of different keys in a Span is always enough.
 	//
 	// Without Renew, a key is remembered for a Span from the Add that returned true, so a key that
-	// comes all the time is new once a Span. A key that Add reports as seen by mistake is not
-	// stored.
+	// keeps coming is new once per Span. A key that Add reports as seen by mistake is not stored.
 	Renew bool
 	// Generations is the number of parts of a Span, 1 to 15; 0 means 7. With more generations, keys
 	// are forgotten more punctually, but need more memory.
@@ -140,7 +138,7 @@ func OpenWindow(
 	}
 	// The reply to any look-up tells whether the configurations agree.
 	_, err = w.ContainsHash(ctx, bloom.Hash{})
-	if errors.Is(err, ErrLost) { // the remains of a window were there, and are gone
+	if errors.Is(err, ErrLost) { // the look-up deleted what was left of a lost window
 		_, err = w.ContainsHash(ctx, bloom.Hash{})
 	}
 	if err != nil {
@@ -154,7 +152,7 @@ const (
 	windowMark = windowName + "1: "
 )
 
-// windowNames returns the keys of the strings whose numbers are at least low and below high.
+// windowNames returns the keys of the strings low to high-1.
 func (c caller) windowNames(low, high int) (names []string, err error) {
 	for i := low; i < high; i++ {
 		name, err := c.beside(fmt.Sprintf("window-%d", i))
@@ -169,7 +167,7 @@ func (c caller) windowNames(low, high int) (names []string, err error) {
 	return names, nil
 }
 
-// Config returns the configuration that OpenWindow was given. If Generations was 0, it is 7.
+// Config returns the configuration that OpenWindow was given, with Generations = 7 instead of 0.
 func (w *Window) Config() WindowConfig { return w.config }
 
 // String names the key and the configuration. It sends no command.
@@ -183,7 +181,7 @@ func (c WindowConfig) text() string {
 }
 
 // SizeBytes returns the length of all strings of a Window of this configuration. It sends no
-// command. It returns the errors of OpenWindow for fields that are out of range.
+// command. If a field is out of range, it returns the same error as OpenWindow.
 func (c WindowConfig) SizeBytes() (int64, error) {
 	l, err := c.withDefaults().layout()
 	return int64(l.strings) * l.size(), err
@@ -302,8 +300,8 @@ func (w *Window) lost(epoch int) error {
 	return err
 }
 
-// answer decodes the reply to a call. It returns the part about the string, and sets the fields
-// answer and now of c. If the string is what is left of a lost window, answer deletes it.
+// answer decodes the reply to a call. It returns what the reply says about the string, and sets
+// c.answer and c.now. If the string is what is left of a lost window, answer deletes it.
 func (w *Window) answer(ctx context.Context, c *call) (reply known, err error) {
 	var head string
 	var size int64
@@ -377,11 +375,10 @@ func (w *Window) each(ctx context.Context, s script, visit func(st state, now in
 	return nil
 }
 
-// Reach returns, in one round trip, the time within which every key that was added is remembered
-// now. That is Span, unless more than N keys came and some were given up before their Span was
-// over. Then Reach is at most the time since the newest of the given-up keys was added: up to
-// Span/Generations less while the clock runs evenly, and possibly still less with Renew. It is 0 if
-// Span is 0.
+// Reach returns how far back every added key is remembered, in one round trip. That is Span, unless
+// more than N keys came and some were forgotten early. Then it is the time since the newest of the
+// forgotten keys was added, or less: by up to Span/Generations if the clock runs evenly, and
+// possibly by more with Renew. It is 0 if Span is 0.
 func (w *Window) Reach(ctx context.Context) (time.Duration, error) {
 	reach := w.config.Span
 	err := w.each(ctx, windowStateScript, func(st state, now int64) {
@@ -394,8 +391,8 @@ func (w *Window) Reach(ctx context.Context) (time.Duration, error) {
 
 // Stats returns the window's statistics, in one round trip. ApproxCount is the number of keys that
 // are remembered; a renewed key can count several times. M is the number of bits of all planes, and
-// K the number that a key sets in a plane. OnesCount, FillRatio and FPR are estimates from the
-// numbers of keys.
+// K is the number of bits that a key sets in a plane. OnesCount, FillRatio and FPR are estimates
+// from the numbers of keys.
 func (w *Window) Stats(ctx context.Context) (bloom.Stats, error) {
 	m := float64(w.pages * w.lanes) // the bits of a plane
 	s := bloom.Stats{
@@ -426,8 +423,9 @@ func (w *Window) Reset(ctx context.Context) error {
 	return w.each(ctx, windowResetScript, func(state, int64) {})
 }
 
-// Delete deletes the window, for all processes. Other processes that have used it notice a loss.
-// Later calls of this Window begin a new window. A concurrent call acts before Delete or after it.
+// Delete deletes the window, for all processes. To other processes that have used it, the window is
+// lost. Later calls of this Window begin a new window. A concurrent call acts before Delete or
+// after it.
 func (w *Window) Delete(ctx context.Context) error {
 	forget := func(deleting int) {
 		w.mu.Lock()
@@ -449,9 +447,9 @@ func (w *Window) Delete(ctx context.Context) error {
 	return err
 }
 
-// DeleteWindow deletes the strings that are left of a window under key, for all processes, whatever
-// its configuration and version; see [Window.Delete]. It also deletes a string in which a window's
-// head is zeros, or that consists of zeros. It returns no error if there is no string. If the key
+// DeleteWindow deletes what is left of a window under key, for all processes, whatever its
+// configuration and version; see [Window.Delete]. It also deletes a string of zeros, and a window's
+// string with zeros in place of its head. It returns no error if there is no string. If the key
 // holds any other value, the error wraps [bloom.ErrFormat].
 func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string) error {
 	c := caller{client, key}
@@ -484,14 +482,14 @@ func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string)
 	return nil
 }
 
-// deleteStrings deletes the strings that begin with the text begins, and returns their heads. The
-// head of a missing string is empty. For a string that begins differently, it calls mismatched.
+// deleteStrings deletes the strings that begin with prefix, and returns their heads. The head of a
+// missing string is empty. For a string that begins differently, it calls mismatched.
 func (c caller) deleteStrings(
-	ctx context.Context, begins string, names []string, mismatched func(string, remains) error,
+	ctx context.Context, prefix string, names []string, mismatched func(string, remains) error,
 ) (heads []string, err error) {
 	calls := make([]*call, len(names))
 	for i, name := range names {
-		calls[i] = &call{keys: []string{name}, args: []any{begins}}
+		calls[i] = &call{keys: []string{name}, args: []any{prefix}}
 	}
 	if err := c.run(ctx, windowDeleteScript, calls...); err != nil {
 		return nil, err
@@ -523,7 +521,7 @@ type remains struct {
 	size int64
 }
 
-// isZero reports whether r can be a window's string of which no byte but zeros is left.
+// isZero reports whether r can be a window's string that consists of zeros.
 func (r remains) isZero() bool {
 	return r.size > stateSize && strings.Trim(r.head, "\x00") == ""
 }
@@ -544,7 +542,8 @@ func (r remains) fitsAny() bool {
 	return false
 }
 
-// hasState reports whether the head has zeros, and then a state of which at least a count is there.
+// hasState reports whether the head begins with zeros and has a state at floor, in which at least
+// one plane has keys.
 func (r remains) hasState(floor int) bool {
 	var st state
 	tooShort := len(r.head) < floor+stateSize
@@ -567,8 +566,8 @@ func (r remains) hasState(floor int) bool {
 	return right && counts > 0 && st.Seq >= st.Tail && st.Seq-st.Tail < planes
 }
 
-// remove deletes what is left of a window under name, and reports whether it was still there. With
-// zeros, the whole string must be zeros.
+// remove deletes what is left of a window under name, and reports whether it was still there. If
+// zeros is true, remove deletes only a string of zeros.
 func (c caller) remove(ctx context.Context, name string, r remains, zeros bool) (bool, error) {
 	whole := 0
 	if zeros {

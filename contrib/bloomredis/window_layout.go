@@ -17,7 +17,7 @@ import (
 // several strings, each has about maxString bytes of pages, and is a window of its own for its part
 // of the keys. For the words see windowScript.
 type layout struct {
-	head    string // the beginning of each string, equal for all processes that share the key
+	head    string // the beginning of each string, the same for all processes that share the key
 	k       int    // the number of lanes of a key
 	share   uint64 // the number of keys of a plane
 	full    int    // the number of full planes that must be kept
@@ -56,19 +56,18 @@ func (c WindowConfig) layout() (l layout, err error) {
 	}
 	l.slack = c.Generations
 	if c.Renew {
-		// A key that comes all the time is written again after a generation, or sooner if other
-		// keys have filled lean planes since. That many planes hold more than N/(Generations + 1)
-		// keys.
+		// A key that keeps coming is written again after a generation, or earlier if other keys
+		// have filled lean planes since. That many planes hold more than N/(Generations + 1) keys.
 		l.lean = planes / (l.slack + 2)
 		l.slack++
 	}
 	l.full = planes - 1 - l.slack
-	// N keys fill this many planes. Before these planes come up to lean others that may have keys
-	// which were not written again.
+	// N keys fill this many planes. Up to lean older planes may have keys that were found but not
+	// written again.
 	shares := float64(l.full - l.lean)
 	q := max(c.P/planes, leastRate) // the rate of one plane: any plane can report an absent key
-	// A filter with few positions is fast. Choose the fewest that need at most 7 % more bits than
-	// the best number.
+	// A key with fewer lanes is faster. Choose the smallest k that needs at most 7 % more bits than
+	// the best k.
 	for l.k = 1; perKey(l.k, q) > 1.07*-math.Log2(q)/math.Ln2; l.k++ {
 	}
 	bytes := 4 * float64(c.N) / shares * perKey(l.k, q)
@@ -88,12 +87,12 @@ func (c WindowConfig) layout() (l layout, err error) {
 }
 
 // pagesFor returns the number of pages, and of lanes in a page, that n keys of a plane need for the
-// rate q. A small page is cleared fast. But the numbers of keys differ more between small pages,
-// which then need more lanes for the same rate.
+// rate q. Small pages are cleared faster. But the number of keys varies more between small pages,
+// so they need more lanes for the same rate.
 func pagesFor(k int, n, q float64) (pages, lanes uint64) {
 	per := perKey(k, q)
 	x := float64(k) / per
-	grows := float64(k) * x / math.Expm1(x) // a page's rate grows as its keys to this power
+	grows := float64(k) * x / math.Expm1(x) // a page's rate grows with this power of its number of keys
 	page := 4096.0
 	for (grows-1)/2*per/page > 0.02 {
 		page *= 2
@@ -116,8 +115,9 @@ func perKey(k int, p float64) float64 {
 // rate returns the false-positive rate of a plane of n keys. lanes is the number of lanes in a
 // page.
 func rate(k int, n, pages, lanes float64) float64 {
-	// found returns the probability that all positions are set in a page with i keys. The fill of
-	// such pages varies, so the mean of its k-th power is larger than the k-th power of its mean.
+	// found returns the probability that all positions of an absent key are set in a page with i
+	// keys. The fill of such pages varies, so the mean of its k-th power is larger than the k-th
+	// power of its mean.
 	positions := float64(k)
 	found := func(i float64) float64 {
 		load := positions * i / lanes
@@ -130,7 +130,7 @@ func rate(k int, n, pages, lanes float64) float64 {
 	if n == 0 || pages == 1 {
 		return min(n, 1) * found(max(n, 1))
 	}
-	// The numbers of keys in pages have Poisson's distribution, whose ends do not matter.
+	// The number of keys in a page has a Poisson distribution. Its far ends do not matter.
 	mean, sum := n/pages, 0.0
 	for i := max(1, math.Floor(mean-12*math.Sqrt(mean))); i <= mean+12*math.Sqrt(mean)+12; i++ {
 		gamma, _ := math.Lgamma(i + 1)
@@ -147,7 +147,7 @@ func (l layout) find(h bloom.Hash) int {
 }
 
 // appendKey appends a script's arguments for a key: the offsets of its page and of its lanes, in
-// bits. They come from splitmix64 with the digest as seed and step.
+// bits. splitmix64 makes them, with the digest as seed and step.
 func (l layout) appendKey(args []any, h bloom.Hash) []any {
 	x, step := h.Words()
 	random := func(n uint64) uint64 {

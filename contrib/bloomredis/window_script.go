@@ -13,9 +13,9 @@ package bloomredis
 //	lane        32 bits, one for each plane
 //	page        a stamp of 8 bytes and the lanes of some keys
 //	generation  Span / Generations, the longest time in which a plane receives keys
-//	share       the number of keys at which a plane ends before a generation is over
+//	share       the number of keys at which a plane ends, even before its generation is over
 //	full        how many planes with their share must be kept for the newest N keys
-//	slack       the number of planes without their share that may live; there are more only if the
+//	slack       how many live planes may have less than their share; there are more only if the
 //	            clock jumps
 //	lean        with Renew, how many planes may end after a key's plane before the key is rewritten
 //	life        the time for which a plane lives after its end
@@ -27,19 +27,18 @@ package bloomredis
 //   - A plane begins if a key must be written and the newest plane has ended. It ends when it has
 //     its share of keys, or a generation after it began. It dies a Span after its end, or with
 //     Renew a Span and a generation.
-//   - With Renew, a key that is found is written again, unless a plane that has the key is open, or
-//     it ended less than a generation ago and at most lean planes have ended since, itself
-//     included.
-//   - At most slack of the live planes may have ended by time, without their share. More come only
-//     if the clock jumps to and fro, and these must not push out the newest N keys.
-//   - If no plane is free, the oldest one is given up. More are given up as long as at least full
-//     of the planes with their share remain. No key of the given-up planes was added after the time
-//     lost, or found after that time and not written again.
+//   - With Renew, a key that is found is written again, unless the newest plane that has it is
+//     open, or ended less than a generation ago and is one of the last lean planes that ended.
+//   - At most slack of the live planes may have ended by time, without their share. Only a clock
+//     that jumps back and forth would end more, and these must not push out the newest N keys.
+//   - If no plane is free, the oldest one is given up. Further planes are given up while at least
+//     full of the planes with their share remain. lost is a time: no key of the planes that were
+//     given up was added after it, or found after it and not written again.
 //   - If the clock steps back, the ends of planes follow it: no plane ends later than a
 //     generation from now, and no plane that has ended has an end later than now.
-//   - The bits of dead planes are cleared late. A page's stamp plus 32 is the number of the
-//     last plane for which the page was cleared. A script that writes to a page clears the bits
-//     of all planes that are not live.
+//   - The bits of dead planes are cleared lazily. A page's stamp plus 32 is the number of the last
+//     plane for which the page was cleared. A script that writes to a page clears the bits of all
+//     planes that are not live.
 //
 // Scripts return {id, the time when all keys are forgotten, now, answers}, {'lost'}, or {'other',
 // the beginning of the string, its size}.
@@ -55,8 +54,8 @@ local id, seq, tail, lost, ring = '', 0, 1, -1, {}
 local band = bit.band
 
 local head = redis.call('GETRANGE', KEYS[1], 0, floor + 535)
-local is = redis.call('STRLEN', KEYS[1])
-local found = is == size and string.sub(head, 1, #text) == text
+local length = redis.call('STRLEN', KEYS[1])
+local found = length == size and string.sub(head, 1, #text) == text
 if found then
 	id = string.sub(head, #text + 1, floor)
 	ring = {struct.unpack('<' .. string.rep('d', 67), head, floor + 1)}
@@ -69,42 +68,43 @@ local over = seq > 0 and ends(seq) + life or 0
 if ARGV[11] ~= '' and ARGV[11] ~= string.sub(id, 1, 8) and now <= tonumber(ARGV[12]) then
 	return {'lost'}
 end
-if not found and (is > 0 or redis.call('EXISTS', KEYS[1]) == 1) then
-	return {'other', head, is}
+if not found and (length > 0 or redis.call('EXISTS', KEYS[1]) == 1) then
+	return {'other', head, length}
 end
 local first = tail
 while tail <= seq and now - ends(tail) >= life do
 	tail = tail + 1
 end
 
--- Returns the bits of the planes from one number to another.
-local function mask(from, to)
-	if to - from >= 31 then
+-- Returns the bits of the planes low to high.
+local function mask(low, high)
+	if high - low >= 31 then
 		return -1
 	end
-	return to < from and 0 or bit.rol(bit.lshift(1, to - from + 1) - 1, from % 32)
+	return high < low and 0 or bit.rol(bit.lshift(1, high - low + 1) - 1, low % 32)
 end
 local live, cleared = mask(tail, seq), 0
 
--- Returns a function that reads some lanes of the key at ARGV[at]. Lane 0 is its page's stamp.
-local function reader(from, to)
+-- Returns a function that reads the lanes low to high of the key at ARGV[at]. Lane 0 is the page's
+-- stamp.
+local function reader(low, high)
 	local get = {'BITFIELD_RO', KEYS[1]}
-	for i = 1, to - from + 1 do
-		get[3 * i], get[3 * i + 1] = 'GET', from + i == 1 and 'i64' or 'i32'
+	for i = 1, high - low + 1 do
+		get[3 * i], get[3 * i + 1] = 'GET', low + i == 1 and 'i64' or 'i32'
 	end
 	return function(at)
-		for i = from, to do
-			get[3 * (i - from) + 5] = ARGV[at + i]
+		for i = low, high do
+			get[3 * (i - low) + 5] = ARGV[at + i]
 		end
 		return redis.call(unpack(get))
 	end
 end
--- Returns the bits of the live planes that are set in all lanes of it. it[1] is the page's stamp.
--- It becomes the bits of the live planes for which the page was cleared.
-local function having(it)
-	cleared = it[1] + 32
-	it[1] = cleared < seq and band(live, mask(tail, cleared)) or live
-	return band(unpack(it))
+-- Returns the live planes that have a key, as bits. values has the page's stamp and the key's
+-- lanes. The stamp is replaced with the bits of the live planes for which the page was cleared.
+local function planesIn(values)
+	cleared = values[1] + 32
+	values[1] = cleared < seq and band(live, mask(tail, cleared)) or live
+	return band(unpack(values))
 end
 local answers = {}`
 
@@ -113,15 +113,15 @@ var (
 local few = k < 12 and k or 8 -- so many lanes show that most absent keys are absent
 local look, more = reader(0, few), reader(few + 1, k)
 for at = 14, #ARGV, k + 1 do
-	local has = found and having(look(at)) or 0
-	if has ~= 0 and few < k then
-		has = band(has, unpack(more(at)))
+	local planes = found and planesIn(look(at)) or 0
+	if planes ~= 0 and few < k then
+		planes = band(planes, unpack(more(at)))
 	end
-	answers[#answers + 1] = has == 0 and '0' or '1'
+	answers[#answers + 1] = planes == 0 and '0' or '1'
 end
 return {id, over, now, table.concat(answers)}`).repeatable()
 
-	// It gets no keys. It answers with the state, or with nothing if there is no string.
+	// ARGV has no keys. The answer is the state, or empty if there is no string.
 	windowStateScript = newScript(windowScript + `
 ring[1], ring[2], ring[3] = seq, tail, lost
 local form = '<' .. string.rep('d', 67)
@@ -129,13 +129,13 @@ return {id, over, now, found and struct.pack(form, unpack(ring, 1, 67)) or ''}`)
 
 	// KEYS = ..., and the key of a token if there is one.
 	//
-	// A write that the server refuses must fail before all other writes. The first SETRANGE changes
-	// nothing, and neither does a PEXPIRE without a number. They are refused if the others would be.
+	// The first writes to the string are a SETRANGE and a PEXPIRE that change nothing. If the
+	// server refuses writes, it refuses these, before the string has changed.
 	//
-	// The PEXPIRE that counts comes last. Before Redis 7.2 it counts from the current clock, but
-	// the other commands of a script compare with the time at which the script began. If the clock
-	// has stepped back in between, the string is expired for them: the next write would delete it,
-	// and make another one without a head.
+	// The effective PEXPIRE comes last. Before Redis 7.2 it uses the current time, but the other
+	// commands of a script use the time at which the script began. If the clock has stepped back in
+	// between, the string has expired for these commands: the next write would delete it, and make
+	// another one without a head.
 	//
 	// The string expires a second late: Redis decides about expiry by a time that it read before
 	// TIME. SET with PX and then SETRANGE would need twice the memory: Redis reserves room when a
@@ -149,7 +149,7 @@ if KEYS[2] then
 	redis.call('SET', KEYS[2], '', ` + rememberFor + `)
 end
 
--- Runs before every other write. It acts the first time only.
+-- Runs before every other write, and acts only the first time.
 local begun, whole = false, tail ~= first
 local function write()
 	if begun then
@@ -213,7 +213,7 @@ local function begin()
 	live = mask(tail, seq)
 end
 
--- Clears a page of all planes but those in keep.
+-- Clears the bits of all planes in a page, except the planes in keep.
 local function clear(page, keep)
 	local parts, start = {struct.pack('>i8', tail - 1)}, page / 8 + 8
 	if keep == 0 then
@@ -222,8 +222,8 @@ local function clear(page, keep)
 		for at = 0, lanes - 1, 256 do
 			local n = math.min(256, lanes - at)
 			local form = '>' .. string.rep('i4', n)
-			local from, to = start + 4 * at, start + 4 * (at + n) - 1
-			local old = {struct.unpack(form, redis.call('GETRANGE', KEYS[1], from, to))}
+			local low, high = start + 4 * at, start + 4 * (at + n) - 1
+			local old = {struct.unpack(form, redis.call('GETRANGE', KEYS[1], low, high))}
 			for i = 1, n do
 				old[i] = band(old[i], keep)
 			end
@@ -237,7 +237,7 @@ local set = {'BITFIELD', KEYS[1]}
 for i = 1, k do
 	set[4 * i - 1], set[4 * i] = 'SET', 'i32'
 end
-local function put(at, it)
+local function put(at, values)
 	write()
 	begin()
 	local keep, plane, n = -1, bit.lshift(1, seq % 32), 2
@@ -246,7 +246,7 @@ local function put(at, it)
 		clear(tonumber(ARGV[at]), keep)
 	end
 	for i = 1, k do
-		local lane = band(it[i + 1], keep)
+		local lane = band(values[i + 1], keep)
 		if band(lane, plane) == 0 then
 			set[n + 3], set[n + 4] = ARGV[at + i], bit.bor(lane, plane)
 			n = n + 4
@@ -262,10 +262,10 @@ local function put(at, it)
 	end
 end
 
--- Reports whether a key that is found stays for a Span if it is not written again.
-local function stays(has)
+-- Reports whether a key that was found is remembered for a Span even if it is not written again.
+local function stays(planes)
 	local number, age = seq, (count(seq) >= share or now >= ends(seq)) and 1 or 0
-	while band(has, bit.lshift(1, number % 32)) == 0 do
+	while band(planes, bit.lshift(1, number % 32)) == 0 do
 		number, age = number - 1, age + 1
 	end
 	return age <= lean and now < ends(number) + step
@@ -276,12 +276,12 @@ for at = 14, #ARGV, k + 1 do
 	if not found then
 		write()
 	end
-	local it = look(at)
-	local has = having(it)
-	if has == 0 or lean > 0 and not stays(has) then
-		put(at, it)
+	local values = look(at)
+	local planes = planesIn(values)
+	if planes == 0 or lean > 0 and not stays(planes) then
+		put(at, values)
 	end
-	answers[#answers + 1] = has == 0 and '1' or '0'
+	answers[#answers + 1] = planes == 0 and '1' or '0'
 end
 if whole then
 	write()
@@ -302,7 +302,7 @@ if KEYS[2] then
 end
 return {id, seq > 0 and ends(seq) + life or 0, now, answers}`)
 
-	// It gets no keys. Its answer is empty.
+	// ARGV has no keys. The answer is empty.
 	windowResetScript = newScript(windowScript + `
 if found then
 	id = string.sub(id, 1, 8) .. string.sub(ARGV[13], 9)
@@ -321,12 +321,12 @@ elseif redis.call('EXISTS', KEYS[1]) == 1 then
 end
 return {head}`).repeatable()
 
-	// ARGV = the beginning of a string, its size, and 1 if it may have no bytes but zeros. It deletes
-	// the string unless it is another one.
+	// ARGV = the beginning of a string, its size, and 1 if all its bytes must be zeros. It deletes
+	// a string that matches all of these.
 	windowRemainsScript = newScript(`
 local head, size = ARGV[1], tonumber(ARGV[2])
-local is, begins = redis.call('STRLEN', KEYS[1]), redis.call('GETRANGE', KEYS[1], 0, #head - 1)
-if is ~= size or begins ~= head then
+local length, start = redis.call('STRLEN', KEYS[1]), redis.call('GETRANGE', KEYS[1], 0, #head - 1)
+if length ~= size or start ~= head then
 	return ''
 end
 if ARGV[3] == '1' then

@@ -1,8 +1,8 @@
 // Package collystore keeps the pages that a colly collector has visited in a Bloom filter. The
 // filter needs a few bytes for each page, and a file keeps it until the next run.
 //
-// A [Crawl] is a crawl that continues after a restart, even if it was killed. It also keeps the
-// pages that were requested but not yet fetched.
+// A [Crawl] continues after a restart, even if its process was killed. It also keeps the pages that
+// were requested but not yet fetched.
 //
 // [New] returns only a storage for Collector.SetStorage. The caller loads and saves the filter:
 //
@@ -16,12 +16,12 @@
 //	c.Wait()
 //	return visited.SaveFile(path)
 //
-// A filter reports a few new pages as visited, in the program above one in a million, and a crawl
-// omits these. A page that is in the filter is not fetched again.
+// A filter reports a few new pages as visited, one in a million in the program above, and the crawl
+// skips them. A page in the filter is not fetched again.
 //
-// A later crawl does not fetch its start page again, so it finds no links there. Begin with new
-// pages, or let the filter forget: with a window.Filter, a page can be fetched again after the
-// window's span.
+// A later crawl does not fetch its start page again, so it finds no links there. Start from new
+// pages, or use a window.Filter: it forgets a page after its span, and the page can be fetched
+// again.
 package collystore
 
 import (
@@ -35,17 +35,17 @@ import (
 // Storage implements colly's storage.Storage. It keeps cookies in memory, as colly's own storage
 // does; to keep them elsewhere, embed a Storage in your own type. Make it with [New].
 //
-// Many goroutines may use a Storage if they may use its set.
+// A Storage is safe for concurrent use if its set is.
 //
 // Colly marks a page as visited before it fetches it. With a Storage, a page counts as visited
 // even if its fetch failed, or if the program died during the fetch. Save after Collector.Wait, and
 // use Request.Retry for pages that failed.
 //
-// Colly does not give a storage the URL, but a 64-bit FNV-1a hash of the normalised URL and the
-// request's body. The filter's keys are [bloom.SumUint64] of that number: Collector.HasVisited
+// Colly gives a storage a 64-bit FNV-1a hash of the normalised URL and the request's body, and not
+// the URL itself. The filter's keys are [bloom.SumUint64] of that number: Collector.HasVisited
 // finds a page in the filter, and ContainsString does not. Two pages with the same 64 bits are one
-// page to colly, with any storage. A billion pages contain two with the same hash with a
-// probability of 3 %, and the author of links can make such pages on purpose.
+// page to colly, with any storage. Among a billion pages, two have the same hash with a probability
+// of 3 %, and somebody who writes links can make such pages on purpose.
 type Storage struct {
 	visited bloom.Set
 	cookies storage.InMemoryStorage
@@ -54,8 +54,9 @@ type Storage struct {
 var _ storage.Storage = (*Storage)(nil)
 
 // New returns a Storage that keeps visited pages in the given set. An asynchronous collector needs
-// a set for many goroutines, such as a [bloom.SyncFilter] or a growing.Filter. If several
-// collectors share a set, only one of them visits a page, unless several ask for it concurrently.
+// a set that is safe for concurrent use, such as a [bloom.SyncFilter] or a growing.Filter. If
+// several collectors share a set, only one of them visits a page, unless several request it at the
+// same time.
 //
 // It panics if visited is nil.
 func New(visited bloom.Set) *Storage {
@@ -90,6 +91,6 @@ func (s *Storage) Cookies(u *url.URL) string { return s.cookies.Cookies(u) }
 // SetCookies stores cookies for u's host.
 func (s *Storage) SetCookies(u *url.URL, cookies string) { s.cookies.SetCookies(u, cookies) }
 
-// key makes a 128-bit digest from 64 bits. With a second half of zero, a key would set a single
+// key makes a 128-bit digest from 64 bits. If the second half were zero, a key would set a single
 // bit.
 func key(requestID uint64) bloom.Hash { return bloom.SumUint64(requestID) }

@@ -31,8 +31,8 @@ type SavedSet interface {
 }
 
 // Crawl is a crawl that continues after a restart. Besides the set of visited pages, a Crawl keeps
-// the pages under way: those for which [Crawl.Visit] was called and that were not fetched yet. Save
-// writes both, and the next process continues with Resume:
+// the pages under way: the pages that [Crawl.Visit] was called for and that are not yet fetched.
+// Save writes both, and the next process continues with Resume:
 //
 //	visited, err := growing.LoadOrNew(path, 0, 1e-6)
 //	if err != nil {
@@ -49,28 +49,28 @@ type SavedSet interface {
 //	c.Wait()
 //	return crawl.Save()
 //
-// Ask for the start page whatever Resume returns, because the pages under way may all be on a dead
-// host. Colly refuses the start page with an error while the set contains it.
+// Visit the start page whatever Resume returns, because all pages under way may be on a dead host.
+// If the set contains the start page, Visit returns colly's error.
 //
-// A crawl may be killed at any moment. If it is restarted until it ends, it fetches every page,
-// except for pages that the set reports as visited by mistake. Pages that it fetched after the last
-// Save are fetched again. Call Save every minute or so while the crawl runs.
+// A crawl may be killed at any moment. If it is restarted until it finishes, it fetches every page,
+// except for pages that the set reports as visited by mistake. Pages that were fetched after the
+// last Save are fetched again. Call Save every minute or so while the crawl runs.
 //
-// A page counts as fetched once the callbacks for it have ended, or once its server or colly has
-// refused it: with a status such as 404, or because its URL, or the URL that it redirects to,
-// cannot be requested, such as mailto:ada@example.org. If no answer comes, or one with a status
-// that may pass, the page stays under way until the next Resume. These are 407, 408, 409, 421, 423,
-// 424, 425, 429, those from 400 on that no standard registers, such as 420, all from 500 on, and
-// 302, 303, 304 and 307 if they lead nowhere. It also stays under way if a callback aborts the
-// request before it is sent, or refuses a redirect with an error of its own.
+// A page counts as fetched once its callbacks have returned. It also counts as fetched if its
+// server refuses it, with a status such as 404, or if colly cannot request its URL or the URL that
+// it redirects to, such as mailto:ada@example.org. A page stays under way until the next Resume if
+// no answer comes, or if the status is temporary: 407, 408, 409, 421, 423, 424, 425, 429, a status
+// from 400 on that no standard registers, such as 420, a status from 500 on, 304, or a 302, 303 or
+// 307 without a Location. A page also stays under way if a callback aborts the request before it is
+// sent, or refuses a redirect with an error of its own.
 //
 // A Crawl keeps the URL and the depth of each page under way, which needs a few hundred bytes in
-// addition to the URL itself. Resume asks for the page with GET, the collector's headers and its
+// addition to the URL itself. Resume requests the page with GET, the collector's headers and
 // OnRequest callbacks, and an empty Context. The request's own headers and the values in its
 // Context are lost: put the data that a callback needs into the URL. A Crawl keeps no request that
 // has a body or a method other than GET.
 //
-// Many goroutines may use a Crawl if they may use its set. A Crawl must not be copied.
+// A Crawl is safe for concurrent use if its set is. It must not be copied.
 type Crawl struct {
 	c       *colly.Collector
 	path    string
@@ -89,10 +89,10 @@ type page struct {
 	requests int // the number of requests that began
 }
 
-// NewCrawl returns a crawl of c, and calls c.SetStorage. The set of visited pages is in the file at
-// path, which NewCrawl does not load. The pages under way are in the file path + ".pages", which
-// Save writes and NewCrawl loads. NewCrawl returns an error if it cannot load the pages, or if the
-// directory of path does not exist. It panics if visited is nil.
+// NewCrawl returns a crawl of c, and calls c.SetStorage. Save writes the set of visited pages to
+// the file at path, and the pages under way to path + ".pages". NewCrawl loads the pages under way,
+// but not the set. NewCrawl returns an error if it cannot load the pages, or if the directory of
+// path does not exist. It panics if visited is nil.
 //
 // Register all callbacks of c before the first Visit or Resume. A collector can have one Crawl; its
 // clones do not share it.
@@ -111,7 +111,7 @@ func NewCrawl(c *colly.Collector, visited SavedSet, path string) (*Crawl, error)
 	return w, nil
 }
 
-// crawlStorage marks no page while the Crawl is saved.
+// crawlStorage is a Storage that marks no page as visited during Save.
 type crawlStorage struct {
 	*Storage
 	w *Crawl
@@ -124,7 +124,7 @@ func (s *crawlStorage) Visited(requestID uint64) error {
 }
 
 // Visit calls page.Visit(link), or the collector's Visit if page is nil, and returns its error. The
-// link is under way from now on.
+// page at link is under way from then on.
 func (w *Crawl) Visit(page *colly.Request, link string) error {
 	depth, visit := 1, w.c.Visit
 	if page != nil {
@@ -160,7 +160,7 @@ func absolute(base *colly.Request, link string) (string, error) {
 	return link, nil
 }
 
-// Resume asks for the pages that were under way when the crawl was saved, and returns their number.
+// Resume requests the pages that were under way when the crawl was saved, and returns their number.
 func (w *Crawl) Resume() int {
 	w.mu.Lock()
 	pages := maps.Clone(w.pages)
@@ -190,7 +190,7 @@ func (w *Crawl) Resume() int {
 	return len(pages)
 }
 
-// want notes one more Visit of a page.
+// want records another Visit of a page.
 func (w *Crawl) want(link string, depth int) *page {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -203,8 +203,8 @@ func (w *Crawl) want(link string, depth int) *page {
 	return p
 }
 
-// attempt asks for a page. If colly refuses the page before a request begins, attempt itself ends
-// the Visit, because no callback reports that.
+// attempt requests a page. If colly refuses the page before a request begins, no callback runs, so
+// attempt ends the Visit itself.
 func (w *Crawl) attempt(p *page, link string, visit func() error) error {
 	// The Crawl's callbacks are registered last, so they run after all others: a page counts as
 	// fetched only once the others have ended.
@@ -220,19 +220,19 @@ func (w *Crawl) attempt(p *page, link string, visit func() error) error {
 	err := visit()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	// Without Async a request that began has ended by now. Its error may be that of a redirect.
+	// Without Async, a request that began has ended by now, and err may come from a redirect.
 	if refused(err) && (w.c.Async || p.requests == before) {
 		w.endVisit(link)
 	}
 	return err
 }
 
-// mayPass reports whether a page that answered with this status, which is 0 if it did not, may be
-// there later.
+// mayPass reports whether a request with this status may succeed later. Without an answer, the
+// status is 0.
 func mayPass(status int) bool {
 	switch status {
 	case http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, // without a Location
-		http.StatusNotModified,       // an old answer, to another request
+		http.StatusNotModified,       // an answer to another request
 		http.StatusProxyAuthRequired, // the page's server was not asked
 		http.StatusRequestTimeout,
 		http.StatusConflict,
@@ -263,7 +263,7 @@ func refused(err error) bool {
 	return failed.Op == "parse" || slices.ContainsFunc(unfetchable, begins)
 }
 
-// unfetchable lists how errors of net/http begin that are no exported values.
+// unfetchable lists the first words of errors that net/http does not export.
 var unfetchable = []string{
 	"unsupported protocol scheme",
 	"http: no Host in request URL",
@@ -308,7 +308,7 @@ func (w *Crawl) endRequest(r *colly.Request, fetched bool) {
 	}
 }
 
-// endVisit notes the end of one Visit of a page.
+// endVisit records the end of one Visit of a page.
 func (w *Crawl) endVisit(link string) {
 	if p := w.pages[link]; p != nil {
 		if p.visits--; p.visits <= 0 {
@@ -318,7 +318,7 @@ func (w *Crawl) endVisit(link string) {
 }
 
 // Save saves the pages under way and then the set, each file atomically. The crawl continues during
-// Save, but begins no new page. Save may be called at any moment, even by a callback.
+// Save, but begins no new page. Save may be called at any time, even by a callback.
 func (w *Crawl) Save() error {
 	w.saving.Lock()
 	defer w.saving.Unlock()
@@ -350,7 +350,7 @@ func (w *Crawl) load() error {
 		if _, err = os.ReadDir(filepath.Dir(w.path)); err != nil {
 			return err
 		}
-		// A Save that fails would do so after the crawl.
+		// If Save cannot write the file, fail now and not after the crawl.
 		if err := file.Write(w.path+".pages", new(bytes.Buffer)); err != nil {
 			return fmt.Errorf("the crawl could not be saved: %w", err)
 		}

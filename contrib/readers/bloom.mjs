@@ -4,7 +4,7 @@
 //
 //	import { load, read } from "./bloom.mjs"
 //	const f = read(bytes)              // a Uint8Array of a file, or of MarshalBinary
-//	const g = load(path, {check: false}) // of a file, in Node: see load
+//	const g = load(path, {check: false}) // the filter in a file, in Node: see load
 //	f.info                             // {n, p, hash, comment, meta}: look at hash before the first look-up
 //	f.contains("https://go.dev/")      // a string (its UTF-8), a Uint8Array, or a BigInt (its 8 bytes)
 //	f.which("key")                     // the numbers of a bank's members that may contain the key
@@ -14,9 +14,9 @@
 //	node bloom.mjs FILE < lines        # writes true or false for each line; LF ends a line
 //
 // False is certain only for a key that is hashed in the same way as the filter's keys: info.hash says
-// how. A list that `bloom build --hex` made has bytes, not their digits: call f.contains(f.key(line)),
-// as the program does. True is wrong at the filter's rate. Damaged bytes throw a FormatError. key also
-// throws it if it does not know how keys were hashed.
+// how. The keys of a list that `bloom build --hex` made are bytes, not their digits: call
+// f.contains(f.key(line)), as the program does. True is wrong at the filter's rate. Damaged bytes throw a
+// FormatError. key also throws a FormatError if it does not know how keys were hashed.
 //
 // make(bits, k) makes an empty filter. add adds a key to it as Guava's BloomFilter.put does. Some upper
 // limits are not checked: only a filter larger than memory can exceed them.
@@ -34,7 +34,7 @@ const table = new Uint32Array(256).map((_, n) => {
 	return n
 })
 
-/** The CRC-32C of bytes. With a value, the CRC-32C of the bytes of that value, followed by bytes. */
+/** The CRC-32C of bytes. value is the CRC-32C of the bytes before them. */
 function crc(bytes, value = 0) {
 	value = ~value
 	for (let i = 0; i < bytes.length; i++) value = table[(value ^ bytes[i]) & 255] ^ value >>> 8
@@ -96,7 +96,7 @@ export function digest(key) {
 	return [h1, u64(h2 + h1)]
 }
 
-/** The numbers of a key's k bits in a filter of m bits, by Guava's strategy 1. */
+/** The indexes of a key's k bits in a filter of m bits, by Guava's strategy 1. */
 function* places([h1, h2], k, m) {
 	for (; k > 0; k--) {
 		yield Number(BigInt.asUintN(63, h1) % BigInt(m))
@@ -104,7 +104,7 @@ function* places([h1, h2], k, m) {
 	}
 }
 
-/** The Info of a file whose trailer begins at an offset. The checksum of all bytes is left out without check. */
+/** The Info of a file. Its trailer begins at start. The checksum of all bytes is verified only if check is true. */
 function trailer(file, head, start, check) {
 	const size = file.length - start
 	const magic = String.fromCharCode(...file.subarray(file.length - 10, file.length - 4))
@@ -168,9 +168,9 @@ class Filter {
 	}
 }
 
-// How the command bloom makes keys from lines, by the Hash that it writes into an Info.
+// How the command bloom makes a key from a line, for each Hash that it writes into an Info.
 const ways = new Map([
-	["", line => line], // the way is unknown
+	["", line => line], // the Info does not say how
 	["SumString", withoutReturn],
 	["SumString, with carriage returns", line => line],
 	["SumString, case folded by Unicode 15.0.0", line => fold(withoutReturn(line))],
@@ -182,8 +182,8 @@ function withoutReturn(line) {
 	return line[line.length - 1] === 13 ? line.subarray(0, -1) : line
 }
 
-// All characters that Unicode's simple case folding changes, by its version 15.0.0: the first and the last of a run in
-// hexadecimal, the step from one to the next, and what is added to each
+// All characters that simple case folding changes in Unicode 15.0.0. An entry is a run of characters: the first and the
+// last in hexadecimal, the step, and the number that is added to each
 const folds = `
 41-5a+32 b5+775 c0-d6+32 d8-de+32 100-12e/2+1 132-136/2+1 139-147/2+1 14a-176/2+1 178-121 179-17d/2+1 17f-268 181+210
 182-184/2+1 186+206 187+1 189-18a+205 18b+1 18e+79 18f+202 190+203 191+1 193+205 194+207 196+211 197+209 198+1 19c+211
@@ -214,7 +214,7 @@ for (const [, first, last, step, delta] of folds.matchAll(/(\w+)(?:-(\w+))?(?:\/
 	}
 }
 
-/** The line with one form of each letter in place of all others. Bytes that are not UTF-8 stay unchanged. */
+/** The line with each letter replaced with one form of that letter. Bytes that are not UTF-8 stay unchanged. */
 function fold(line) {
 	const out = []
 	for (let at = 0; at < line.length;) {
@@ -232,7 +232,7 @@ function character(line, at) {
 	return decoded(bytes) === undefined ? line.subarray(at, at + 1) : bytes
 }
 
-/** The text of UTF-8, or undefined if bytes are not UTF-8. */
+/** The text that bytes are in UTF-8, or undefined if they are not UTF-8. */
 function decoded(bytes) {
 	try {
 		return utf8(bytes)
@@ -291,7 +291,7 @@ class Guava extends Filter {
 	}
 }
 
-/** The offset of the byte with bit i in Guava's form, whose words are big-endian. */
+/** The offset of the byte with bit i in Guava's form. Words are big-endian. */
 const byteOf = i => 6 + 8 * Math.floor(i / 64) + 7 - Math.floor(i % 64 / 8)
 
 class Frame extends Filter {
@@ -400,16 +400,16 @@ class Bank extends Frame {
 	readNames(bytes, size) {
 		if (size === 0) return []
 		const view = viewOf(bytes), table = 12 * this.members, names = []
-		let end = 0
+		let begin = 0
 		for (let i = 0; i < this.members; i++) {
-			const to = Number(view.getBigUint64(12 * i, true))
-			need(to >= end && to <= end + 65535, `name ${i} has no place`)
-			const name = bytes.subarray(table + end, table + to)
-			need(view.getUint32(12 * i + 8, true) === crc(name, crc(numbers(i, end, to))), `the checksum of name ${i} is wrong`)
+			const end = Number(view.getBigUint64(12 * i, true))
+			need(end >= begin && end <= begin + 65535, `name ${i} has no place`)
+			const name = bytes.subarray(table + begin, table + end)
+			need(view.getUint32(12 * i + 8, true) === crc(name, crc(numbers(i, begin, end))), `the checksum of name ${i} is wrong`)
 			names.push(name)
-			end = to
+			begin = end
 		}
-		need(table + end === size && bytes.subarray(size).every(x => x === 0), "the names do not fill their place")
+		need(table + begin === size && bytes.subarray(size).every(x => x === 0), "the names do not fill their place")
 		return names
 	}
 
@@ -432,7 +432,7 @@ class Bank extends Frame {
 	}
 }
 
-/** How the rows of a segment of this number of members lie: bytes of a row, rows of a page, bytes of a page. */
+/** The layout of a segment with this number of members: bytes in a row, rows in a page, bytes in a page. */
 function gridOf(members) {
 	const words = Math.ceil(members / 64)
 	let rows = 64
@@ -465,7 +465,7 @@ function decode(bytes, check) {
 	return new kind(bytes, check)
 }
 
-/** The bytes of an open file, read when they are asked for. */
+/** The bytes of an open file, read on demand. */
 class FileBytes {
 	constructor(fd) {
 		this.fd = fd
@@ -483,9 +483,9 @@ class FileBytes {
 }
 
 /**
- * The filter in a file, in Node. With check: false only the head, the lengths, the Info and names are checked, and a
- * look-up reads what it needs: a file of gigabytes opens at once, but damaged words are not noticed. Its close closes
- * the file.
+ * The filter in a file, in Node. With check: false only the head, the lengths, the Info and names are checked. A file
+ * of gigabytes then opens at once, and a look-up reads only what it needs, but damaged words are not noticed. Call
+ * close when such a filter is no longer needed.
  */
 export function load(path, {check = true} = {}) {
 	if (check) return read(new Uint8Array(fs.readFileSync(path)))
@@ -510,8 +510,8 @@ export function make(m, k) {
 	return new Guava(bytes)
 }
 
-// Files that are no lines: a name, what they begin with, and what is said of them. A piece is an offset and hexadecimal
-// digits, of which ? stands for any.
+// Files that are not lines: their name, the bytes that identify them, and what the error says. The bytes are offsets
+// with hexadecimal digits; ? is any digit.
 const kindsOfFiles = `
 gzip | 0:1f8b | it is compressed by gzip: unpack it first: gzip -dc
 zstd | 0:28b52ffd | it is compressed by zstd: unpack it first: zstd -dc
@@ -596,7 +596,7 @@ unmarked UTF-16 | 0:006?00??00 | it is UTF-16 or UTF-32 without a mark: make it 
 unmarked UTF-16 | 0:007?00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
 `
 
-/** The bytes of lines without a byte order mark. Files that are no lines throw a FormatError. */
+/** The input without a byte order mark. Input that is not lines throws a FormatError. */
 function plain(input) {
 	const digits = Array.from(input.subarray(0, 512), byte => byte.toString(16).padStart(2, "0")).join("")
 	for (const row of kindsOfFiles.trim().split("\n")) {
@@ -611,8 +611,8 @@ function plain(input) {
 }
 
 /**
- * The part of lines that keys are, in words, and a function that tells lines that are hardly such a part. The words
- * are empty for whole lines.
+ * A description of the part of a line that is a key, "" if a key is a whole line; and a function that reports whether a
+ * line is probably more than such a part.
  */
 function partOf(meta) {
 	const facts = new URLSearchParams(meta), number = facts.get("field") ?? "", name = facts.get("json")
@@ -630,7 +630,7 @@ if (fs) await main()
 async function main() {
 	const {pathToFileURL} = await import("node:url")
 	const program = process.argv[1]
-	if (!program || pathToFileURL(fs.realpathSync(program)).href !== import.meta.url) return // a module
+	if (!program || pathToFileURL(fs.realpathSync(program)).href !== import.meta.url) return // imported as a module
 	if (process.argv.length !== 3) {
 		console.error("usage: node bloom.mjs FILE < lines")
 		process.exit(1)
@@ -640,10 +640,10 @@ async function main() {
 		const input = plain(new Uint8Array(fs.readFileSync(0))), out = []
 		const [part, doubts] = partOf(f.info.meta)
 		let absent = 0, doubted = 0, misled = 0, others = 0
-		for (let from = 0; from < input.length;) {
-			let to = input.indexOf(10, from)
-			if (to < 0) to = input.length
-			const line = input.subarray(from, to)
+		for (let begin = 0; begin < input.length;) {
+			let end = input.indexOf(10, begin)
+			if (end < 0) end = input.length
+			const line = input.subarray(begin, end)
 			const key = f.key(line)
 			const answer = f.contains(key)
 			absent += !answer
@@ -653,10 +653,10 @@ async function main() {
 				others += f.contains(Uint8Array.from([...key, ...new TextEncoder().encode("\0not a key")]))
 			}
 			out.push(answer ? "true\n" : "false\n")
-			from = to + 1
+			begin = end + 1
 		}
 		process.stdout.write(out.join(""))
-		// If no more of the doubtful lines are found than of other keys, these were the wrong questions.
+		// If the doubtful lines are found no more often than other keys, they are the wrong keys for this filter.
 		const mean = Math.max(others, doubted * f.info.p)
 		if (doubted && misled <= 1.1 * mean + 4 * Math.sqrt(2 * mean)) {
 			const count = misled ? `no more of ${doubted} lines were found than by mistake, ${misled}` : "no line was found"

@@ -1,6 +1,6 @@
-"""Reads the filters of docs/format.md, and says which keys they may contain. It was written from that page alone.
+"""Reads the filters of docs/format.md, and reports which keys they may contain. It was written from that page alone.
 
-    f = bloom.load("words.bloom")   # maps the file; check=False opens gigabytes at once. Or loads(bytes), from_text(base64), from_parquet(bitset, xxh64)
+    f = bloom.load("words.bloom")   # maps the file; check=False is instant for gigabytes. Or loads(bytes), from_text(base64), from_parquet(bitset, xxh64)
     f.info.hash                     # how keys were hashed: look at it before the first look-up
     f.contains("hello")             # bytes, a string as UTF-8, or an integer as 8 little-endian bytes
     f.which("hello")                # the numbers of the members of a bank that may contain the key
@@ -8,11 +8,11 @@
     python3 bloom.py FILE < lines   # true or false for each line; the list of members if FILE is a bank
     python3 bloom.py FILE PATCH < lines
 
-False is certain only for a key that is hashed in the same way as the filter's keys. A list that `bloom build --hex`
-made has the bytes, not their digits: call f.contains(bytes.fromhex(line)). f.key(line) makes the key of a line for
-every list of the command bloom, and raises ValueError for other lists. The program above uses f.key.
+False is certain only for a key that is hashed in the same way as the filter's keys. The keys of a list that
+`bloom build --hex` made are bytes, not their digits: call f.contains(bytes.fromhex(line)). f.key(line) makes the key of
+a line for every list of the command bloom, and raises ValueError for other lists. The program above uses f.key.
 
-Bytes that are no filter raise ValueError. All bytes are checked, and none are copied. The names are those of the
+Bytes that are not a filter raise ValueError. All bytes are checked, and none are copied. The names are those of the
 page. Some upper limits are not checked: only a filter larger than memory can exceed them.
 """
 import base64
@@ -31,7 +31,7 @@ def require(condition, message="a parameter is out of range"):
     if not condition:
         raise ValueError(message)
 
-# Conventions. Number i of a row of words has the bits from i*width to i*width + width - 1.
+# Number i in an array of words, with width bits a number, is bits i*width to i*width + width - 1.
 M32, M64 = 2**32 - 1, 2**64 - 1
 
 def rotl(x, r):
@@ -57,8 +57,8 @@ def crc(*parts):
             c = c >> 8 ^ CRC_TABLE[(c ^ byte) & 255]
     return c ^ M32
 
-# Long parts are cut into lanes of STRIDE bytes, which go through the table side by side, by operations on whole
-# strings. The states of the lanes are four strings, one for each byte of a state.
+# A long part is cut into lanes of STRIDE bytes. Operations on whole strings take all lanes through the table together.
+# The states of the lanes are four strings, one for each byte of a state.
 STRIDE = 1024
 CRC_PLANES = [bytes(x >> shift & 255 for x in CRC_TABLE) for shift in (0, 8, 16, 24)]
 
@@ -78,7 +78,7 @@ def crc_lanes(c, data, lanes):
     return total
 
 def crc_shift(c):
-    """The state c after STRIDE zeros."""
+    """The state c after STRIDE zero bytes."""
     return SHIFTS[0][c & 255] ^ SHIFTS[1][c >> 8 & 255] ^ SHIFTS[2][c >> 16 & 255] ^ SHIFTS[3][c >> 24]
 
 def shifts():
@@ -145,8 +145,8 @@ class Filter:
         return WAYS[hash](line_bytes(line))
 
     def key_part(self):
-        """The part of lines that keys are, in words, and a function that tells lines that are hardly such a part. The
-        words are empty for whole lines."""
+        """A description of the part of a line that is a key, "" if a key is a whole line; and a function that reports
+        whether a line is probably more than such a part."""
         facts = parse_qs(self.info.meta, encoding="latin-1")
         number, name = facts.get("field", [""])[0], facts.get("json", [""])[0]
         separators = "".join(facts.get("sep", ["\t,"])).encode("latin-1")
@@ -178,7 +178,7 @@ class Guava(Filter):
     def contains_digest(self, h1, h2):
         bits = strategy_1(h1, h2, self.k, self.m)
         if self.strategy == 0:
-            # The sums are u32. From 2^31 on they stand for negative numbers, and ~c inverts all 32 bits.
+            # The sums are u32. From 2^31 on they represent negative numbers, and ~c inverts all 32 bits.
             sums = [(h1 & M32) + i * (h1 >> 32) & M32 for i in range(1, self.k + 1)]
             bits = [(c ^ M32 if c >= 2**31 else c) % self.m for c in sums]
         return all(number(self.words, bit, 1, "big") for bit in bits)
@@ -188,8 +188,8 @@ def strategy_1(h1, h2, k, m):
 
 # The trailer
 def read_trailer(data, head, start, check):
-    """The Info of data. head is the number of bytes before the words. The trailer begins at start. The words are summed
-    if check is true."""
+    """The Info of data. head is the number of bytes before the words. The trailer begins at start. The checksum of all
+    bytes is verified only if check is true."""
     size, end = len(data) - start, len(data) - 16
     require(data[-10:-4] == b"bloom\1", "a newer version wrote the trailer" if data[-10:-5] == b"bloom" else "the end is no trailer")
     require(size >= 36 and size % 8 == 4, "a trailer has another length")
@@ -218,9 +218,9 @@ def read_trailer(data, head, start, check):
 META_TEXT = r"((?:[A-Za-z0-9_.~+-]|%(?:[0189A-F][0-9A-F]|2[1-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF]))*)"
 META_PAIR = re.compile(META_TEXT + "=" + META_TEXT)
 
-# Frames. Each class below is a kind of frame. Its parameters make a filter. size is the number of its words.
+# Frames. Each class below is one kind of frame, made from its parameters. size is its number of words.
 def read_frame(data, kinds=None, check=True):
-    """The filter of the frame at the beginning of data, and the bytes after the frame. kinds is KINDS, or other kinds."""
+    """The filter of the frame at the start of data, and the bytes after the frame. kinds is used instead of KINDS."""
     kinds = kinds or KINDS
     require(len(data) >= 8 and data[:3] == b"BLM", "neither a frame nor Guava's form")
     kind, version, zero, trailer = struct.unpack_from("<cBBH", data, 3)
@@ -444,7 +444,7 @@ class Patch(Filter):
         self.old, self.m, self.changed, self.r, self.size, self.proof = (strategy, k, w), 64 * w, changed, r, length, proof
 
     def indexes(self):
-        """The bits that differ."""
+        """The indexes of the bits that differ."""
         stream = "".join(format(byte, "08b")[::-1] for byte in self.words)
         at, index = 0, -1
         for _ in range(self.changed):
@@ -458,7 +458,7 @@ class Patch(Filter):
         require(len(stream) - at < 64 and "1" not in stream[at:], "bits after the last gap")
 
 def patched(old, data):
-    """The filter that a patch makes of old, a filter in Guava's form, which stays as it is."""
+    """The filter that the patch in data makes from old, a filter in Guava's form. It does not change old."""
     data = memoryview(data)
     patch, rest = read_frame(data, {b"P": (Patch, "<7Q")})
     require(len(rest) == 0, "bytes after the patch")
@@ -488,7 +488,8 @@ def loads(data, check=True):
 
 def load(path, check=True):
     """The filter in a file, which is mapped, not read. With check=False only the head, the lengths and the Info are
-    checked, and a look-up reads what it needs: a file of gigabytes opens at once, but damaged words are not noticed."""
+    checked. A file of gigabytes then opens at once, and a look-up reads only what it needs, but damaged words are not
+    noticed."""
     with open(path, "rb") as file:
         return loads(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), check)
 
@@ -503,12 +504,12 @@ def from_parquet(bitset, xxh64):
     f.words, f.digest = memoryview(bitset), lambda key: (xxh64(key), 0)
     return f
 
-# How the command bloom makes keys from lines, by the Hash that it writes into an Info
+# How the command bloom makes a key from a line, for each Hash that it writes into an Info
 def without_return(line):
     return line[:-1] if line.endswith(b"\r") else line
 
-# All characters that Unicode's simple case folding changes, by its version 15.0.0: the first and the last of a run in
-# hexadecimal, the step from one to the next, and what is added to each
+# All characters that simple case folding changes in Unicode 15.0.0. An entry is a run of characters: the first and the
+# last in hexadecimal, the step, and the number that is added to each
 FOLDS = """
 41-5a+32 b5+775 c0-d6+32 d8-de+32 100-12e/2+1 132-136/2+1 139-147/2+1 14a-176/2+1 178-121 179-17d/2+1 17f-268 181+210
 182-184/2+1 186+206 187+1 189-18a+205 18b+1 18e+79 18f+202 190+203 191+1 193+205 194+207 196+211 197+209 198+1 19c+211
@@ -539,7 +540,7 @@ def parse_folds(table):
 FOLDED = dict(parse_folds(FOLDS))
 
 def fold(line):
-    """The line with one form of each letter in place of all others. Bytes that are not UTF-8 stay unchanged."""
+    """The line with each letter replaced with one form of that letter. Bytes that are not UTF-8 stay unchanged."""
     return line.decode(errors="surrogateescape").translate(FOLDED).encode(errors="surrogateescape")
 
 def from_hex(line):
@@ -550,7 +551,7 @@ def from_hex(line):
         raise ValueError("%s is not an even number of hexadecimal digits" % digits.decode(errors="replace")) from None
 
 WAYS = {
-    "": lambda line: line,  # the way is unknown
+    "": lambda line: line,  # the Info does not say how
     "SumString": without_return,
     "SumString, with carriage returns": lambda line: line,
     "SumString, case folded by Unicode 15.0.0": lambda line: fold(without_return(line)),
@@ -558,8 +559,8 @@ WAYS = {
     "Sum of the bytes given in hexadecimal": from_hex,
 }
 
-# Files that are no lines: a name, what they begin with, and what is said of them. A piece is an offset and hexadecimal
-# digits, of which ? stands for any
+# Files that are not lines: their name, the bytes that identify them, and what the error says. The bytes are offsets with
+# hexadecimal digits; ? is any digit
 KINDS_OF_FILES = """
 gzip | 0:1f8b | it is compressed by gzip: unpack it first: gzip -dc
 zstd | 0:28b52ffd | it is compressed by zstd: unpack it first: zstd -dc
@@ -645,7 +646,7 @@ unmarked UTF-16 | 0:007?00??00 | it is UTF-16 or UTF-32 without a mark: make it 
 """
 
 def check_text(head):
-    """Raises ValueError if a file that begins with head is no lines."""
+    """Raises ValueError if a file that begins with head does not consist of lines."""
     digits = head.hex()
     for row in KINDS_OF_FILES.strip().splitlines():
         _, pieces, refusal = row.split(" | ")
@@ -654,11 +655,11 @@ def check_text(head):
         require(not whole, "standard input: " + refusal)
 
 def lines_of(file):
-    """The lines of a buffered file of bytes, without a byte order mark. Other files than of lines raise ValueError."""
+    """The lines of a buffered binary file, without a byte order mark. A file that is not lines raises ValueError."""
     head = file.peek(512)  # what has arrived; the first line may be longer
     line = file.readline()
     check_text(max(head, line, key=len)[:512])
-    line = line.removeprefix(b"\xef\xbb\xbf")  # a mark alone is no line
+    line = line.removeprefix(b"\xef\xbb\xbf")  # a mark alone is not a line
     while line:
         yield line.removesuffix(b"\n")
         line = file.readline()
@@ -682,7 +683,7 @@ def main(path, patch=None):
             doubted += 1
             misled += bool(answer)
             others += bool(ask(key + b"\0not a key"))
-    # If no more of the doubtful lines are found than of other keys, these were the wrong questions.
+    # If the doubtful lines are found no more often than other keys, they are the wrong keys for this filter.
     mean = max(others, doubted * f.info.p)
     if doubted and misled <= 1.1 * mean + 4 * (2 * mean) ** .5:
         count = "no line was found" if not misled else "no more of %d lines were found than by mistake, %d" % (doubted, misled)

@@ -1,6 +1,7 @@
-// Guard looks up keys in a database (bbolt, a file), most of which do not exist. All machines share
-// a filter in Redis, and each has a copy in memory, so an absent key costs no query and no round
-// trip. If Redis comes back without the filter, guard fills a new one from the database.
+// Guard looks up keys in a database (bbolt, in a file). Most of the keys do not exist. All machines
+// share a filter in Redis, and each has a copy in memory, so an absent key costs neither a query
+// nor a round trip. If Redis comes back without the filter, guard fills a new one from the
+// database.
 package main
 
 import (
@@ -35,7 +36,7 @@ type Table struct {
 	queries int
 }
 
-// Open returns the table in db. Its filter has room for n keys, and has all keys of the table.
+// Open returns the table in db, with a filter for n keys that contains the keys of all rows.
 func Open(
 	ctx context.Context, db *bbolt.DB, client redis.UniversalClient, name string, n uint64,
 ) (*Table, error) {
@@ -54,8 +55,8 @@ func Open(
 	return t, t.near.Refresh(ctx)
 }
 
-// fill adds the keys of all rows to the filter in one step. If keys were added one after the other,
-// the filter would lack most rows at first.
+// fill adds the keys of all rows to the filter in one step. If it added key after key, the filter
+// would lack most keys at first.
 func (t *Table) fill(ctx context.Context) error {
 	local, err := bloom.New(t.n, 0.01)
 	if err != nil {
