@@ -31,7 +31,8 @@ var useAVX512 = useAVX2 &&
 var useWide = useAVX512 && cpu.X86.HasAVX512VBMI2
 
 // sumMany hashes the first part of keys and returns the length of the part. It hashes all byte
-// slices or strings, and integers in groups of eight; without AVX2, and less than four keys, nothing.
+// slices or strings, and integers in groups of eight; without AVX2, and less than four keys,
+// nothing.
 func sumMany[K []byte | string | uint64](dst []Hash, keys []K) (done int) {
 	if len(keys) < 4 || !useAVX2 {
 		return 0

@@ -119,8 +119,8 @@ func (f *filter) UnmarshalText(text []byte) error {
 // Diff returns a patch: bytes with which [Filter.Patch] turns the filter before into the filter
 // after. It holds the bits that differ, whether set or cleared, a checksum of before, and the Info
 // of after; see docs/format.md. Each bit needs at most five bytes, and usually two. A patch is
-// longer than its filter by at most 200 bytes and the Info. If the two are equal, the patch is valid
-// and changes no bit.
+// longer than its filter by at most 200 bytes and the Info. If the two are equal, the patch is
+// valid and changes no bit.
 //
 // Diff returns an error that wraps [ErrMismatch] if M, K or Strategy differ, or one of the two is
 // nil. It also returns an error if both are zero Filters, or the Info of after cannot be saved.

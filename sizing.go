@@ -124,8 +124,8 @@ func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
 	return m, k, nil
 }
 
-// tooStrict returns the error of StrictSize if the largest filter of n keys, with up to maxK hashes,
-// has a rate above p.
+// tooStrict returns the error of StrictSize if the largest filter of n keys, with up to maxK
+// hashes, has a rate above p.
 func tooStrict(n uint64, p float64, maxK int) error {
 	fits := func(n uint64) bool {
 		_, rate := strictK(64*form.MaxWords, n, maxK)

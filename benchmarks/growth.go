@@ -66,8 +66,8 @@ var growths = []struct {
 var growth string
 
 // recordGrowth prints how the cost of a key grows with the number of keys, from a million up to
-// limit: a row for each type, and in it for each number the nanoseconds to add a key, and to look up
-// a present and an absent one. growth.md says what they are.
+// limit: a row for each type, and in it for each number the nanoseconds to add a key, and to look
+// up a present and an absent one. growth.md says what they are.
 func recordGrowth(limit float64, only *regexp.Regexp) {
 	for _, kind := range growths {
 		if !only.MatchString(kind.name) {

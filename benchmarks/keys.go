@@ -45,8 +45,8 @@ func (k keys) count(contains func(key []byte) bool) (n int) {
 	return n
 }
 
-// one returns 1 for true, without a branch: a processor would mispredict every second one where half
-// of the answers are true, and the row would pay for it.
+// one returns 1 for true, without a branch: a processor would mispredict every second one where
+// half of the answers are true, and the row would pay for it.
 func one(answer bool) (n int) {
 	if answer {
 		n = 1

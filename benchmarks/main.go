@@ -129,8 +129,8 @@ func workloads(programs map[string][]process) []workload {
 // turnKeys on one goroutine takes in slower rows, and much longer than it takes to start them.
 const sharedTurn = 50_000
 
-const removal = "Additions to a cuckoo filter cost more the fuller it is. With n keys cuckoo.Filter is " +
-	"0.96 full, seiflotfy's "
+const removal = "Additions to a cuckoo filter cost more the fuller it is. With n keys " +
+	"cuckoo.Filter is 0.96 full, seiflotfy's "
 
 // pure returns processes that run this library's rows in a build without assembly.
 func pure(found map[string][]process) (processes []process) {

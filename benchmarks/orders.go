@@ -2,32 +2,39 @@ package main
 
 import "math/rand"
 
-// order is an order of look-ups, and the end of its table's title. A random half of them ask for keys that were added. pick returns a
-// function that picks the number, below n, of the next key.
+// order is an order of look-ups, a random half of which ask for keys that were added.
 type order struct {
-	title, name string
+	title, name string // of its table, and at the end of the title
 
+	// pick returns a function that picks the number, below n, of the next key.
 	pick func(r *rand.Rand, n int) func() int
 }
 
-const skewedName = "80 % of the look-ups are of 1 % of the keys"
-
 var (
-	evenly = &order{"half of the look-ups present, in random order", "every key as often as every other", func(r *rand.Rand, n int) func() int {
-		return func() int { return r.Intn(n) }
-	}}
-	skewed = &order{"some keys asked often", skewedName, func(r *rand.Rand, n int) func() int {
-		return func() int {
-			if r.Intn(10) < 8 {
-				return r.Intn(max(1, n/100))
+	evenly = &order{
+		"half of the look-ups present, in random order", "every key as often as every other",
+		func(r *rand.Rand, n int) func() int {
+			return func() int { return r.Intn(n) }
+		},
+	}
+	skewed = &order{
+		"some keys asked often", "80 % of the look-ups are of 1 % of the keys",
+		func(r *rand.Rand, n int) func() int {
+			return func() int {
+				if r.Intn(10) < 8 {
+					return r.Intn(max(1, n/100))
+				}
+				return r.Intn(n)
 			}
-			return r.Intn(n)
-		}
-	}}
-	zipf = &order{"by Zipf's law", "Zipf's law with an exponent of 1.01", func(r *rand.Rand, n int) func() int {
-		z := rand.NewZipf(r, 1.01, 1, uint64(n-1))
-		return func() int { return int(z.Uint64()) }
-	}}
+		},
+	}
+	zipf = &order{
+		"by Zipf's law", "Zipf's law with an exponent of 1.01",
+		func(r *rand.Rand, n int) func() int {
+			z := rand.NewZipf(r, 1.01, 1, uint64(n-1))
+			return func() int { return int(z.Uint64()) }
+		},
+	}
 )
 
 // keys returns the keys that the look-ups ask for, in order, out of n added and n absent keys.

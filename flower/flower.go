@@ -125,7 +125,9 @@ func newFilter(c Config, words []uint64, info form.Info) filter {
 
 // Config returns the configuration that f was made or saved with, which is zero for the zero
 // Filter.
-func (f *Filter) Config() Config { return Config{Slots: f.slots, Ways: int(f.ways), Bits: int(f.bits)} }
+func (f *Filter) Config() Config {
+	return Config{Slots: f.slots, Ways: int(f.ways), Bits: int(f.bits)}
+}
 
 // String describes f by its parameters.
 func (f filter) String() string {

@@ -161,21 +161,23 @@ func orderOf(encoded []byte) (form.Order, uint64, error) {
 
 // digests returns two Murmur3 digests: that of key, and that of key followed by a byte of 1.
 func digests(key []byte) (h [4]uint64) {
+	le := binary.LittleEndian
 	n := uint64(len(key))
 	var h1, h2, k1, k2 uint64
 	for rest := key; len(rest) >= 16; rest = rest[16:] {
-		h1, h2 = digest.Mix(h1, h2, binary.LittleEndian.Uint64(rest), binary.LittleEndian.Uint64(rest[8:]))
+		h1, h2 = digest.Mix(h1, h2, le.Uint64(rest), le.Uint64(rest[8:]))
 	}
 	// The last block, padded with zeros. [bloom.Sum] reads it in the same steps. A function for both
 	// is not inlined, and then hashing a key of 4 bytes takes a fifth more time.
 	switch tail := n & 15; {
 	case tail == 0:
 	case tail > 8:
-		k1, k2 = binary.LittleEndian.Uint64(key[n-tail:]), binary.LittleEndian.Uint64(key[n-8:])>>(8*(16-tail))
+		k1 = le.Uint64(key[n-tail:])
+		k2 = le.Uint64(key[n-8:]) >> (8 * (16 - tail))
 	case n >= 8:
-		k1 = binary.LittleEndian.Uint64(key[n-8:]) >> (8 * (8 - tail))
+		k1 = le.Uint64(key[n-8:]) >> (8 * (8 - tail))
 	case n >= 4: // the two reads overlap
-		k1 = uint64(binary.LittleEndian.Uint32(key)) | uint64(binary.LittleEndian.Uint32(key[n-4:]))<<(8*(n-4)&63)
+		k1 = uint64(le.Uint32(key)) | uint64(le.Uint32(key[n-4:]))<<(8*(n-4)&63)
 	default:
 		k1 = uint64(key[0]) | uint64(key[n/2])<<(8*(n/2)&63) | uint64(key[n-1])<<(8*(n-1)&63)
 	}

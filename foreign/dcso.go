@@ -132,7 +132,8 @@ func (f *DCSO) WriteTo(w io.Writer) (int64, error) {
 		return 0, form.NoForm("foreign")
 	}
 	head := []uint64{1, f.n, math.Float64bits(f.p), uint64(f.k), f.m, f.added}
-	n, err := form.WriteWords(w, form.AppendWords(nil, head, form.LittleEndian), f.words, form.LittleEndian)
+	first := form.AppendWords(nil, head, form.LittleEndian)
+	n, err := form.WriteWords(w, first, f.words, form.LittleEndian)
 	if err != nil {
 		return n, err
 	}

@@ -161,7 +161,8 @@ func (t *table) describe(name string) string {
 // noText has the methods of a type whose original has neither JSON nor text.
 type noText struct{}
 
-var errNoText = errors.New("foreign: the original has no JSON and no text: store the bytes of WriteTo")
+var errNoText = errors.New(
+	"foreign: the original has no JSON and no text: store the bytes of WriteTo")
 
 // MarshalJSON returns an error: the original has no JSON. Store the bytes that WriteTo writes.
 func (noText) MarshalJSON() ([]byte, error) { return nil, errNoText }

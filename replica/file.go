@@ -16,8 +16,8 @@ import (
 // written in place and has its old time and size.
 //
 // A version consists of the file's time, its size, and a checksum of its bytes, for which a
-// FileSource reads the file once more; if the time alone changes, nothing is loaded. A load that has
-// begun goes on even if the context ends.
+// FileSource reads the file once more; if the time alone changes, nothing is loaded. A load that
+// has begun goes on even if the context ends.
 //
 // Many goroutines may use a FileSource concurrently. It must not be copied.
 type FileSource struct {

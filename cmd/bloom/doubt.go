@@ -12,9 +12,9 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
-// doubt recognizes look-ups that are probably mistakes, such as those of whole lines in a list of one
-// field, and counts them. If they are found no more often than any other lines, "not in the list"
-// answers another question.
+// doubt recognizes look-ups that are probably mistakes, such as those of whole lines in a list of
+// one field, and counts them. If they are found no more often than any other lines, "not in the
+// list" answers another question.
 type doubt struct {
 	path  string
 	made  lines.Place // the part of a line that is a key of the list

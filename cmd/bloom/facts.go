@@ -75,8 +75,8 @@ func placeOf(f informed) (place lines.Place, known bool) {
 	return lines.Place{Field: field}, true
 }
 
-// placeOfMore is like placeOf, for commands that add keys to f. If this program made f, and f records no
-// place, new keys must be whole lines.
+// placeOfMore is like placeOf, for commands that add keys to f. If this program made f, and f
+// records no place, new keys must be whole lines.
 func placeOfMore(f informed) (place lines.Place, known bool) {
 	hash := f.Info().Hash
 	if !hasPlace(factsOf(f)) {

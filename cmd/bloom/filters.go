@@ -321,8 +321,8 @@ func foreignLoader[F foreignBytes](
 	}
 }
 
-// loadKeys is like load, for commands that add lines or look them up. It returns an error for a filter
-// whose hashes only its own library can compute.
+// loadKeys is like load, for commands that add lines or look them up. It returns an error for a
+// filter whose hashes only its own library can compute.
 func loadKeys(path string) (*loaded, error) {
 	f, err := load(path)
 	if err != nil {

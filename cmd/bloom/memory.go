@@ -41,8 +41,8 @@ func (m *memory) ready() {
 	m.create = nil
 }
 
-// addBatch adds hs and appends to dst the indexes of the digests that were new. Of equal digests in hs,
-// only the first can be new.
+// addBatch adds hs and appends to dst the indexes of the digests that were new. Of equal digests in
+// hs, only the first can be new.
 func (m *memory) addBatch(dst []int, hs []bloom.Hash) []int {
 	m.ready()
 	if m.once == nil {

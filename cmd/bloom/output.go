@@ -54,8 +54,8 @@ type output struct {
 	end     int64 // the end of the news
 }
 
-// check panics unless the offsets are in order. Nothing is appended before half a line at the end of
-// the tail is continued.
+// check panics unless the offsets are in order. Nothing is appended before half a line at the end
+// of the tail is continued.
 func (o *output) check() {
 	invariants.Require(0 <= o.head && o.head <= o.lineEnd && o.lineEnd <= o.end &&
 		o.head <= o.skipped && o.skipped <= o.tail && o.tail <= o.end,
@@ -87,8 +87,8 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// skip compares the beginning of p with half a line at the end of the tail, and returns the bytes to
-// append. It returns an error if they differ.
+// skip compares the beginning of p with half a line at the end of the tail, and returns the bytes
+// to append. It returns an error if they differ.
 func (o *output) skip(p []byte) (news []byte, err error) {
 	half := make([]byte, min(int64(len(p)), o.tail-o.skipped))
 	if _, err := o.file.ReadAt(half, o.skipped); err != nil {
@@ -253,8 +253,8 @@ func (o *output) recorded(seen infoHolder, size int64) (r outRecord, known bool,
 	return r, true, nil
 }
 
-// lastLine returns the offset after the last whole line of file between the offsets low and high, or
-// low if there is none.
+// lastLine returns the offset after the last whole line of file between the offsets low and high,
+// or low if there is none.
 func lastLine(file io.ReaderAt, delim byte, low, high int64) (int64, error) {
 	buf := make([]byte, pieceOfOut)
 	for high > low {

@@ -17,8 +17,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// saver is a filter, a bank or a patch. WriteTo writes the bytes of its file, but for the trailer of
-// a bloom.Filter.
+// saver is a filter, a bank or a patch. WriteTo writes the bytes of its file, but for the trailer
+// of a bloom.Filter.
 type saver = io.WriterTo
 
 // writeFile writes the bytes of f's file, as its SaveFile does.
@@ -126,8 +126,8 @@ func temporary(pattern string) (*os.File, error) {
 	return file, err
 }
 
-// temporaryAt is like temporary, for a file that is opened again, at path. Only Linux opens a file without
-// a name: elsewhere the file has one until discard is called.
+// temporaryAt is like temporary, for a file that is opened again, at path. Only Linux opens a file
+// without a name: elsewhere the file has one until discard is called.
 func temporaryAt(pattern string) (file *os.File, path string, err error) {
 	file, err = os.CreateTemp("", pattern)
 	if err != nil {

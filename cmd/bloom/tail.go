@@ -76,8 +76,8 @@ func (d *deduper) takeTail(cfg *lines.Config) error {
 	return nil
 }
 
-// skipTail removes the lines that the tail has from fresh, the indexes of the lines of b to write. If
-// a run with the same input was killed, its lines come in the order of the tail.
+// skipTail removes the lines that the tail has from fresh, the indexes of the lines of b to write.
+// If a run with the same input was killed, its lines come in the order of the tail.
 func (o *output) skipTail(b *lines.Batch, fresh []int) ([]int, error) {
 	if len(o.left.line) == 0 {
 		return fresh, nil

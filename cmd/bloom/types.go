@@ -39,7 +39,7 @@ type kind struct {
 	plan    planner                                   // nil leaves the type out of plan
 	note    string                                    // what plan says about the type
 	merge   func(a, b filter) error                   // adds the keys of b to a; or nil
-	figures func(f filter, r *report)                 // adds the values that only this type has; or nil
+	figures func(f filter, r *report)                 // adds values that only this type has; or nil
 	bits    string                                    // what info calls the bits, if not bits
 	set     string                                    // what info calls the bits that are set
 	sum     string                                    // the checksum of a file, if not CRC-32C
@@ -215,8 +215,8 @@ func kindOfFilter(f filter) kind {
 	return kind{}
 }
 
-// namesOf calls name for each of kinds, and joins the names that are not empty: with the conjunction
-// "or" the result is "a, b or c".
+// namesOf calls name for each of kinds, and joins the names that are not empty: with the
+// conjunction "or" the result is "a, b or c".
 func namesOf(name func(kind) string, conjunction string) string {
 	var names []string
 	for _, k := range kinds {

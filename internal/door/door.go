@@ -10,13 +10,16 @@ type Functions[F, S any] struct {
 	Words  func(*F) (form.Header, []uint64)
 	Filter func(form.Header, []uint64, form.Info) *F
 	Share  func(*F) *S
-	Size   func(n uint64, p float64, maxWords uint64) (m uint64, k int, bad *form.Param)
+	Size   sizer
 }
+
+type sizer func(n uint64, p float64, maxWords uint64) (m uint64, k int, bad *form.Param)
 
 // These variables hold the fields of Functions.
 var (
 	toWords, toFilter, toShare any
-	size                       func(n uint64, p float64, maxWords uint64) (m uint64, k int, bad *form.Param)
+
+	size sizer
 )
 
 // Open sets the functions. Package bloom calls it when it is initialized.

@@ -32,7 +32,8 @@ func Explore(bound int, limit time.Duration, setup Setup) (r Result) {
 			again, second := once(s.path, bound, true, setup)
 			r.Failure, r.Trace = err, again.trace
 			if second == nil || second.Error() != err.Error() {
-				r.Failure = fmt.Errorf("%w; the same order again: %v: the case is not deterministic", err, second)
+				r.Failure = fmt.Errorf(
+					"%w; the same order again: %v: the case is not deterministic", err, second)
 			}
 			return r
 		}

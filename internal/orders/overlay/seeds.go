@@ -44,7 +44,8 @@ var seeds = []seed{
 	}},
 	{"counting-store", "Counting", []change{
 		replaced("counting.counters.change", "CompareAndSwapUint64", 0,
-			"atomic.CompareAndSwapUint64(&c.words[word], atomic.LoadUint64(&c.words[word]), w+uint64(delta)<<shift)"),
+			"atomic.CompareAndSwapUint64(&c.words[word], atomic.LoadUint64(&c.words[word]), "+
+				"w+uint64(delta)<<shift)"),
 	}},
 	{"counting-second-look", "Counting", []change{
 		condition("counting.Filter.RemoveHash", "ContainsHash", 2, "false"),
@@ -58,7 +59,8 @@ var seeds = []seed{
 	}},
 	{"growing-add-lock", "Growing", []change{unlocked("growing.shard.addHash")}},
 	{"bank-number-first", "Bank", []change{
-		before("bank.Bank.Append", "grow", 0, "k, _ := s.current(); s.n.Store(int64(k + 1)); s.n.Store(int64(k))"),
+		before("bank.Bank.Append", "grow", 0,
+			"k, _ := s.current(); s.n.Store(int64(k + 1)); s.n.Store(int64(k))"),
 	}},
 	{"bank-filter-first", "Bank", []change{
 		after("bank.Bank.AppendFilter", "grow", 0, "s.n.Store(int64(n + 1))"),

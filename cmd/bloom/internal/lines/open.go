@@ -104,8 +104,9 @@ func decompress(r io.Reader, window uint64, delim byte, filter bool) (io.ReadClo
 const mark = "\xef\xbb\xbf" // the byte order mark of UTF-8
 
 // Begin looks at the first bytes of r, and reads no more of them than it needs to decide, for lines
-// that end with delim. It returns a reader of all bytes of r, without a byte order mark of UTF-8, and
-// the name "gzip", "zstd" or, for text, "". The error is a KindError if it recognizes another kind.
+// that end with delim. It returns a reader of all bytes of r, without a byte order mark of UTF-8,
+// and the name "gzip", "zstd" or, for text, "". The error is a KindError if it recognizes another
+// kind.
 func Begin(r io.Reader, delim byte) (input io.Reader, name string, err error) {
 	return begin(r, delim, false)
 }
