@@ -419,6 +419,9 @@ const (
 	longestPause = time.Minute
 )
 
+// after is time.After, except in tests.
+var after = time.After
+
 // Run rebuilds immediately and then after each Every, until ctx ends. It returns ctx's error. If
 // Every is 0, Run returns nil after the first successful load. After a failed load, Run retries
 // after a tenth of a second, then after twice as long each time, up to a minute.
@@ -443,7 +446,7 @@ func (g *Guard) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(pause.Spread(wait)):
+		case <-after(pause.Spread(wait)):
 		}
 	}
 }

@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // slowStore is a store whose queries and loads miss each row for a Lag after its insert.
@@ -146,4 +149,117 @@ func keysOfStripes(g *Guard, n int) (keys []string) {
 		}
 	}
 	return keys
+}
+
+// TestRunModel: beside loads that succeed, fail or panic and a context that ends, in random order,
+// Run waits for about Every after a load that succeeded, and for the doubled pauses after others.
+// OnError gets each load's error once, and none that the end of the context causes.
+func TestRunModel(t *testing.T) {
+	defer func() { after = time.After }()
+	ready := make(chan time.Time)
+	close(ready)
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		about := fmt.Sprint("seed ", seed)
+		every := []time.Duration{0, 1, 70 * time.Millisecond, time.Hour, math.MaxInt64}[r.IntN(5)]
+		ctx, cancel := context.WithCancel(t.Context())
+		var want, told []string // of the errors
+		failures := 0           // in a row
+		bad := 5 + r.IntN(15)   // of 20 loads
+		loads, loaded, ended := 0, false, false
+		end := func() {
+			ended = true
+			cancel()
+		}
+		g := newGuard(t, Config{
+			Every: every,
+			N:     100,
+			Load: func(context.Context, *Loader) error {
+				require.False(t, ended, about)
+				loads++
+				text := fmt.Sprint("failure ", loads)
+				failures++
+				switch kind := r.IntN(20); {
+				case kind == 0: // an error that the end may have caused
+					end()
+				case kind == 1:
+					want = append(want, "guard: loading: panic: "+text)
+					panic(text)
+				case kind < bad:
+					want = append(want, "guard: loading: "+text)
+				default:
+					failures = 0
+					loaded = true
+					return nil
+				}
+				return errors.New(text)
+			},
+			OnError: func(err error) {
+				text, _, _ := strings.Cut(err.Error(), "\n")
+				told = append(told, text)
+			},
+		})
+		after = func(wait time.Duration) <-chan time.Time {
+			mean := float64(every)
+			require.True(t, every > 0 || failures > 0, "%s: Every is 0, and a load succeeded", about)
+			if failures > 0 {
+				mean = min(float64(100*time.Millisecond)*math.Pow(2, float64(failures-1)),
+					float64(time.Minute))
+			}
+			require.InDelta(t, mean, float64(wait), 0.1*mean+1, "%s, load %d", about, loads)
+			if r.IntN(60) == 0 {
+				end()
+				return nil
+			}
+			return ready
+		}
+		err := g.Run(ctx)
+		if ended {
+			require.ErrorIs(t, err, context.Canceled, about)
+		} else {
+			require.NoError(t, err, about)
+			require.Zero(t, every, about)
+			require.Zero(t, failures, about)
+		}
+		require.Equal(t, want, told, about)
+		require.Equal(t, loaded, g.Ready(), about)
+		cancel()
+	}
+}
+
+// TestRateModel: whatever N, the store's sizes at each load and the inserts between the loads,
+// absent keys are found with a probability of at most P.
+func TestRateModel(t *testing.T) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 6))
+		p := math.Pow(10, -0.6-r.Float64())
+		n, next := uint64(0), uint64(0)
+		g := newGuard(t, Config{
+			P: p,
+			N: r.Uint64N(3) * 1000,
+			Load: func(_ context.Context, keys *Loader) error {
+				for next = range n {
+					keys.AddHash(bloom.SumUint64(next))
+				}
+				return nil
+			},
+		})
+		const probes = 2000
+		found, asked := 0, 0
+		for range 4 {
+			n = 500 + r.Uint64N(4000)
+			require.NoError(t, g.Rebuild(t.Context()))
+			for range r.IntN(300) {
+				next++
+				g.AddHash(bloom.SumUint64(next))
+			}
+			for i := range uint64(probes) {
+				if g.ContainsHash(bloom.SumUint64(1<<40 + seed<<32 + n<<16 + i)) {
+					found++
+				}
+			}
+			asked += probes
+		}
+		require.LessOrEqual(t, float64(found), filtertest.RateBound(asked, p), "seed %d, P %v", seed, p)
+	}
 }

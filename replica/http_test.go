@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -926,6 +928,51 @@ func TestUnkindServers(t *testing.T) {
 				last = next
 			}
 		})
+	}
+}
+
+// TestLimitModel: whatever the server, the size and the coding of an answer, a source takes exactly
+// the filters that have at most Limit bytes in their binary form.
+func TestLimitModel(t *testing.T) {
+	var handler http.Handler
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		handler.ServeHTTP(w, req)
+	}))
+	defer server.Close()
+	for seed := range uint64(120) {
+		rng := rand.New(rand.NewPCG(seed, 8))
+		f := filterOf(t, 64*(1+rng.Uint64N(200)), 3)
+		for range rng.IntN(500) {
+			f.AddHash(bloom.SumUint64(rng.Uint64()))
+		}
+		f.UpdateInfo(func(i *bloom.Info) { i.Comment = strings.Repeat("c", rng.IntN(300)) })
+		path := filepath.Join(t.TempDir(), "f")
+		require.NoError(t, f.SaveFile(path))
+		data := bloom.Must(os.ReadFile(path))
+		if rng.IntN(2) == 0 {
+			data = bloom.Must(f.MarshalBinary())
+		}
+		kind := rng.IntN(3)
+		handler = []http.Handler{
+			publisherOf(f),
+			http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(data) }),
+			http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Encoding", "gzip")
+				packed := gzip.NewWriter(w)
+				_, _ = packed.Write(data)
+				packed.Close()
+			}),
+		}[kind]
+		beyond := []int64{0, -1, 1, 100, -100, math.MinInt32, math.MaxInt32}[rng.IntN(7)]
+		limit := max(0, f.SizeBytes()+beyond)
+		about := fmt.Sprintf("seed %d, server %d, %d bytes, Limit %d", seed, kind, f.SizeBytes(), limit)
+		u, err := (&HTTPSource{URL: server.URL, Limit: limit}).Fetch(t.Context(), "")
+		if limit > 0 && f.SizeBytes() > limit {
+			require.ErrorContains(t, err, "above the limit", about)
+			continue
+		}
+		require.NoError(t, err, about)
+		require.True(t, f.Equal(u.Full), about)
 	}
 }
 

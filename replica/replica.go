@@ -176,18 +176,18 @@ func New(src Source, c Config) *Replica {
 // Run refreshes immediately and then at every Interval, until ctx ends, and returns ctx's error.
 // Errors of refreshes go to OnError.
 func (r *Replica) Run(ctx context.Context) error {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
+	for ctx.Err() == nil {
+		_ = r.Refresh(ctx) // Refresh has reported the error
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
-		case <-timer.C:
+		case <-after(pause.Spread(r.cfg.Interval)):
 		}
-		_ = r.Refresh(ctx) // Refresh has reported the error
-		timer.Reset(pause.Spread(r.cfg.Interval))
 	}
+	return ctx.Err()
 }
+
+// after is time.After, except in tests.
+var after = time.After
 
 // Refresh fetches what is new and applies it. On error the copy does not change. Refreshes run one
 // at a time: a second one waits until the first has ended, or until its own ctx ends.

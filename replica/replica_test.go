@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -584,8 +586,8 @@ func TestWayBackToOneOf64(t *testing.T) {
 // has none or the last one is older than FullEvery; it has the source's keys, and tells each error
 // once.
 func TestConfigModel(t *testing.T) {
-	rng := rand.New(rand.NewPCG(73, 5))
-	for range 200 {
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 5))
 		keys := bloom.Must(bloom.New(1000, 1e-9))  // the source's
 		there := bloom.Must(bloom.New(1000, 1e-9)) // what the Replica must have
 		every := time.Duration(rng.IntN(4)) * 10 * time.Hour
@@ -629,10 +631,10 @@ func TestConfigModel(t *testing.T) {
 			due := !loaded || every > 0 && age >= every
 			asked = 0
 			err := r.Refresh(t.Context())
-			require.Equal(t, 1, asked)
-			require.Equal(t, due, have == "", "age %v of %v, loaded %v", age, every, loaded)
+			require.Equal(t, 1, asked, "seed %d", seed)
+			require.Equal(t, due, have == "", "seed %d, age %v of %v, loaded %v", seed, age, every, loaded)
 			if err != nil {
-				require.ErrorIs(t, err, failed)
+				require.ErrorIs(t, err, failed, "seed %d", seed)
 				errs++
 			} else {
 				if whole {
@@ -641,13 +643,66 @@ func TestConfigModel(t *testing.T) {
 				loaded = true
 				there = keys.Clone()
 			}
-			require.Equal(t, errs, told)
-			require.ErrorIs(t, r.Status().Err, err)
+			require.Equal(t, errs, told, "seed %d", seed)
+			require.ErrorIs(t, r.Status().Err, err, "seed %d", seed)
 			if loaded {
-				require.True(t, r.Snapshot().Equal(there))
+				require.True(t, r.Snapshot().Equal(there), "seed %d", seed)
 			} else {
-				require.True(t, r.ContainsString("anything"))
+				require.True(t, r.ContainsString("anything"), "seed %d", seed)
 			}
 		}
+	}
+}
+
+// TestRunModel: beside refreshes that succeed or fail and a context that ends, in random order, Run
+// waits for about Interval after each refresh. OnError gets each error once, and none after the
+// context has ended.
+func TestRunModel(t *testing.T) {
+	defer func() { after = time.After }()
+	ready := make(chan time.Time)
+	close(ready)
+	full := filterOf(t, 64, 1)
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		about := fmt.Sprint("seed ", seed)
+		interval := []time.Duration{-1, 0, 1, time.Second, math.MaxInt64}[rng.IntN(5)]
+		mean := float64(interval)
+		if interval <= 0 {
+			mean = float64(10 * time.Second)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var want, told []string // of the errors
+		fetches, waits := 0, 0
+		r := New(script(func(have string) (Update, error) {
+			require.NoError(t, ctx.Err(), about)
+			fetches++
+			err := errors.New(fmt.Sprint("failure ", fetches))
+			switch kind := rng.IntN(20); {
+			case kind == 0:
+				cancel()
+				return Update{}, err
+			case kind < 10:
+				want = append(want, err.Error())
+				return Update{}, err
+			}
+			return Update{Version: "1", Full: full.Clone()}, nil
+		}), Config{
+			Interval:  interval,
+			FullEvery: 1, // so that each whole filter was asked for
+			OnError:   func(err error) { told = append(told, err.Error()) },
+		})
+		after = func(wait time.Duration) <-chan time.Time {
+			waits++
+			require.InDelta(t, mean, float64(wait), 0.1*mean+1, "%s, fetch %d", about, fetches)
+			if rng.IntN(30) == 0 {
+				cancel()
+				return nil
+			}
+			return ready
+		}
+		require.ErrorIs(t, r.Run(ctx), context.Canceled, about)
+		require.Equal(t, want, told, about)
+		require.InDelta(t, fetches, waits, 1, about)
+		require.ErrorIs(t, r.Run(ctx), context.Canceled, about) // which asks for nothing
 	}
 }
