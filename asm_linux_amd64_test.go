@@ -38,6 +38,9 @@ func TestAssemblyIndexes(t *testing.T) {
 		if w > 1<<16 { // each bit takes a page
 			rounds = 100
 		}
+		if testing.Short() {
+			rounds /= 5
+		}
 		for range rounds {
 			k := 1 + r.IntN(9)
 			switch r.IntN(64) {

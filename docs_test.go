@@ -1,7 +1,6 @@
 package bloom_test
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"os"
@@ -20,6 +19,7 @@ import (
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/foreign"
 	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/window"
 )
 
@@ -146,166 +146,170 @@ func TestMigrate(t *testing.T) {
 	require.Greater(t, found, 90)
 }
 
-// TestFragments: the Go code in docs/*.md compiles, inside of functions with the right variables.
-func TestFragments(t *testing.T) {
-	const start = `package main
+// packages has the import paths of what the code in the documents uses, by the packages' names.
+var packages = map[string]string{
+	"binary": "encoding/binary", "context": "context", "fmt": "fmt", "http": "net/http", "io": "io",
+	"os": "os", "slices": "slices", "time": "time",
+	"colly":      "github.com/gocolly/colly/v2",
+	"prometheus": "github.com/prometheus/client_golang/prometheus",
+	"redis":      "github.com/redis/go-redis/v9",
+	"service":    "github.com/redpanda-data/benthos/v4/public/service",
+	"bloom":      module,
+}
 
-import (
-	"encoding/binary"
-	"io"
-	"os"
+const module = "github.com/seed79a3ff49/bloom"
 
-	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/foreign"
+// commented has the directories of the packages of this module whose comments have code, and nested
+// those of other modules.
+var (
+	commented = []string{".", "bank", "blocked", "counting", "cuckoo", "file", "flower", "foreign",
+		"growing", "guard", "replica", "sieve", "window"}
+	nested = []string{"keyed", "contrib/bloombenthos", "contrib/bloomprom", "contrib/bloomredis",
+		"contrib/collystore"}
 )
 
-var _, _, _, _, _ = binary.BigEndian, io.EOF, os.ReadFile, bloom.New, foreign.NewDCSO
+func init() {
+	for _, dir := range append(nested, commented[1:]...) {
+		packages[filepath.Base(dir)] = module + "/" + dir
+	}
+}
 
-func main() {}
-`
+// TestDocumentsCompile: the Go code in README.md, in docs/*.md and in the comments of all packages
+// compiles, in functions with the variables that a reader has.
+func TestDocumentsCompile(t *testing.T) {
+	comments := ""
+	for _, dir := range commented {
+		comments += commentFunction(t, dir)
+	}
+	vet(t, ".", map[string]string{
+		"readme.go":   source(readmeFunction(t)),
+		"docs.go":     source(docsFunctions(t)),
+		"comments.go": source(comments),
+		"given.go": source("func load(context.Context, *guard.Loader) error { return nil }\n" +
+			"func store(string) error { return nil }\n" +
+			"func query(string) (bool, error) { return true, nil }\n"),
+	})
+	for _, dir := range nested {
+		if _, err := os.Stat(dir); err != nil || !filtertest.Long() {
+			continue // the other modules need packages that this one does not
+		}
+		vet(t, dir, map[string]string{"comment.go": source(commentFunction(t, dir))})
+	}
+}
+
+// source returns a file with functions, and with the imports that they need.
+func source(functions string) string {
+	imports := ""
+	code := regexp.MustCompile(`//.*`).ReplaceAllString(functions, "")
+	for name, path := range packages {
+		if regexp.MustCompile(`\b` + name + `\.[A-Z]`).MatchString(code) {
+			imports += fmt.Sprintf("import %s %q\n", name, path)
+		}
+	}
+	return "package documents\n" + imports + functions
+}
+
+// used returns statements that use the variables which code declares.
+func used(code string) (uses string) {
+	declared := regexp.MustCompile(`(?m)^(\w+(, \w+)*) := `)
+	for _, names := range declared.FindAllStringSubmatch(code, -1) {
+		uses += strings.Repeat("_, ", strings.Count(names[1], ",")) + "_ = " + names[1] + "\n"
+	}
+	return uses
+}
+
+// readmeFunction returns a function with the lines of code for each package in README.md.
+func readmeFunction(t *testing.T) string {
+	blocks := strings.Split(string(bloom.Must(os.ReadFile("README.md"))), "```go\n")
+	require.Len(t, blocks, 3, "a program, and the lines of code")
+	lines, _, _ := strings.Cut(blocks[2], "```")
+	return "func _(ctx context.Context, conn io.Reader, names []string, data []byte) {\n" +
+		lines + used(lines) + "}\n"
+}
+
+// docsFunctions returns functions with the code in docs/*.md.
+func docsFunctions(t *testing.T) (functions string) {
 	given := map[string]string{
 		"java.md":      "func _(n uint64, p float64, out io.Writer) error {\n%s}\n",
 		"migrate.md":   "func _(key []byte) (bool, error) {\n%s}\n",
 		"questions.md": "func _(a, b *bloom.Filter) (any, error) {\n%s\nreturn common, err}\n",
 	}
-	var program bytes.Buffer
-	program.WriteString(start)
-	pages := bloom.Must(filepath.Glob("docs/*.md"))
-	for _, page := range pages {
+	for _, page := range bloom.Must(filepath.Glob("docs/*.md")) {
 		for _, block := range strings.Split(string(bloom.Must(os.ReadFile(page))), "```go\n")[1:] {
-			block, _, _ = strings.Cut(block, "```")
+			block, _, _ := strings.Cut(block, "```")
 			if strings.HasPrefix(block, "package main") {
 				continue // TestTutorial runs it
 			}
 			require.Contains(t, given, filepath.Base(page))
-			fmt.Fprintf(&program, given[filepath.Base(page)], block)
+			functions += fmt.Sprintf(given[filepath.Base(page)], block)
 		}
 	}
-	vet(t, program.String())
+	return functions
 }
 
-// TestPackageComments: the code in the comments of this module's packages compiles.
-func TestPackageComments(t *testing.T) {
-	const start = `package main
-
-import (
-	"context"
-	"io"
-	"net/http"
-	"os"
-	"time"
-
-	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/bank"
-	"github.com/seed79a3ff49/bloom/blocked"
-	"github.com/seed79a3ff49/bloom/counting"
-	"github.com/seed79a3ff49/bloom/cuckoo"
-	"github.com/seed79a3ff49/bloom/file"
-	"github.com/seed79a3ff49/bloom/flower"
-	"github.com/seed79a3ff49/bloom/foreign"
-	"github.com/seed79a3ff49/bloom/growing"
-	"github.com/seed79a3ff49/bloom/guard"
-	"github.com/seed79a3ff49/bloom/replica"
-	"github.com/seed79a3ff49/bloom/sieve"
-	"github.com/seed79a3ff49/bloom/window"
-)
-
-func main() {}
-
-func load(context.Context, *guard.Loader) error { return nil }
-func store(string) error                        { return nil }
-func query(string) (bool, error)                { return true, nil }
-`
-	program := start
-	tables := regexp.MustCompile(`(?m)^(rate|lines|memory|about) .*\n`)
-	declared := regexp.MustCompile(`(?m)^(\w+(, \w+)*) := `)
-	for _, name := range []string{"bank", "blocked", "counting", "cuckoo", "file", "flower", "foreign",
-		"growing", "guard", "replica", "sieve", "window"} {
-		code := ""
-		for line := range strings.Lines(packageComment(name)) {
-			if line, ok := strings.CutPrefix(line, "//\t"); ok {
-				code += line
+// commentFunction returns a function with the code in the comment of the package in a directory.
+// Each block of code sees the variables of those before it, and may declare them anew.
+func commentFunction(t *testing.T, dir string) string {
+	given := "ctx context.Context, token, name, key, path, start string, keys []string, " +
+		"secret []byte, conn io.Writer"
+	if dir == "contrib/bloomprom" {
+		given = "registry *prometheus.Registry, users *guard.Guard"
+	}
+	table := regexp.MustCompile(`^(rate|lines|memory|about|bloom_\w+)\b.*\s{2}|^\.\.\.\n`)
+	body, block, blocks := "", "", 0
+	for line := range strings.Lines(packageComment(t, dir) + "\n// the end\n") {
+		code, isCode := strings.CutPrefix(line, "//\t")
+		if isCode && !table.MatchString(code) {
+			block += code
+		}
+		isEmpty := line == "//\n" // as between two lines of code
+		if !isCode && !isEmpty && block != "" {
+			before, last, returns := strings.Cut(block, "\nreturn ")
+			body += "{\n" + before + "\n" + used(before)
+			if returns {
+				body += "return " + last
 			}
+			block = ""
+			blocks++
 		}
-		code = tables.ReplaceAllString(code, "")
-		require.NotEmpty(t, code, name)
-		before, last, returns := strings.Cut(code, "\nreturn ")
-		for _, names := range declared.FindAllStringSubmatch(before, -1) {
-			before += "\n" + strings.Repeat("_, ", strings.Count(names[1], ",")) + "_ = " + names[1]
-		}
-		if !returns {
-			last = "nil"
-		}
-		program += "\nfunc _(ctx context.Context, token, name, key string, conn io.Writer) error {\n" +
-			before + "\nreturn " + last + "\n}\n"
 	}
-	vet(t, program)
+	require.Positive(t, blocks, "code in the comment of %s", dir)
+	if !regexp.MustCompile(`\nreturn .*\n$`).MatchString(body) {
+		body += "return nil\n"
+	}
+	return "func _(" + given + ") error {\n" + body + strings.Repeat("}\n", blocks) + "}\n"
 }
 
-// packageComment returns the package comment of a package of this module.
-func packageComment(name string) string {
-	for _, path := range bloom.Must(filepath.Glob(name + "/*.go")) {
+// packageComment returns the comment of the package in a directory.
+func packageComment(t *testing.T, dir string) string {
+	begin := regexp.MustCompile(`(?m)^// Package \w+ `)
+	for _, path := range bloom.Must(filepath.Glob(dir + "/*.go")) {
 		source := string(bloom.Must(os.ReadFile(path)))
-		if at := strings.Index(source, "// Package "+name+" "); at >= 0 {
-			comment, _, _ := strings.Cut(source[at:], "\npackage ")
+		if at := begin.FindStringIndex(source); at != nil && !strings.HasSuffix(path, "_test.go") {
+			comment, _, _ := strings.Cut(source[at[0]:], "\npackage ")
 			return comment
 		}
 	}
+	require.Fail(t, "no package comment", dir)
 	return ""
 }
 
-// TestReadme: the lines of code for each package in README.md compile, in this order.
-func TestReadme(t *testing.T) {
-	const start = `package main
-
-import (
-	"context"
-	"fmt"
-	"io"
-	"net/http"
-	"slices"
-	"time"
-
-	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/bank"
-	"github.com/seed79a3ff49/bloom/blocked"
-	"github.com/seed79a3ff49/bloom/counting"
-	"github.com/seed79a3ff49/bloom/cuckoo"
-	"github.com/seed79a3ff49/bloom/foreign"
-	"github.com/seed79a3ff49/bloom/growing"
-	"github.com/seed79a3ff49/bloom/guard"
-	"github.com/seed79a3ff49/bloom/replica"
-	"github.com/seed79a3ff49/bloom/sieve"
-	"github.com/seed79a3ff49/bloom/window"
-)
-
-func main() {}
-
-func store(string) error         { return nil }
-func query(string) (bool, error) { return true, nil }
-
-func _(ctx context.Context, conn io.Reader, names []string, data []byte) {
-`
-	page := string(bloom.Must(os.ReadFile("README.md")))
-	blocks := strings.Split(page, "```go\n")
-	require.Len(t, blocks, 3, "a program, and the lines of code")
-	lines, _, _ := strings.Cut(blocks[2], "```")
-	program := start + lines
-	for _, names := range regexp.MustCompile(`(?m)^(\w+(, \w+)*) := `).FindAllStringSubmatch(lines, -1) {
-		program += strings.Repeat("_, ", strings.Count(names[1], ",")) + "_ = " + names[1] + "\n"
-	}
-	vet(t, program+"}\n")
-}
-
-// vet compiles a program, and looks for what go vet finds.
-func vet(t *testing.T, program string) {
+// vet compiles files with the modules that the module in a directory has, and looks for what go vet
+// finds.
+func vet(t *testing.T, dir string, files map[string]string) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip(err)
 	}
-	path := filepath.Join(t.TempDir(), "main.go")
-	require.NoError(t, os.WriteFile(path, []byte(program), 0o600))
-	out, err := exec.Command("go", "vet", path).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	args, folder := []string{"vet"}, t.TempDir()
+	for name, source := range files {
+		path := filepath.Join(folder, name)
+		require.NoError(t, os.WriteFile(path, []byte(source), 0o600))
+		args = append(args, path)
+	}
+	cmd := exec.Command("go", args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s: %s", dir, out)
 }
 
 // TestAboveThePlan: docs/questions.md has the right rates for twice the keys.

@@ -464,7 +464,11 @@ func TestPatchBesideAdds(t *testing.T) {
 				func() bool { return s.ContainsHash(bit(0)) })
 		}, []bool{true}},
 	} {
-		for round := range 20 {
+		rounds := 20
+		if testing.Short() {
+			rounds = 5
+		}
+		for round := range rounds {
 			s := bloom.NewSyncFrom(from)
 			add := func() { s.AddBatch(nil, added) }
 			var err error

@@ -25,9 +25,13 @@ func TestFinalBitIsLast(t *testing.T) {
 	region := filtertest.Mapping(t, 4*page)
 	words := unsafe.Slice((*uint64)(unsafe.Pointer(&region[0])), len(region)/8)
 	r := rand.New(rand.NewPCG(3, 5))
+	rounds := 300
+	if testing.Short() {
+		rounds = 60
+	}
 	for _, k := range []int{2, 3, 7, 8, 9, 20, 33, 64, 65} {
 		_, s := bloom.Over(words, k)
-		for round := range 300 {
+		for round := range rounds {
 			h1, h2 := r.Uint64(), r.Uint64()
 			if round%3 == 0 {
 				h2 = 1 << (63 - r.IntN(7)) // some of the bits are equal

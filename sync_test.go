@@ -141,6 +141,10 @@ func keepEachOthersBits[F batches, S interface {
 	Merge(F) error
 }](t *testing.T, make func() F, sync func(F) S) {
 	const n, chunk = 10_000, 100 // number of keys of each writer, and of a chunk
+	enough := time.Second
+	if testing.Short() {
+		enough /= 5
+	}
 	hs := filtertest.Digests(11, n)
 	parts, keys := map[*bloom.Hash]F{}, map[*bloom.Hash][][]byte{}
 	for i := range uint64(n) {
@@ -172,7 +176,7 @@ func keepEachOthersBits[F batches, S interface {
 		t.Run(name, func(t *testing.T) {
 			// A round counts if each writer saw the other move during a quarter of its chunks.
 			atOnce, begun := 0, time.Now()
-			for atOnce < 2 && time.Since(begun) < time.Second {
+			for atOnce < 2 && time.Since(begun) < enough {
 				s := sync(make())
 				var done, seen [2]atomic.Int64 // numbers of chunks
 				filtertest.AtOnce(2, func(i int) {
