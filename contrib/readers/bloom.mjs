@@ -570,8 +570,57 @@ SQLite | 0:53514c69746520666f726d6174203300 | it is SQLite: write a column as li
 OLE | 0:d0cf11e0a1b11ae1 | it is a file of Excel or Word: save it as text first
 PDF | 0:255044462d312e | it is PDF: make it text first: pdftotext
 PDF | 0:255044462d322e | it is PDF: make it text first: pdftotext
+Lizard | 0:06224d18 | it is compressed by Lizard: unpack it first: lizard -dc
+bzip3 | 0:425a337631 5:0000 | it is compressed by bzip3: unpack it first: bzip3 -dc
+zpaq | 0:376b5374a03183d38cb228b0d3 | it is compressed by zpaq: unpack it first: zpaq x
+squashfs | 0:68737173 28:04000000 | it is squashfs: unpack it first: unsquashfs -cat
+PGP | 0:8501??03 | it is encrypted by PGP: decrypt it first: gpg -d
+PGP | 0:8502??03 | it is encrypted by PGP: decrypt it first: gpg -d
+PGP | 0:845e03 | it is encrypted by PGP: decrypt it first: gpg -d
+PGP | 0:c1c?4c03 | it is encrypted by PGP: decrypt it first: gpg -d
+PGP | 0:a301 | it is encrypted or signed by PGP: unpack it first: gpg -d
+PGP | 0:a302 | it is encrypted or signed by PGP: unpack it first: gpg -d
+PGP | 0:a303 | it is encrypted or signed by PGP: unpack it first: gpg -d
+age | 0:2d2d2d2d2d424547494e2041474520454e435259505445442046494c452d2d2d2d2d | it is encrypted by age: decrypt it first: age -d
+Feather | 0:4645413100000000 | it is Feather: write a column as lines first
+HDF5 | 0:894844460d0a1a0a | it is HDF5: write a data set as lines first: h5dump
+NetCDF | 0:43444601 | it is NetCDF: write a variable as lines first: ncdump
+NetCDF | 0:43444602 | it is NetCDF: write a variable as lines first: ncdump
+NetCDF | 0:43444605 | it is NetCDF: write a variable as lines first: ncdump
+NumPy | 0:934e554d50590?00 | it is an array of NumPy: write it as lines first: numpy.savetxt
+pickle | 0:8002 | it is a pickle of Python: write lines first
+pickle | 0:8003 | it is a pickle of Python: write lines first
+pickle | 0:8004 | it is a pickle of Python: write lines first
+pickle | 0:8005 | it is a pickle of Python: write lines first
+R | 0:524458320a580a0000 | it is data of R: write it as lines first: writeLines
+R | 0:524458330a580a0000 | it is data of R: write it as lines first: writeLines
+SPSS | 0:24464c32402823292053505353 | it is SPSS: write a column as lines first
+DuckDB | 8:4455434b 13:00000000000000 | it is DuckDB: write a column as lines first: duckdb
+Access | 0:000100005374616e64617264204a6574204442 | it is a database of Access: write a column as lines first: mdb-export
+Access | 0:000100005374616e6461726420414345204442 | it is a database of Access: write a column as lines first: mdb-export
+Redis | 0:52454449533?3?3?3?fa | it is a dump of Redis, not lines
+Redis | 0:52454449533?3?3?3?fe | it is a dump of Redis, not lines
+Java | 0:aced0005 | it is an object of Java's ObjectOutputStream, not lines
+ELF | 0:7f454c46 | it is a program, not lines
+PNG | 0:89504e470d0a1a0a | it is a picture, not lines
+JPEG | 0:ffd8ffe? | it is a picture, not lines
+JPEG | 0:ffd8ffdb | it is a picture, not lines
 bloom | 0:424c4d4?01 | it is a filter, bank or patch of bloom, not lines
 bloom | 0:424c4d5?01 | it is a filter, bank or patch of bloom, not lines
+bloom | 0:010?00 | it is a filter of bloom or Guava, not lines
+bloom | 0:011?00 | it is a filter of bloom or Guava, not lines
+bloom | 0:000100 | it is a filter of bloom or Guava, not lines
+bloom | 0:000200 | it is a filter of bloom or Guava, not lines
+bloom | 0:000300 | it is a filter of bloom or Guava, not lines
+bloom | 0:000400 | it is a filter of bloom or Guava, not lines
+bloom | 0:000500 | it is a filter of bloom or Guava, not lines
+bloom | 0:000600 | it is a filter of bloom or Guava, not lines
+bloom | 0:000700 | it is a filter of bloom or Guava, not lines
+bloom | 0:000800 | it is a filter of bloom or Guava, not lines
+bloom | 0:000b00 | it is a filter of bloom or Guava, not lines
+bloom | 0:000c00 | it is a filter of bloom or Guava, not lines
+bloom | 0:000e00 | it is a filter of bloom or Guava, not lines
+bloom | 0:000f00 | it is a filter of bloom or Guava, not lines
 UTF-32 | 0:fffe0000 | it is UTF-32: make it UTF-8 first: iconv -f UTF-32 -t UTF-8
 UTF-32 | 0:0000feff | it is UTF-32: make it UTF-8 first: iconv -f UTF-32 -t UTF-8
 UTF-16 | 0:fffe | it is UTF-16: make it UTF-8 first: iconv -f UTF-16 -t UTF-8
@@ -594,6 +643,36 @@ unmarked UTF-16 | 0:004?00??00 | it is UTF-16 or UTF-32 without a mark: make it 
 unmarked UTF-16 | 0:005?00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
 unmarked UTF-16 | 0:006?00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
 unmarked UTF-16 | 0:007?00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:0000002? 4:000000 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:0000003? 4:000000 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:0000004? 4:000000 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:0000005? 4:000000 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:0000006? 4:000000 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:0000007? 4:000000 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:??03??03??03 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:03??03??03 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:??04??04??04 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:04??04??04 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:??05??05??05 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:05??05??05 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:??06??06??06 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:06??06??06 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:??0e??0e??0e | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:0e??0e??0e | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:??10??10??10 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:10??10??10 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:??030000??030000 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:000003??000003 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:??040000??040000 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:000004??000004 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:??050000??050000 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:000005??000005 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:??060000??060000 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:000006??000006 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:??0e0000??0e0000 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:00000e??00000e | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:??100000??100000 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+unmarked UTF-16 | 0:000010??000010 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
 `
 
 /** The input without a byte order mark. Input that is not lines throws a FormatError. */
