@@ -400,7 +400,7 @@ func TestParameters(t *testing.T) {
 			require.Equal(t, g.K(), f.K())
 		}
 	}
-	most := form.Most(func(n uint64) bool { return bloom.OptimalM(n, 0.01) <= 64*maxWords })
+	most := form.Largest(func(n uint64) bool { return bloom.OptimalM(n, 0.01) <= 64*maxWords })
 	for _, test := range []struct {
 		n    uint64
 		p    float64

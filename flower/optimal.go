@@ -76,7 +76,7 @@ func checkOptimal(t uint64, recall, fpr float64) *form.Param {
 		return nil
 	}
 	return form.NewParam("t", t, "outside [1, %d] at a recall of %v and a rate of %v",
-		form.Most(fits), recall, fpr)
+		form.Largest(fits), recall, fpr)
 }
 
 // maxBits is the number of bits of the largest filter.

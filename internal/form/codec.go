@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// AppendBinary appends to dst the output of src.WriteTo, which has size bytes.
+// AppendBinary appends to dst what src.WriteTo writes, which must be size bytes.
 func AppendBinary(dst []byte, size int64, src io.WriterTo) ([]byte, error) {
 	a := appender(slices.Grow(dst, int(size)))
 	_, err := src.WriteTo(&a)
 	return a, err
 }
 
-// Unmarshal sets f to the result of decode, which must consume data to the last byte. On error f is
+// Unmarshal sets f to the result of decode, which must consume all of data. On error, f is
 // unchanged, and the error begins with pkg.
 func Unmarshal[F any](
 	pkg string, data []byte, f *F, decode func(io.Reader) (F, int64, error),
@@ -30,7 +30,7 @@ func Unmarshal[F any](
 	return Refused(pkg, data, err)
 }
 
-// ReadFrom sets f to the result of decode. On error f is unchanged.
+// ReadFrom sets f to the result of decode. On error, f is unchanged.
 func ReadFrom[F any](r io.Reader, f *F, decode func(io.Reader) (F, int64, error)) (int64, error) {
 	g, n, err := decode(r)
 	if err == nil {
@@ -39,7 +39,7 @@ func ReadFrom[F any](r io.Reader, f *F, decode func(io.Reader) (F, int64, error)
 	return n, err
 }
 
-// FileReader reads a file that has Left more bytes.
+// FileReader reads a file, and counts the bytes that are left in it.
 type FileReader struct {
 	File io.Reader
 	Left int64
@@ -51,10 +51,10 @@ func (r *FileReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// MaxUnzipped returns how many bytes a reader unpacks from n bytes of gzip or another compression:
-// 1 MiB, or 100 for each. More are refused before they take memory or disk, because a few bytes can
-// promise a thousand times as many.
+// MaxUnzipped returns the limit on what a reader unpacks from n compressed bytes: 100 bytes for
+// each, but at least 1 MiB. A few compressed bytes can expand a thousandfold, so readers refuse
+// more before it takes memory or disk.
 func MaxUnzipped(n int64) int64 { return max(1<<20, 100*n) }
 
-// ErrUnzipped is the error for a form that is larger than MaxUnzipped.
+// ErrUnzipped is the error for a form that exceeds MaxUnzipped.
 var ErrUnzipped = errors.New("it is more than a hundred times as long as its gzip")

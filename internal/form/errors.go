@@ -1,7 +1,7 @@
-// Package form has the binary forms of all types: Guava's (guava.go) and frames (frame.go), the
-// words in them (words.go), their trailer (trailer.go) and the Info in it (info.go), patches
-// (patch.go), the text of forms (text.go), the errors of decoders (errors.go) and of parameters
-// (param.go).
+// Package form encodes and decodes the binary forms of all types. Each part has its file: Guava's
+// form (guava.go), frames (frame.go), their words (words.go), trailers (trailer.go) and the Info in
+// them (info.go), patches (patch.go), base64 text (text.go), the errors of decoders (errors.go),
+// and parameters that are out of range (param.go).
 package form
 
 import (
@@ -14,8 +14,8 @@ import (
 // ErrFormat is exported as bloom.ErrFormat.
 var ErrFormat = errors.New("bloom: invalid format")
 
-// Errorf returns an error that wraps ErrFormat and whatever %w in format wraps. Its message begins
-// with pkg, the name of the decoding package.
+// Errorf returns an error that wraps ErrFormat, and also the errors that %w in format wraps. Its
+// message begins with pkg, the name of the package that decodes.
 func Errorf(pkg, format string, args ...any) error {
 	return &formatError{pkg, fmt.Errorf(format, args...), nil}
 }
@@ -23,8 +23,8 @@ func Errorf(pkg, format string, args ...any) error {
 // ErrVersion is exported as bloom.ErrVersion.
 var ErrVersion = errors.New("bloom: written by a newer version")
 
-// newer is like Errorf, but for bytes that a later version of this module may have written. The
-// error also wraps ErrVersion.
+// newer is like Errorf, but its error also wraps ErrVersion. It is for bytes that a later version
+// of this module may have written.
 func newer(pkg, format string, args ...any) error {
 	cause := fmt.Errorf(format+": a newer version may have written it", args...)
 	return &formatError{pkg, cause, ErrVersion}
@@ -47,13 +47,13 @@ func (e *formatError) Unwrap() error { return e.cause }
 // ErrMismatch is exported as bloom.ErrMismatch.
 var ErrMismatch = errors.New("bloom: filters differ")
 
-// Mismatch returns an error that begins with pkg and wraps ErrMismatch. Two filters differ in
-// property, which is f in one and g in the other.
+// Mismatch returns an error that begins with pkg and wraps ErrMismatch. f and g are the values of
+// the property in which the two filters differ.
 func Mismatch(pkg, property string, f, g any) error {
 	return mismatchError(fmt.Sprintf("%s: filters differ in %s: %v and %v", pkg, property, f, g))
 }
 
-// MismatchNil is like Mismatch, but for a filter that is nil.
+// MismatchNil is like Mismatch, for a filter that is nil.
 func MismatchNil(pkg string) error { return mismatchError(pkg + ": filters differ: one is nil") }
 
 type mismatchError string
@@ -62,7 +62,8 @@ func (e mismatchError) Error() string { return string(e) }
 
 func (e mismatchError) Unwrap() error { return ErrMismatch }
 
-// In adds path to the message of err, unless err is nil or wraps a fs.PathError.
+// In adds path to the message of err, unless err is nil or an fs.PathError, which already names a
+// path.
 func In(path string, err error) error {
 	var names *fs.PathError
 	if err == nil || errors.As(err, &names) {
@@ -81,21 +82,22 @@ func (e *FileError) Error() string { return e.Err.Error() + " (in " + e.Path + "
 
 func (e *FileError) Unwrap() error { return e.Err }
 
-// NoForm is the error for a zero value of a type, which has no binary form. The error's value is
-// the name of the type's package.
+// NoForm is the error for encoding a zero value. The NoForm itself is the name of the type's
+// package.
 type NoForm string
 
 func (pkg NoForm) Error() string { return string(pkg) + ": the zero value has no binary form" }
 
-// ErrTruncated is the error for a reader that ends too early. It wraps io.ErrUnexpectedEOF.
-// ErrEmpty is the error for a reader without any bytes. It wraps io.EOF.
+// ErrTruncated is the error for input that ends too early. It wraps io.ErrUnexpectedEOF. ErrEmpty
+// is the error for input of no bytes. It wraps io.EOF.
 var (
 	ErrTruncated = fmt.Errorf("truncated: %w", io.ErrUnexpectedEOF)
 	ErrEmpty     = fmt.Errorf("it is empty: %w", io.EOF)
 )
 
-// ReadFull fills p from r. If r ends before p is full, the error is ErrTruncated. Any other error
-// is r's own, even io.ErrUnexpectedEOF, which may come from a broken connection and is not damage.
+// ReadFull fills p from r. If r ends before p is full, the error is ErrTruncated. Other errors of r
+// are returned unchanged, even io.ErrUnexpectedEOF: it may come from a broken connection, so it
+// does not prove that the form is damaged.
 func ReadFull(r io.Reader, p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		var m int
@@ -111,8 +113,8 @@ func ReadFull(r io.Reader, p []byte) (n int, err error) {
 	return n, err
 }
 
-// readStart is like ReadFull, but for the first bytes of a form. If there are none, the error is
-// ErrEmpty.
+// readStart is like ReadFull, but returns ErrEmpty if r has no bytes. It reads the beginning of a
+// form.
 func readStart(r io.Reader, p []byte) (int, error) {
 	n, err := ReadFull(r, p)
 	if n == 0 && err == ErrTruncated {
@@ -121,8 +123,8 @@ func readStart(r io.Reader, p []byte) (int, error) {
 	return n, err
 }
 
-// ReadError returns the error, which begins with pkg, for a read that failed with err. The error
-// wraps ErrFormat if the reader ended too early, and otherwise err.
+// ReadError turns err, the error of a read, into an error that begins with pkg. The result wraps
+// ErrFormat if err is ErrTruncated or ErrEmpty. It always wraps err.
 func ReadError(pkg string, err error) error {
 	if err == ErrTruncated || err == ErrEmpty {
 		return Errorf(pkg, "%w", err)

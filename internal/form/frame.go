@@ -8,23 +8,23 @@ import (
 	"slices"
 )
 
-// Every binary form but Guava's and Parquet's is a frame:
+// Every binary form except Guava's and Parquet's is a frame:
 //
-//	3 bytes  "BLM", which no form of Guava's begins with
-//	1 byte   kind: which type
+//	3 bytes  "BLM", with which Guava's form never begins
+//	1 byte   kind: the type
 //	1 byte   version of the kind's form, 1
 //	1 byte   zero
 //	2 bytes  length of the trailer, little-endian
-//	8 bytes  for each parameter, little-endian; the kind fixes how many
-//	8 bytes  for each word, little-endian; the parameters fix how many
+//	8 bytes  for each parameter, little-endian; the kind determines their number
+//	8 bytes  for each word, little-endian; the parameters determine their number
 //	         the trailer; see trailer.go
 //
-// The head of a frame is all bytes before the words.
+// The head of a frame is everything before the words.
 
-// Kind is a type that has frames.
+// Kind describes a type whose binary form is a frame.
 type Kind struct {
 	Package string
-	name    string // as in errors
+	name    string // used in errors
 	letter  byte
 	params  int // number of parameters
 }
@@ -43,8 +43,8 @@ var (
 	kinds = []*Kind{Bank, Blocked, Counting, Cuckoo, Flower, Growing, Window, patchKind}
 )
 
-// KindOf returns the kind of the frame that data begins with, or nil if that is not a frame of a
-// known kind.
+// KindOf returns the kind of the frame that data begins with. It returns nil if data does not begin
+// with a frame of a known kind.
 func KindOf(data []byte) *Kind {
 	if len(data) > len(magic) && string(data[:len(magic)]) == magic {
 		for _, k := range kinds {
@@ -56,8 +56,8 @@ func KindOf(data []byte) *Kind {
 	return nil
 }
 
-// Name returns the name of the type whose frame data begins with, such as "window.Filter", or "" if
-// that is not a frame of a known kind.
+// Name returns the name of the type whose frame data begins with, such as "window.Filter". It
+// returns "" if data does not begin with a frame of a known kind.
 func Name(data []byte) string {
 	if k := KindOf(data); k != nil {
 		return k.name
@@ -68,11 +68,11 @@ func Name(data []byte) string {
 const (
 	magic   = "BLM"
 	version = 1
-	start   = 8 // bytes before the parameters
+	start   = 8 // number of bytes before the parameters
 )
 
-// MaxFrameWords is the largest number of words in a frame: a tebibyte, or as many bytes as a 32-bit
-// int can count.
+// MaxFrameWords is the largest number of words in a frame. They take a tebibyte, or on 32-bit
+// platforms as many bytes as an int can count.
 const MaxFrameWords = min(1<<37, math.MaxInt/8-ChunkBytes)
 
 // HeadSize returns the length of the head in bytes.
@@ -83,17 +83,17 @@ func (k *Kind) Size(words int, info Info) int64 {
 	return int64(k.HeadSize()) + 8*int64(words) + int64(TrailerSize(info))
 }
 
-// Write writes a frame to w through a small buffer. It loads each word once, atomically, so other
-// goroutines may write to array atomically at the same time. The error is w's own, or says that
-// info cannot be saved.
+// Write writes a frame to w through a small buffer. It loads each word once and atomically, so
+// other goroutines may write to array atomically at the same time. It returns the error of w, or an
+// error if info cannot be saved.
 func (k *Kind) Write(w io.Writer, params, array []uint64, info Info) (int64, error) {
 	return k.WriteFunc(w, params, len(array), info, func(dst []byte, first int) {
 		PutWords(dst, array[first:first+len(dst)/8], ^uint64(0), LittleEndian)
 	})
 }
 
-// WriteFunc writes a frame of n words. For each chunk of words it calls fill, which fills dst with
-// the bytes of len(dst)/8 words, starting with word number first.
+// WriteFunc writes a frame of n words. It calls fill for each chunk of words: fill must fill dst
+// with the bytes of len(dst)/8 words, beginning with the word of index first.
 func (k *Kind) WriteFunc(
 	w io.Writer, params []uint64, n int, info Info, fill func(dst []byte, first int),
 ) (total int64, err error) {
@@ -127,7 +127,7 @@ func (k *Kind) WriteFunc(
 	}
 }
 
-// Append appends to b the frame that Write writes.
+// Append appends to b the frame that Write would write.
 func (k *Kind) Append(b []byte, params, array []uint64, info Info) ([]byte, error) {
 	a := appender(slices.Grow(b, int(k.Size(len(array), info))))
 	_, err := k.Write(&a, params, array, info)
@@ -142,20 +142,20 @@ func (a *appender) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A Check returns how many words must follow the parameters, or an error if a parameter is out of
-// range. It runs before words are allocated.
+// A Check returns the number of words that follow the given parameters, or an error if a parameter
+// is out of range. It is called before the words are allocated.
 type Check func(params []uint64) (words uint64, err error)
 
-// head holds the bytes before the words of a frame.
+// head is the decoded head of a frame.
 type head struct {
-	bytes   []byte // the bytes read, even after an error
+	bytes   []byte // the bytes that were read, even after an error
 	params  []uint64
 	words   int
-	trailer int // length of the trailer
+	trailer int // length of the trailer in bytes
 }
 
-// readHead reads the head of the next frame in r, and no byte more. Its errors are complete:
-// ReadFrom of a type can return them unchanged.
+// readHead reads the head of the frame that r is at, and nothing after it. A type's ReadFrom can
+// return its errors unchanged.
 func (k *Kind) readHead(r io.Reader, check Check) (h head, err error) {
 	h.bytes = make([]byte, k.HeadSize())
 	n, err := readStart(r, h.bytes[:start])
@@ -211,8 +211,8 @@ func (k *Kind) checkStart(b []byte) error {
 	return nil
 }
 
-// Read reads the next frame in r, and no byte more, and returns how many bytes it read. Its errors
-// are complete: ReadFrom of a type can return them unchanged.
+// Read reads the frame that r is at, and nothing after it. total is the number of bytes that it
+// read. A type's ReadFrom can return its errors unchanged.
 func (k *Kind) Read(
 	r io.Reader, check Check,
 ) (params, array []uint64, info Info, total int64, err error) {
@@ -238,7 +238,7 @@ func (k *Kind) Read(
 	return h.params, array, info, total, err
 }
 
-// Unmarshal is like Read, but decodes data, which must be one frame.
+// Unmarshal is like Read, but decodes data, which must be exactly one frame.
 func (k *Kind) Unmarshal(data []byte, check Check) (params, array []uint64, info Info, err error) {
 	r := bytes.NewReader(data)
 	params, array, info, _, err = k.Read(r, check)
@@ -248,7 +248,7 @@ func (k *Kind) Unmarshal(data []byte, check Check) (params, array []uint64, info
 	return params, array, info, Refused(k.Package, data, err)
 }
 
-// Parse is like Unmarshal, but does not copy the words: body is the part of data with their bytes.
+// Parse is like Unmarshal, but does not copy the words: body is the part of data that holds them.
 // It checks the head and the trailer, but not the checksum of the words; see Verify.
 func (k *Kind) Parse(
 	data []byte, check Check,
@@ -267,8 +267,8 @@ func (k *Kind) Parse(
 	return h.params, data[len(h.bytes):end], info, nil
 }
 
-// ParseAt is like Parse, but for a form in r, which has size bytes, and does not read the words. It
-// makes two requests: for the head and for the trailer.
+// ParseAt is like Parse, but for the frame in the size bytes of r, and does not read the words. It
+// makes two requests, for the head and for the trailer.
 func (k *Kind) ParseAt(
 	r io.ReaderAt, size int64, check Check,
 ) (params []uint64, info Info, err error) {
@@ -291,12 +291,12 @@ func (k *Kind) ParseAt(
 	return h.params, info, err
 }
 
-// ReadAt reads the n bytes of r at offset, in one request.
+// ReadAt is like the function ReadAt, with errors that begin with the name of k's package.
 func (k *Kind) ReadAt(r io.ReaderAt, offset, n int64) ([]byte, error) {
 	return ReadAt(k.Package, r, offset, n)
 }
 
-// ReadAt reads the n bytes of r at offset, in one request. Errors begin with pkg.
+// ReadAt reads n bytes of r at offset in one request. Errors begin with pkg.
 func ReadAt(pkg string, r io.ReaderAt, offset, n int64) ([]byte, error) {
 	data := make([]byte, n)
 	if _, err := ReadFull(io.NewSectionReader(r, offset, n), data); err != nil {
@@ -316,7 +316,7 @@ func (k *Kind) checkSize(h head, size int64) error {
 	return nil
 }
 
-// Verify checks the checksum of data, which Parse accepted.
+// Verify checks the checksum of data, which must have passed Parse.
 func (k *Kind) Verify(data []byte) error {
 	end := len(data) - int(binary.LittleEndian.Uint16(data[6:]))
 	var sum Sum

@@ -18,15 +18,15 @@ import (
 const HeaderSize = 6
 
 const (
-	// MaxK is the largest number of hashes.
+	// MaxK is the largest number of hash functions.
 	MaxK = 255
-	// MaxWords is the largest number of words: their number is a signed 32-bit integer in the form,
-	// and a 32-bit int must be able to count their bytes.
+	// MaxWords is the largest number of words. The form stores the number in a signed 32-bit
+	// integer, and on 32-bit platforms an int must be able to count the bytes.
 	MaxWords = min(math.MaxInt32, math.MaxInt/8)
 )
 
-// WordsFor returns the number of words of a filter of m bits and k hashes, or a Param if k or m is
-// out of range. A filter has at most maxWords words.
+// WordsFor returns the number of words of a filter with m bits and k hash functions. It returns a
+// Param if k is out of range, or if m is, given that a filter has at most maxWords words.
 func WordsFor(m uint64, k int, maxWords uint64) (int, *Param) {
 	if bad := CheckK(k); bad != nil {
 		return 0, bad
@@ -41,7 +41,7 @@ func WordsFor(m uint64, k int, maxWords uint64) (int, *Param) {
 	return int(words), nil
 }
 
-// CheckK returns nil if a filter can have k hashes, and otherwise a Param.
+// CheckK returns a Param if a filter cannot have k hash functions, and otherwise nil.
 func CheckK(k int) *Param {
 	if k < 1 || k > MaxK {
 		return NewParam("k", k, "outside [1, %d]", MaxK)
@@ -49,23 +49,23 @@ func CheckK(k int) *Param {
 	return nil
 }
 
-// Header is the start of Guava's binary form.
+// Header is the header of Guava's binary form.
 type Header struct {
 	Strategy uint8 // 0 or 1
 	K        int   // 1 to MaxK
 	Words    int   // 1 to MaxWords
 }
 
-// Append appends h's bytes to b.
+// Append appends the bytes of h to b.
 func (h Header) Append(b []byte) []byte {
 	b = append(b, h.Strategy, byte(h.K))
 	return binary.BigEndian.AppendUint32(b, uint32(h.Words))
 }
 
-// Size returns the length of the binary form that h begins, in bytes.
+// Size returns the length of the binary form in bytes, without a trailer.
 func (h Header) Size() int64 { return HeaderSize + 8*int64(h.Words) }
 
-// parseHeader returns the header that data begins with. Its errors begin with pkg and wrap
+// parseHeader returns the header at the beginning of data. Its errors begin with pkg and wrap
 // ErrFormat.
 func parseHeader(pkg string, data []byte) (h Header, err error) {
 	if len(data) == 0 {
@@ -108,14 +108,14 @@ func parseHeader(pkg string, data []byte) (h Header, err error) {
 	return Header{data[0], int(data[1]), int(n)}, nil
 }
 
-// String names the parameters.
+// String lists the parameters.
 func (h Header) String() string {
 	return fmt.Sprintf("m = %d, k = %d, strategy = Mitz%d",
 		64*uint64(h.Words), h.K, 32<<h.Strategy)
 }
 
-// checkSize returns the length of the trailer of a form with the header h and size bytes in all, or
-// 0 if it has no trailer. It returns an error if there is no such form.
+// checkSize returns the length of the trailer in a form of size bytes with the header h, or 0 if
+// the form has no trailer. It returns an error if no such form has that size.
 func (h Header) checkSize(pkg string, size int64) (trailer int, err error) {
 	rest := size - h.Size()
 	if rest == 0 || IsTrailerSize(rest) {
@@ -130,11 +130,12 @@ func (h Header) checkSize(pkg string, size int64) (trailer int, err error) {
 		h.Words, h.Size(), h.Size()+int64(MinTrailer), size)
 }
 
-// Guava reads and writes Guava's form, either alone or in a file, where a trailer follows. Its
-// value is the name of the calling package, for errors. Without a trailer, a filter's Info is zero.
+// Guava reads and writes Guava's form, which is either alone or, in a file, followed by a trailer.
+// Without a trailer, the Info is zero. A Guava is the name of the calling package, which errors
+// begin with.
 type Guava string
 
-// WriteFile writes a file to w. info has passed Check.
+// WriteFile writes a form and its trailer to w. info must have passed Check.
 func (pkg Guava) WriteFile(w io.Writer, h Header, words []uint64, info Info) error {
 	var sum Sum
 	head := h.Append(nil)
@@ -145,15 +146,15 @@ func (pkg Guava) WriteFile(w io.Writer, h Header, words []uint64, info Info) err
 	return err
 }
 
-// Read reads the next form in r, without a trailer, and no byte more. It returns how many bytes it
-// read.
+// Read reads the form that r is at, without a trailer and nothing after it. total is the number of
+// bytes that it read.
 func (pkg Guava) Read(r io.Reader) (h Header, words []uint64, total int64, err error) {
 	h, _, words, total, err = pkg.read(r, nil, func(Header) error { return nil })
 	return h, words, total, err
 }
 
-// read is like Read, but also returns the bytes of the header, and writes all that it reads to sum,
-// unless sum is nil. accept can refuse the header before memory is allocated.
+// read is like Read, but also returns the bytes of the header, and writes everything that it reads
+// to sum, unless sum is nil. accept may refuse the header before memory is allocated.
 func (pkg Guava) read(
 	r io.Reader, sum io.Writer, accept func(Header) error,
 ) (h Header, head []byte, words []uint64, total int64, err error) {
@@ -171,7 +172,7 @@ func (pkg Guava) read(
 		return h, nil, nil, total, err
 	}
 	if sum != nil {
-		_, _ = sum.Write(head) // a checksum
+		_, _ = sum.Write(head) // a checksum never fails
 	}
 	words, m, err := ReadWords(r, sum, h.Words, BigEndian)
 	total += m
@@ -181,21 +182,21 @@ func (pkg Guava) read(
 	return h, head, words, total, nil
 }
 
-// ReadFile reads a file from r, to its last byte.
+// ReadFile reads a whole file.
 func (pkg Guava) ReadFile(r *FileReader) (h Header, words []uint64, info Info, err error) {
 	size := r.Left
 	h, words, info, err = pkg.ReadAll(r, func(h Header) error {
 		_, err := h.checkSize(string(pkg), size)
 		return err
 	})
-	if err == nil && r.Left > 0 { // the file has become shorter
+	if err == nil && r.Left > 0 { // the file became shorter after it was opened
 		err = ReadError(string(pkg), ErrTruncated)
 	}
 	return h, words, info, err
 }
 
-// ReadAll reads a form, and the trailer if there is one, to the end of r. accept can refuse the
-// header before memory is allocated.
+// ReadAll reads r to its end: a form, and its trailer if it has one. accept may refuse the header
+// before memory is allocated.
 func (pkg Guava) ReadAll(
 	r io.Reader, accept func(Header) error,
 ) (h Header, words []uint64, info Info, err error) {
@@ -214,8 +215,9 @@ func (pkg Guava) ReadAll(
 	return h, words, info, err
 }
 
-// Parse returns the header, the bytes of the words, and the Info of data, which is a form or a
-// file. It checks the header and the trailer, but not the checksum of the words; see Verify.
+// Parse returns the header, the bytes of the words and the Info of data, which is a form with or
+// without a trailer. It checks the header and the trailer, but not the checksum of the words; see
+// Verify.
 func (pkg Guava) Parse(data []byte) (h Header, body []byte, info Info, err error) {
 	h, trailer, err := pkg.parseHead(data, int64(len(data)))
 	if err != nil {
@@ -227,8 +229,8 @@ func (pkg Guava) Parse(data []byte) (h Header, body []byte, info Info, err error
 	return h, data[HeaderSize:h.Size()], info, err
 }
 
-// parseHead returns the header that data begins with, and the length of the trailer of a form that
-// has size bytes in all.
+// parseHead returns the header at the beginning of data, and the length of the trailer in a form of
+// size bytes.
 func (pkg Guava) parseHead(data []byte, size int64) (h Header, trailer int, err error) {
 	if h, err = parseHeader(string(pkg), data); err == nil {
 		trailer, err = h.checkSize(string(pkg), size)
@@ -236,8 +238,8 @@ func (pkg Guava) parseHead(data []byte, size int64) (h Header, trailer int, err 
 	return h, trailer, err
 }
 
-// ParseAt is like Parse, but for a form in r, which has size bytes, and does not read the words. It
-// makes two requests: for the header and for the trailer.
+// ParseAt is like Parse, but for the form in the size bytes of r, and does not read the words. It
+// makes two requests, for the header and for the trailer.
 func (pkg Guava) ParseAt(r io.ReaderAt, size int64) (h Header, info Info, err error) {
 	head, err := ReadAt(string(pkg), r, 0, max(0, min(size, HeaderSize)))
 	if err != nil {
@@ -257,7 +259,7 @@ func (pkg Guava) ParseAt(r io.ReaderAt, size int64) (h Header, info Info, err er
 	return h, info, err
 }
 
-// Verify checks the checksum of data, which Parse accepted. Without a trailer, data has no
+// Verify checks the checksum of data, which must have passed Parse. A form without a trailer has no
 // checksum.
 func (pkg Guava) Verify(data []byte) error {
 	h, err := parseHeader(string(pkg), data)

@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// Info has the fields of bloom.Info, so that each converts to the other.
+// Info has the fields of bloom.Info, so that the two types can be converted to each other.
 type Info struct {
 	N       uint64
 	P       float64
@@ -24,7 +24,7 @@ const (
 	maxMetaLen    = 4096
 )
 
-// Check returns which field of i is out of range, or nil if i can be saved.
+// Check returns a Param for a field of i that is out of range, or nil if i can be saved.
 func (i Info) Check() *Param {
 	if !(i.P >= 0 && i.P < 1) {
 		return NewParam("Info.P", i.P, "outside [0, 1)")
@@ -32,14 +32,14 @@ func (i Info) Check() *Param {
 	for _, text := range []struct {
 		name  string
 		value string
-		most  int
+		limit  int
 	}{
 		{"Info.Hash", i.Hash, maxHashLen},
 		{"Info.Comment", i.Comment, maxCommentLen},
 		{"Info.Meta", i.Meta, maxMetaLen},
 	} {
-		if n := len(text.value); n > text.most {
-			return NewParam("len("+text.name+")", n, "more than %d", text.most)
+		if n := len(text.value); n > text.limit {
+			return NewParam("len("+text.name+")", n, "more than %d", text.limit)
 		}
 		if !utf8.ValidString(text.value) {
 			return NewParam(text.name, text.value, "not UTF-8")
@@ -51,8 +51,8 @@ func (i Info) Check() *Param {
 	return nil
 }
 
-// Fits returns an error that begins with pkg and wraps ErrMismatch if i and j both have a Hash and
-// these differ.
+// Fits returns an error if i and j have different Hashes, neither of which is empty. The error
+// begins with pkg and wraps ErrMismatch.
 func (i Info) Fits(pkg string, j Info) error {
 	if i.Hash != "" && j.Hash != "" && i.Hash != j.Hash {
 		return Mismatch(pkg, "hash", i.Hash, j.Hash)
@@ -60,29 +60,30 @@ func (i Info) Fits(pkg string, j Info) error {
 	return nil
 }
 
-// Folded returns i without N and P, which do not describe a smaller filter with the same keys.
+// Folded returns i without N and P, which are wrong for a folded filter: it is smaller, but has the
+// same keys.
 func (i Info) Folded() Info {
 	i.N, i.P = 0, 0
 	return i
 }
 
-// Kept holds the Info of a filter. Many goroutines may call its methods concurrently. Copies of a
-// filter by value share the Info of the original.
+// Kept holds the Info of a filter. Its methods may be called concurrently. If a filter is copied by
+// value, the copy shares the Info of the original.
 //
-// The pointer is a plain one, so that reflect.DeepEqual compares what it points to. It is nil in
-// the zero filter, until Update sets it.
+// The pointer is not an atomic.Pointer, so that reflect.DeepEqual compares what it points to. It is
+// nil in a zero filter until the first Update.
 type Kept struct{ box *box }
 
 type box struct {
-	changes sync.Mutex // held while a new Info is made, so that no change is lost
-	mu      sync.Mutex // guards info; a change that takes long does not keep Get waiting
+	changes sync.Mutex // held while a new Info is computed, so that no change is lost
+	mu      sync.Mutex // guards info; Get does not have to wait while a new Info is computed
 	info    Info
 }
 
 // Keep returns a Kept that holds i.
 func Keep(i Info) Kept { return Kept{&box{info: i}} }
 
-// Clone returns an independent Kept with k's Info.
+// Clone returns an independent copy of k.
 func (k *Kept) Clone() Kept {
 	if k.load() == nil {
 		return Kept{}
@@ -90,7 +91,6 @@ func (k *Kept) Clone() Kept {
 	return Keep(k.Get())
 }
 
-// Get returns the Info.
 func (k *Kept) Get() Info {
 	b := k.load()
 	if b == nil {
@@ -101,11 +101,11 @@ func (k *Kept) Get() Info {
 	return b.info
 }
 
-// Update calls update with a copy of the Info, which becomes the Info when update returns. If
-// update panics, the Info stays as it was.
+// Update calls update with a copy of the Info, and then stores the copy. If update panics, the Info
+// remains unchanged.
 func (k *Kept) Update(update func(*Info)) {
 	if k.load() == nil {
-		k.swap(new(box)) // or another goroutine has set the pointer
+		k.swap(new(box)) // if swap fails, another goroutine has set the pointer
 	}
 	_ = k.change(func(i Info) (Info, error) {
 		update(&i)
@@ -113,7 +113,7 @@ func (k *Kept) Update(update func(*Info)) {
 	})
 }
 
-// Join returns an error if Info.Fits does. Otherwise, if k has no Hash, it gets the Hash of j.
+// Join returns the error of Info.Fits, if any. Otherwise, it gives k the Hash of j if k has none.
 func (k *Kept) Join(pkg string, j Info) error {
 	return k.change(func(old Info) (Info, error) {
 		err := old.Fits(pkg, j)
@@ -122,7 +122,7 @@ func (k *Kept) Join(pkg string, j Info) error {
 	})
 }
 
-// Replace replaces the Info with i. If i has no Hash, the old Hash remains.
+// Replace replaces the Info with i, but keeps the Hash if i has none.
 func (k *Kept) Replace(i Info) {
 	_ = k.change(func(old Info) (Info, error) {
 		i.Hash = cmp.Or(i.Hash, old.Hash)
@@ -130,7 +130,8 @@ func (k *Kept) Replace(i Info) {
 	})
 }
 
-// change replaces the Info with the result of newInfo, unless newInfo fails or k is the zero Kept.
+// change replaces the Info with the result of newInfo. It does nothing if newInfo returns an error,
+// or if k is zero.
 func (k *Kept) change(newInfo func(Info) (Info, error)) error {
 	b := k.load()
 	if b == nil {
@@ -150,11 +151,11 @@ func (k *Kept) change(newInfo func(Info) (Info, error)) error {
 
 func (k *Kept) load() *box { return (*box)(atomic.LoadPointer(k.pointer())) }
 
-// swap sets the pointer if it is nil.
+// swap sets the pointer to b if it is nil.
 func (k *Kept) swap(b *box) {
 	atomic.CompareAndSwapPointer(k.pointer(), nil, unsafe.Pointer(b))
 }
 
-// pointer returns the address of k's pointer for package atomic. An atomic.Pointer would hide it in
-// an unsafe.Pointer, which reflect.DeepEqual compares by address.
+// pointer returns the address of k's pointer, as package atomic needs it. An atomic.Pointer would
+// hold an unsafe.Pointer, which reflect.DeepEqual compares by address.
 func (k *Kept) pointer() *unsafe.Pointer { return (*unsafe.Pointer)(unsafe.Pointer(&k.box)) }

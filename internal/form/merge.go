@@ -2,24 +2,23 @@ package form
 
 import "math/bits"
 
-// Merged reads the changes of several patches as one patch. Each of them turns a filter into the
-// one that the next patch changes. A bit that an even number of patches changes is unchanged in the
-// end.
+// Merged reads several patches as if they were one. Each patch must begin with the filter that the
+// previous one ends with. A bit that an even number of patches change is the same before and after.
 //
-// Merged goes through the filter in windows. Each patch flips its bits in the window and marks the
-// words that it touches, so the time depends on the number of changes, not on the size of the
+// Merged goes through the filter in windows. In each window, the patches flip their bits and mark
+// the words that they touch. So the time depends on the number of changes, not on the size of the
 // filter.
 type Merged struct {
 	sources []*Changes
-	first   int // number of the window's first word
+	first   int // index of the window's first word
 	masks   [64 * windowMarks]uint64
-	touched [windowMarks]uint64 // bit i%64 of touched[i/64]: masks[i] may not be 0
-	mark    int                 // the first element of touched that may not be 0
+	touched [windowMarks]uint64 // if bit i%64 of touched[i/64] is 0, masks[i] is 0
+	mark    int                 // all elements of touched before this index are 0
 }
 
 const windowMarks = 8
 
-// Merge returns a reader of the changes of patches.
+// Merge returns a Merged that reads the changes of patches.
 func Merge(patches []*Patch) *Merged {
 	m := &Merged{mark: windowMarks}
 	for _, p := range patches {
@@ -28,7 +27,8 @@ func Merge(patches []*Patch) *Merged {
 	return m
 }
 
-// Next returns the number of the next word that changes, and a mask of the bits that change in it.
+// Next returns the index of the next word that changes, and a mask of its changed bits. ok is false
+// at the end.
 func (m *Merged) Next() (word int, mask uint64, ok bool) {
 	for {
 		for ; m.mark < windowMarks; m.mark++ {
@@ -47,7 +47,8 @@ func (m *Merged) Next() (word int, mask uint64, ok bool) {
 	}
 }
 
-// fill begins the window of the next word that changes. It returns false if there is none.
+// fill moves the window to the next word that changes. It returns false if no patch has another
+// change.
 func (m *Merged) fill() bool {
 	lowest := -1
 	for _, c := range m.sources {
@@ -66,8 +67,8 @@ func (m *Merged) fill() bool {
 	return true
 }
 
-// nextWord returns a lower bound for the number of the next word that changes. ok is false if none
-// is left.
+// nextWord returns a lower bound for the index of the next word that changes. ok is false at the
+// end of the stream.
 func (c *Changes) nextWord() (word int, ok bool) {
 	if c.rice == 0 {
 		return int(c.pos / 64), c.left > 0 && c.pos < 8*uint64(len(c.stream))
@@ -75,7 +76,7 @@ func (c *Changes) nextWord() (word int, ok bool) {
 	return int((c.after - 1) / 64), c.read
 }
 
-// flip reads the bits of c in the window of m, and flips them there.
+// flip reads the changes of c that lie in the window of m, and flips their bits.
 func (c *Changes) flip(m *Merged) {
 	start := 64 * uint64(m.first)
 	end := start + 64*uint64(len(m.masks))

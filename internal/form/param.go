@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Param is a parameter that is out of range. It has the fields of bloom.ParamError, so that each
-// converts to the other.
+// Param describes a parameter that is out of range. It has the fields of bloom.ParamError, so that
+// the two types can be converted to each other.
 type Param struct {
 	Package string
 	Param   string
@@ -15,30 +15,30 @@ type Param struct {
 	Advice  string
 }
 
-// NewParamError returns p as an error. Package bloom replaces it with one that returns a
-// bloom.ParamError, which this package cannot name.
+// NewParamError returns p as an error. Package bloom replaces this function with one that returns a
+// bloom.ParamError, a type that this package cannot import.
 var NewParamError = func(p Param) error { return errors.New(p.String()) }
 
-// NewParam returns a Param without a Package. bound is a format for args.
+// NewParam returns a Param without a Package. bound and args are formatted as by fmt.Sprintf.
 func NewParam(param string, value any, bound string, args ...any) *Param {
 	return &Param{Param: param, Value: value, Bound: fmt.Sprintf(bound, args...)}
 }
 
-// Advise sets the Advice, and returns p.
+// Advise sets the Advice and returns p.
 func (p *Param) Advise(advice string) *Param {
 	p.Advice = advice
 	return p
 }
 
-// In returns p as an error that names package pkg.
+// In returns an error for p that names package pkg.
 func (p *Param) In(pkg string) error {
 	in := *p
 	in.Package = pkg
 	return NewParamError(in)
 }
 
-// String returns the text of bloom.ParamError. It names no package if p has none. Decoders use that
-// for a parameter in a form, which no caller chose.
+// String returns the message of bloom.ParamError. If p has no Package, the message names none:
+// decoders use that for a parameter that was in a form, not in a call.
 func (p Param) String() string {
 	value := fmt.Sprint(p.Value)
 	if text, ok := p.Value.(string); ok {
@@ -62,21 +62,21 @@ func CheckRate(name string, p float64) *Param {
 	return NewParam(name, p, "outside (0, 1)")
 }
 
-// CheckKeys returns nil if n, the number of keys of a filter with the rate p, is from 1 to the
-// largest number that fits. Otherwise it returns a Param with the given name.
+// CheckKeys returns nil if n is positive and fits, and otherwise a Param with the given name. n is
+// the number of keys of a filter with rate p.
 func CheckKeys(name string, n uint64, p float64, fits func(n uint64) bool) *Param {
 	if n > 0 && fits(n) {
 		return nil
 	}
-	return NewParam(name, n, "outside [1, %d] at a rate of %v", Most(fits), p)
+	return NewParam(name, n, "outside [1, %d] at a rate of %v", Largest(fits), p)
 }
 
-// Most returns the largest number that fits. Each smaller number but 0 must fit, too.
-func Most(fits func(uint64) bool) (most uint64) {
+// Largest returns the largest number that fits. Every smaller number except 0 must also fit.
+func Largest(fits func(uint64) bool) (largest uint64) {
 	for step := uint64(1) << 63; step > 0; step /= 2 {
-		if fits(most + step) {
-			most += step
+		if fits(largest + step) {
+			largest += step
 		}
 	}
-	return most
+	return largest
 }

@@ -8,30 +8,31 @@ import (
 	"math/bits"
 )
 
-// A patch is a frame that turns a filter in Guava's form into another of the same parameters. Its
-// parameters are, in this order:
+// A patch is a frame that turns a filter in Guava's form into another one with the same parameters.
+// The parameters of the frame are, in this order:
 //
 //	strategy, K, words    of both filters
 //	changed               the number of bits that differ
 //	rice                  the parameter of the code below, 0 to 37
-//	length                the number of the frame's words
+//	length                the number of words in the frame
 //	proof                 the CRC-32C of the old filter's words, as bytes of Guava's form
 //
-// The frame's words are a stream of bits, the least significant bit of a word first. For each bit
-// that differs, in ascending order, it has a gap: the number of equal bits between the previous
-// such bit, or the filter's start, and this one. Gaps are in a Rice code: gap >> rice zeros, a one,
-// and the rice lower bits of the gap, least significant first. Zeros fill the last word.
+// The words of the frame are a bit stream; the least significant bit of each word comes first. For
+// each bit that differs, in ascending order, the stream has a gap: the number of equal bits between
+// this bit and the previous one that differs, or the start of the filter. Gaps are Rice-coded: gap
+// >> rice zeros, a one, and the lower rice bits of the gap, least significant bit first. Zeros fill
+// the last word.
 //
-// With rice = 0 the stream is the exclusive or of both filters, so a patch never has more words
-// than a filter. With the best rice a bit that differs needs at most 40 bits.
+// If rice is 0, the stream is instead the exclusive or of both filters. So a patch never has more
+// words than a filter. With the best rice, it needs at most 40 bits for each bit that differs.
 
 const (
 	patchParams = 7
-	// maxRice is the largest rice: a filter has fewer than 2^37 bits.
+	// maxRice is the largest value of rice. It suffices because a filter has fewer than 2^37 bits.
 	maxRice = 37
 )
 
-// A Patch is a decoded patch. Its stream is a part of the decoded bytes.
+// A Patch is a decoded patch. Its stream is a part of the bytes that were decoded.
 type Patch struct {
 	Header  Header // header of both filters
 	Info    Info   // Info of the new filter
@@ -41,10 +42,11 @@ type Patch struct {
 	stream  []byte
 }
 
-// AppendPatch appends to b a patch of a filter with the header h. proof is the checksum of its
-// words; see WordsSum. changes yields the number of each word that changes, in ascending order, and
-// a mask of its changed bits. info is the new filter's Info. guess is an estimate of how many bits
-// change; if it does not lead to the best rice, AppendPatch goes through changes twice.
+// AppendPatch appends a patch to b. The old filter has the header h, and proof is the checksum of
+// its words; see WordsSum. The new filter has the given Info. changes yields the index of each word
+// that changes, in ascending order, and a mask of its changed bits. guess estimates the number of
+// bits that change. If the estimate does not lead to the best rice, AppendPatch iterates over
+// changes twice.
 func AppendPatch(
 	b []byte, h Header, info Info, proof Sum, guess uint64, changes iter.Seq2[int, uint64],
 ) ([]byte, error) {
@@ -67,7 +69,7 @@ func AppendPatch(
 	return patchKind.Append(b, params, w.words, info)
 }
 
-// WordsSum returns the checksum of the words of a filter, as Guava's form has them.
+// WordsSum returns the checksum of a filter's words, as bytes of Guava's form.
 func WordsSum(words []uint64) (sum Sum) {
 	buf := make([]byte, min(ChunkBytes, 8*len(words)))
 	for len(words) > 0 {
@@ -79,8 +81,8 @@ func WordsSum(words []uint64) (sum Sum) {
 	return sum
 }
 
-// bestRice returns the rice with the shortest stream in the worst case, and the length of that
-// stream in bits. changed of the m bits differ.
+// bestRice returns the rice for which the stream is shortest in the worst case, if changed of m
+// bits differ. least is the length of that stream in bits.
 func bestRice(m, changed uint64) (best uint, least uint64) {
 	if changed == 0 {
 		return 0, 0
@@ -97,8 +99,8 @@ func bestRice(m, changed uint64) (best uint, least uint64) {
 
 type gapWriter struct {
 	words []uint64
-	used  uint64 // number of bits written
-	after uint64 // index in the filter after the last bit that differs
+	used  uint64 // number of bits in the stream
+	after uint64 // index in the filter after the last bit that was written
 	rice  uint
 }
 
@@ -107,8 +109,8 @@ func newGapWriter(m, changed uint64) *gapWriter {
 	return &gapWriter{rice: rice, words: make([]uint64, 0, (bound+63)/64)}
 }
 
-// write writes changes, and returns how many bits change. Once the stream is longer than the
-// filter's words, write only counts, for a better rice.
+// write writes changes to the stream, and returns the number of bits that change. Once the stream
+// is longer than the filter, write only counts, because another rice is better.
 func (w *gapWriter) write(words int, changes iter.Seq2[int, uint64]) (changed uint64) {
 	for word, mask := range changes {
 		changed += uint64(bits.OnesCount64(mask))
@@ -129,13 +131,13 @@ func (w *gapWriter) append(word int, mask uint64) {
 		index := 64*uint64(word) + uint64(bits.TrailingZeros64(mask))
 		gap := index - w.after
 		w.after = index + 1
-		w.used += gap >> w.rice // that many zeros
+		w.used += gap >> w.rice // words are 0 already
 		low := gap & (1<<w.rice - 1)
 		w.put(low<<1|1, w.rice+1)
 	}
 }
 
-// put writes the n lower bits of v. n is at most 64, and the other bits of v are 0.
+// put writes the lower n bits of v. n is at most 64, and the upper bits of v must be 0.
 func (w *gapWriter) put(v uint64, n uint) {
 	shift := w.used % 64
 	i := int(w.used / 64)
@@ -149,8 +151,8 @@ func (w *gapWriter) put(v uint64, n uint) {
 	}
 }
 
-// ParsePatch decodes data, which the Patch retains. It checks everything but the stream; see Check.
-// Its errors wrap ErrFormat.
+// ParsePatch decodes data, which the Patch retains. It checks everything except the stream; see
+// Check. Its errors wrap ErrFormat.
 func ParsePatch(data []byte) (*Patch, error) {
 	p, err := parsePatch(data)
 	if err == nil {
@@ -162,8 +164,8 @@ func ParsePatch(data []byte) (*Patch, error) {
 	return p, nil
 }
 
-// MadePatch is like ParsePatch, but for bytes that AppendPatch made in this process: it panics if
-// they are not a patch, and does not read them all for their checksum.
+// MadePatch is like ParsePatch, but for data that AppendPatch made in this process. It does not
+// compute the checksum, and panics if data is not a patch.
 func MadePatch(data []byte) *Patch {
 	p, err := parsePatch(data)
 	if err != nil {
@@ -172,7 +174,7 @@ func MadePatch(data []byte) *Patch {
 	return p
 }
 
-// parsePatch is like ParsePatch, but does not check the checksum.
+// parsePatch is like ParsePatch, but does not compute the checksum.
 func parsePatch(data []byte) (*Patch, error) {
 	params, stream, info, err := patchKind.Parse(data, checkPatch)
 	if err != nil {
@@ -214,9 +216,10 @@ func checkPatch(params []uint64) (words uint64, err error) {
 }
 
 // Check returns an error that wraps ErrMismatch unless p was made from a filter with the header h
-// and these words. If the stream of p is damaged, the error wraps ErrFormat instead. It loads each
-// word once, so other goroutines may write to words atomically at the same time. old has the values
-// of the bits that p changes: bit i%64 of old[i/64] is the old value of the i-th such bit.
+// and these words. If the stream of p is damaged, the error wraps ErrFormat instead. old holds the
+// values that the bits of p have before the change: bit i%64 of old[i/64] is the old value of the
+// i-th bit that differs. Check loads each word once and atomically, so other goroutines may write
+// to words atomically at the same time.
 func (p *Patch) Check(h Header, words []uint64) (old []uint64, err error) {
 	if h != p.Header {
 		words = nil
@@ -238,7 +241,7 @@ func (p *Patch) Check(h Header, words []uint64) (old []uint64, err error) {
 			word, mask, ok = c.Next()
 		}
 	}
-	for ok { // words is nil: the headers differ
+	for ok { // the headers differ, so the loop above did nothing
 		_, _, ok = c.Next()
 	}
 	switch {
@@ -253,10 +256,10 @@ func (p *Patch) Check(h Header, words []uint64) (old []uint64, err error) {
 	return writer.words, nil
 }
 
-// StreamSize returns the length of the stream of p in bytes.
+// StreamSize returns the length of p's stream in bytes.
 func (p *Patch) StreamSize() int { return len(p.stream) }
 
-// Changes returns a reader of the stream of p.
+// Changes returns a Changes at the start of p's stream.
 func (p *Patch) Changes() *Changes {
 	c := &Changes{stream: p.stream, rice: p.rice, m: 64 * uint64(p.Header.Words), left: p.Changed}
 	if c.rice > 0 {
@@ -265,8 +268,8 @@ func (p *Patch) Changes() *Changes {
 	return c
 }
 
-// whole reports whether c, at the end of the stream, has read as many changes as the parameters
-// say, and nothing else.
+// whole reports whether the stream had exactly the changes that the parameters announce. c must be
+// at the end of the stream.
 func (c *Changes) whole() bool {
 	return !c.damaged && (c.pos+63)/64 == uint64(len(c.stream)/8) && c.rest() == 0
 }
@@ -275,15 +278,16 @@ func (c *Changes) whole() bool {
 type Changes struct {
 	stream  []byte
 	rice    uint
-	m       uint64 // number of bits of the filter
+	m       uint64 // number of bits in the filter
 	pos     uint64 // index of the next bit in the stream
-	left    uint64 // number of bits that differ and were not read
+	left    uint64 // number of changed bits that are still in the stream
 	after   uint64 // index in the filter after the last bit that was read
-	read    bool   // whether bit after-1 was read but not yet returned by Next
+	read    bool   // bit after-1 was read, but not yet returned by Next
 	damaged bool
 }
 
-// Next returns the number of the next word that changes, and a mask of the bits that change in it.
+// Next returns the index of the next word that changes, and a mask of its changed bits. ok is false
+// at the end.
 func (c *Changes) Next() (word int, mask uint64, ok bool) {
 	if c.rice == 0 {
 		return c.nextXor()
@@ -299,7 +303,7 @@ func (c *Changes) Next() (word int, mask uint64, ok bool) {
 	return word, mask, true
 }
 
-// nextXor is like Next, but for a rice of 0: the stream is the exclusive or of both filters, so its
+// nextXor is Next for a rice of 0. The stream is then the exclusive or of both filters, so its
 // words are the masks.
 func (c *Changes) nextXor() (word int, mask uint64, ok bool) {
 	for c.left > 0 && c.pos < 8*uint64(len(c.stream)) {
@@ -318,7 +322,7 @@ func (c *Changes) nextXor() (word int, mask uint64, ok bool) {
 	return 0, 0, false
 }
 
-// advance reads a gap.
+// advance reads the next gap.
 func (c *Changes) advance() {
 	c.read = false
 	if c.left == 0 {
@@ -336,7 +340,7 @@ func (c *Changes) advance() {
 	c.read = true
 }
 
-// code reads the two parts of a gap. It returns false if the stream ends within it.
+// code reads a gap as its upper and its lower bits. ok is false if the stream ends within the gap.
 func (c *Changes) code() (high, low uint64, ok bool) {
 	if i, shift := c.pos/64*8, c.pos%64; i+16 <= uint64(len(c.stream)) {
 		words := c.stream[i:]
@@ -348,7 +352,7 @@ func (c *Changes) code() (high, low uint64, ok bool) {
 			return uint64(zeros), word >> (zeros + 1) & (1<<c.rice - 1), true
 		}
 	}
-	// The code is longer than 64 bits, or near the stream's end.
+	// The code is longer than 64 bits, or near the end of the stream.
 	high, ok = c.unary()
 	if !ok || c.pos+uint64(c.rice) > 8*uint64(len(c.stream)) {
 		return 0, 0, false
@@ -356,8 +360,8 @@ func (c *Changes) code() (high, low uint64, ok bool) {
 	return high, c.readBits(c.rice), true
 }
 
-// unary reads zeros and the one that ends them. It returns the number of zeros, and whether there
-// is a one.
+// unary reads zeros up to and including the next one, and returns the number of zeros. ok is false
+// if no one follows.
 func (c *Changes) unary() (zeros uint64, ok bool) {
 	for c.pos < 8*uint64(len(c.stream)) {
 		if rest := c.rest(); rest != 0 {
@@ -371,7 +375,7 @@ func (c *Changes) unary() (zeros uint64, ok bool) {
 	return 0, false
 }
 
-// readBits reads n bits. The stream must have them.
+// readBits reads n bits, which the stream must have.
 func (c *Changes) readBits(n uint) (v uint64) {
 	v = c.rest()
 	if had := uint(64 - c.pos%64); n > had {
@@ -383,8 +387,8 @@ func (c *Changes) readBits(n uint) (v uint64) {
 	return v & (1<<n - 1)
 }
 
-// rest returns the bits from c.pos to the end of their word in the stream, and 0 at the stream's
-// end.
+// rest returns the bits from c.pos to the end of that word of the stream. At the end of the stream
+// it returns 0.
 func (c *Changes) rest() uint64 {
 	if i := c.pos / 64 * 8; i < uint64(len(c.stream)) {
 		return binary.LittleEndian.Uint64(c.stream[i:]) >> (c.pos % 64)

@@ -6,8 +6,8 @@ import (
 	"encoding/base64"
 )
 
-// AppendText appends the binary form of a value to dst, in standard base64. For a zero value, which
-// has no binary form, it appends nothing.
+// AppendText appends the binary form of form to dst, in standard base64. A zero value has no binary
+// form; for that it appends nothing.
 func AppendText(dst []byte, form encoding.BinaryMarshaler) ([]byte, error) {
 	data, err := form.MarshalBinary()
 	if _, zero := err.(NoForm); zero {
@@ -19,19 +19,19 @@ func AppendText(dst []byte, form encoding.BinaryMarshaler) ([]byte, error) {
 	return base64.StdEncoding.AppendEncode(dst, data), nil
 }
 
-// UnmarshalText decodes base64 text into a value of package pkg. For empty text it calls zero,
-// which must make that value zero.
-func UnmarshalText(pkg string, text []byte, into encoding.BinaryUnmarshaler, zero func()) error {
+// UnmarshalText decodes base64 text into dst, a value of package pkg. For empty text it calls zero,
+// which must set dst to its zero value.
+func UnmarshalText(pkg string, text []byte, dst encoding.BinaryUnmarshaler, zero func()) error {
 	if len(text) == 0 {
 		zero()
 		return nil
 	}
-	if i := bytes.IndexAny(text, "\r\n"); i >= 0 { // package base64 would skip these
+	if i := bytes.IndexAny(text, "\r\n"); i >= 0 { // package base64 would skip line breaks
 		return Errorf(pkg, "base64 with the end of a line, at byte %d", i)
 	}
 	data, err := base64.StdEncoding.Strict().AppendDecode(nil, text)
 	if err != nil {
 		return Errorf(pkg, "%w", err)
 	}
-	return into.UnmarshalBinary(data)
+	return dst.UnmarshalBinary(data)
 }

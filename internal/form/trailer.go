@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A trailer ends a file in Guava's form and every frame. Its numbers are big-endian:
+// A trailer is the end of every frame, and of a file in Guava's form. Its numbers are big-endian:
 //
 //	8 bytes  N
 //	8 bytes  P, the bits of a float64
@@ -17,18 +17,18 @@ import (
 //	1 byte   length of Hash
 //	2 bytes  length of Comment
 //	         Hash, Comment; if there is a Meta, 2 bytes for its length, and Meta
-//	         up to 7 zeros, with which the texts are a multiple of 8 bytes
-//	         nothing; this version skips what is here
+//	         up to 7 zeros, which pad these texts to a multiple of 8 bytes
+//	         nothing; later versions may add fields here, which this version skips
 //	4 bytes  CRC-32C of the head and of the trailer so far
 //	2 bytes  length of the trailer
 //	5 bytes  "bloom"
 //	1 byte   version, 1
 //	4 bytes  CRC-32C of everything before
 //
-// The head is all bytes before the filter's words. Its CRC serves readers that skip the words. A
-// trailer's length is 4 modulo 8, and that of Guava's form is 6 modulo 8, so a file's length alone
-// shows whether it has a trailer. Thus no decoder confuses words and trailer, even if the word
-// count is damaged. Trailers of later versions keep these lengths, and also end with the version
+// The head is everything before the filter's words. Its CRC serves readers that skip the words. The
+// length of a trailer is 4 modulo 8, and that of Guava's form is 6 modulo 8, so the length of a
+// file shows whether it has a trailer. So no decoder mistakes words for a trailer, even if the word
+// count is damaged. In later versions, trailers keep these lengths, and also end with the version
 // and a checksum.
 const (
 	trailerMagic   = "bloom"
@@ -38,26 +38,26 @@ const (
 	infoEnd        = crc32.Size + 2 + versionEnd
 	versionEnd     = len(trailerMagic) + 1 + crc32.Size
 
-	hasMeta = 1 // a flag
+	hasMeta = 1 // in the flags
 
-	// MinTrailer is the length of the shortest trailer, which has the zero Info.
+	// MinTrailer is the length of a trailer with the zero Info, which is the shortest.
 	MinTrailer = infoStart + infoEnd
-	// MaxTrailer is the length of the longest trailer that a later version may write.
+	// MaxTrailer is the length of the longest trailer, in this version and later ones.
 	MaxTrailer = math.MaxUint16 - 3
 )
 
-// Sum is the CRC-32C of the bytes that were written to it.
+// Sum is a running CRC-32C. The zero Sum is ready to use.
 type Sum uint32
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Write adds p to the checksum. It never fails.
+// Write adds p to the checksum. It never returns an error.
 func (s *Sum) Write(p []byte) (int, error) {
 	*s = Sum(crc32.Update(uint32(*s), castagnoli, p))
 	return len(p), nil
 }
 
-// TrailerSize returns the length of a trailer that has the Info i.
+// TrailerSize returns the length of the trailer for i.
 func TrailerSize(i Info) int {
 	texts := len(i.Hash) + len(i.Comment)
 	if i.Meta != "" {
@@ -68,13 +68,13 @@ func TrailerSize(i Info) int {
 
 func padded(n int) int { return (n + 7) / 8 * 8 }
 
-// IsTrailerSize reports whether a trailer can have n bytes.
+// IsTrailerSize reports whether n is a possible length of a trailer.
 func IsTrailerSize(n int64) bool {
 	return n >= int64(MinTrailer) && n <= int64(MaxTrailer) && (n-int64(MinTrailer))%8 == 0
 }
 
-// Trailer returns the trailer of a form with the given head and the Info i, which has passed Check.
-// s covers all bytes of the form before the trailer.
+// Trailer returns the trailer of a form with the given head. i must have passed Check. s is the
+// checksum of everything before the trailer.
 func (s Sum) Trailer(head []byte, i Info) []byte {
 	b := make([]byte, 0, TrailerSize(i))
 	b = binary.BigEndian.AppendUint64(b, i.N)
@@ -88,7 +88,7 @@ func (s Sum) Trailer(head []byte, i Info) []byte {
 		b = binary.BigEndian.AppendUint16(b, uint16(len(i.Meta)))
 		b = append(b, i.Meta...)
 	}
-	b = b[:cap(b)-infoEnd] // appends zeros
+	b = b[:cap(b)-infoEnd] // the added bytes are zero
 	b = binary.BigEndian.AppendUint32(b, uint32(infoSum(head, b)))
 	b = binary.BigEndian.AppendUint16(b, uint16(cap(b)))
 	b = append(append(b, trailerMagic...), trailerVersion)
@@ -102,13 +102,14 @@ func infoSum(head, info []byte) (sum Sum) {
 	return sum
 }
 
-// seal appends to b the checksum of the bytes written to s and of b.
+// seal appends a checksum to b. It covers b and the bytes that s covers.
 func (s Sum) seal(b []byte) []byte {
 	s.Write(b)
 	return binary.BigEndian.AppendUint32(b, uint32(s))
 }
 
-// versionOf returns the version of the trailer that data ends with, or 0 if there is none.
+// versionOf returns the version of the trailer at the end of data, or 0 if data ends with no
+// trailer.
 func versionOf(data []byte) byte {
 	end := len(data) - versionEnd
 	if end >= 0 && string(data[end:][:len(trailerMagic)]) == trailerMagic {
@@ -117,8 +118,9 @@ func versionOf(data []byte) byte {
 	return 0
 }
 
-// Refused returns the error for a form that a decoder refused with err. data is the end of the
-// form. If err wraps ErrFormat, and a newer version wrote the trailer, the result says so.
+// Refused returns the error for a form that a decoder has refused with err. data is the form, or
+// its last bytes. If a newer version wrote the trailer, and err wraps ErrFormat, the error says so.
+// Otherwise it is err.
 func Refused(pkg string, data []byte, err error) error {
 	v := versionOf(data)
 	if v > trailerVersion && errors.Is(err, ErrFormat) && !errors.Is(err, ErrVersion) {
@@ -127,7 +129,7 @@ func Refused(pkg string, data []byte, err error) error {
 	return err
 }
 
-// RefusedAt is like Refused, but for a form in r, which has size bytes.
+// RefusedAt is like Refused, but for the form in the size bytes of r.
 func RefusedAt(pkg string, r io.ReaderAt, size int64, err error) error {
 	end := make([]byte, versionEnd)
 	if n := size - int64(versionEnd); n < 0 {
@@ -138,8 +140,8 @@ func RefusedAt(pkg string, r io.ReaderAt, size int64, err error) error {
 	return Refused(pkg, end, err)
 }
 
-// ParseTrailer returns the Info of the trailer of a form with the given head. It checks everything
-// in the trailer but the last checksum, which also covers the words.
+// ParseTrailer returns the Info in the trailer of a form with the given head. It checks everything
+// in the trailer except the last checksum, which also covers the words.
 func ParseTrailer(pkg string, head, trailer []byte) (i Info, err error) {
 	version := versionOf(trailer)
 	if version > trailerVersion {
@@ -193,8 +195,8 @@ func ParseTrailer(pkg string, head, trailer []byte) (i Info, err error) {
 
 type texts struct {
 	rest  []byte
-	taken int  // the number of bytes before rest
-	cut   bool // more was taken than there was
+	taken int  // number of bytes before rest
+	cut   bool // read was asked for more bytes than were left
 }
 
 func (t *texts) read(n int) string {
@@ -208,8 +210,8 @@ func (t *texts) read(n int) string {
 	return text
 }
 
-// CheckTrailer is like ParseTrailer, but also checks the last checksum. s covers all bytes of the
-// form before the trailer.
+// CheckTrailer is like ParseTrailer, but also checks the last checksum. s is the checksum of
+// everything before the trailer.
 func (s Sum) CheckTrailer(pkg string, head, trailer []byte) (Info, error) {
 	i, err := ParseTrailer(pkg, head, trailer)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
-// Order is the order of a word's bytes.
+// Order is a byte order.
 type Order bool
 
 const (
@@ -20,12 +20,12 @@ const (
 	BigEndian    Order = true
 )
 
-// ChunkBytes is the largest size of the buffer through which an array is written or read.
+// ChunkBytes is the size of the largest buffer through which words are written or read.
 const ChunkBytes = 64 << 10
 
-// PutWords writes the bytes of each word to dst, 8 bytes a word. Bits that are not in mask become
-// 0. It loads each word once, atomically, so other goroutines may write to words atomically at the
-// same time. Four words at a time take half the time of single words.
+// PutWords writes words to dst, 8 bytes each. Bits that are not in mask become 0. It loads each
+// word once and atomically, so other goroutines may write to words atomically at the same time.
+// Four words at a time take half as long as one at a time.
 func PutWords(dst []byte, words []uint64, mask uint64, order Order) {
 	for ; len(words) >= 4 && len(dst) >= 32; words, dst = words[4:], dst[32:] {
 		w0 := atomic.LoadUint64(&words[0]) & mask
@@ -50,7 +50,7 @@ func PutWords(dst []byte, words []uint64, mask uint64, order Order) {
 	}
 }
 
-// GetWords sets words from data, which has 8 bytes for each.
+// GetWords sets words from data, 8 bytes each.
 func GetWords(words []uint64, data []byte, order Order) {
 	for ; len(words) >= 4 && len(data) >= 32; words, data = words[4:], data[32:] {
 		w0, w1 := binary.LittleEndian.Uint64(data), binary.LittleEndian.Uint64(data[8:])
@@ -78,7 +78,7 @@ func AppendWords(dst []byte, words []uint64, order Order) []byte {
 	return dst
 }
 
-// WriteWords writes start and then the bytes of words to w, through a buffer of at most ChunkBytes.
+// WriteWords writes start and then words to w, through a buffer of at most ChunkBytes.
 func WriteWords(w io.Writer, start []byte, words []uint64, order Order) (total int64, err error) {
 	buf := make([]byte, 0, min(ChunkBytes, len(start)+8*len(words)))
 	buf = append(buf, start...)
@@ -94,7 +94,7 @@ func WriteWords(w io.Writer, start []byte, words []uint64, order Order) (total i
 	}
 }
 
-// WriteFull is like w.Write(p), but a short write without an error returns io.ErrShortWrite.
+// WriteFull is like w.Write(p), but returns io.ErrShortWrite if w writes less without an error.
 func WriteFull(w io.Writer, p []byte) (int, error) {
 	n, err := w.Write(p)
 	if n < len(p) && err == nil {
@@ -103,7 +103,7 @@ func WriteFull(w io.Writer, p []byte) (int, error) {
 	return n, err
 }
 
-// left returns a lower bound for the number of bytes left in r, if one is known.
+// left returns the number of bytes left in r, if it is known.
 func left(r io.Reader) (n int64, known bool) {
 	switch r := r.(type) {
 	case *FileReader:
@@ -118,14 +118,15 @@ func left(r io.Reader) (n int64, known bool) {
 	return 0, false
 }
 
-// Arrived is a reader of bytes that have arrived, perhaps packed. Its user has compared the memory
-// for the words with what arrived, so ReadWords allocates all of it first.
+// Arrived marks a reader whose bytes have all arrived, perhaps compressed. The caller has checked
+// that the words are not too large for what arrived, so ReadWords allocates them all at once.
 type Arrived struct{ io.Reader }
 
-// ReadWords reads n words from r, and no byte more, and writes their bytes to sum unless it is nil.
-// If r is known to have too few bytes, ReadWords returns ErrTruncated immediately; if r is known to
-// have enough, it allocates all memory first. Otherwise the memory grows fourfold whenever it is
-// full, so that it is at most four times what has arrived, and copying costs at most a third more.
+// ReadWords reads n words from r, and nothing after them, and writes their bytes to sum unless it
+// is nil. If r is known to have too few bytes, ReadWords immediately returns ErrTruncated. If r is
+// known to have enough, ReadWords allocates all memory first. Otherwise it grows the memory
+// fourfold when it is full: the memory is then at most four times what has arrived, and copying
+// costs at most a third more.
 func ReadWords(
 	r io.Reader, sum io.Writer, n int, order Order,
 ) (words []uint64, total int64, err error) {
@@ -153,7 +154,7 @@ func ReadWords(
 			return nil, total, err
 		}
 		if sum != nil {
-			_, _ = sum.Write(chunk) // a checksum
+			_, _ = sum.Write(chunk) // a checksum never fails
 		}
 		GetWords(words[got:got+len(chunk)/8], chunk, order)
 		got += len(chunk) / 8

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// The types and functions of sync/atomic that the library uses. Each call is a point. Threads run
-// one at a time, so the values need no atomics of their own.
+// These types and functions stand in for those of sync/atomic that the library uses. Each call is a
+// point. Only one thread runs at a time, so plain values suffice.
 
 type (
 	Int32  = number[int32]
@@ -19,7 +19,6 @@ type (
 // Pointer stands in for [atomic.Pointer].
 type Pointer[T any] struct{ value[*T] }
 
-// value is an atomic value.
 type value[T comparable] struct{ v T }
 
 func (x *value[T]) Load() T {
@@ -47,7 +46,6 @@ func (x *value[T]) CompareAndSwap(old, v T) bool {
 	return true
 }
 
-// number is an atomic number.
 type number[T int32 | int64 | uint32 | uint64] struct{ value[T] }
 
 func (x *number[T]) Add(delta T) T {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Run explores a case with 0, 1 and 2 preemptions, and prints the number of orders. If the
-// environment variable BLOOM_ORDERS is set, it is used instead of 2, and a case gets a minute at
-// most.
+// Run explores a case with up to 0, 1 and 2 preemptions, and prints the numbers of orders. If the
+// environment variable BLOOM_ORDERS is a number, that replaces the 2, and the case stops after a
+// minute.
 func Run(t *testing.T, name string, setup Setup) {
 	bound, limit := 2, time.Hour
 	if n, err := strconv.Atoi(os.Getenv("BLOOM_ORDERS")); err == nil {

@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// Setup makes the state of a case. It returns the functions to run in parallel, and a check to
-// call afterwards.
+// Setup creates the state of a case. It returns the functions to run as threads, and a check to
+// call when all have ended.
 type Setup func() (check func() error, threads []func())
 
-// Result is what [Explore] found.
+// Result is the result of [Explore].
 type Result struct {
-	Orders  int      // how many orders were run
-	Stopped bool     // the time was over before all orders were run
-	Failure error    // of the first order that failed, or nil
-	Trace   []string // the steps of the order that failed
+	Orders  int      // number of orders that were run
+	Stopped bool     // the time limit passed before all orders were run
+	Failure error    // error of the first order that failed, or nil
+	Trace   []string // steps of the order that failed
 }
 
-// choice is one of several threads that could continue at a step.
+// choice is a step at which several threads could continue.
 type choice struct{ total, taken int }
 
-// Explore runs a case in each order with at most bound preemptions, depth first, until one fails
-// or limit has passed.
+// Explore runs a case in every order with at most bound preemptions, depth first. It stops when an
+// order fails, or when limit has passed.
 func Explore(bound int, limit time.Duration, setup Setup) (r Result) {
 	start := time.Now()
 	var path []choice
@@ -48,7 +48,7 @@ func Explore(bound int, limit time.Duration, setup Setup) (r Result) {
 	}
 }
 
-// nextPath returns the beginning of the order after path, or nil after the last.
+// nextPath returns the beginning of the order that follows path, or nil after the last order.
 func nextPath(path []choice) []choice {
 	for i := len(path) - 1; i >= 0; i-- {
 		if path[i].taken+1 < path[i].total {
@@ -59,7 +59,8 @@ func nextPath(path []choice) []choice {
 	return nil
 }
 
-// once runs one order. It begins with the choices in path, and then always takes the first thread.
+// once runs one order. It follows the choices in path, and after them always chooses the first
+// thread.
 func once(path []choice, bound int, traced bool, setup Setup) (*order, error) {
 	check, functions := setup()
 	s := &order{path: path, bound: bound, traced: traced, ended: make(chan struct{})}
@@ -67,7 +68,7 @@ func once(path []choice, bound int, traced bool, setup Setup) (*order, error) {
 		s.start(f)
 	}
 	now = s
-	s.running = s.choose(len(s.threads)) // any thread may be the first
+	s.running = s.choose(len(s.threads)) // any thread may run first
 	s.threads[s.running].resume <- struct{}{}
 	<-s.ended
 	now = nil

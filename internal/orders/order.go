@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// now is the order that runs, or nil. If it is nil, locks, atomics and the rest are those of the
-// standard library.
+// now is the running order, or nil. While it is nil, the locks, atomics and other stand-ins behave
+// like those of the standard library.
 var now *order
 
 // order is one run of a case.
 type order struct {
 	threads []*thread
-	running int      // the number of the running thread
-	path    []choice // the given choices, followed by those that the run made
-	made    int      // how many choices have been made
-	bound   int      // how many preemptions are left
+	running int      // index of the running thread
+	path    []choice // the given choices, followed by those of this run
+	made    int      // number of choices that have been made
+	bound   int      // number of preemptions that are left
 	steps   int
-	quiet   int // while it is above 0, there are not points; see Enter
+	quiet   int // while this is above 0, no call is a point; see Enter
 	ended   chan struct{}
 	failure error
 
@@ -28,16 +28,16 @@ type order struct {
 	trace  []string
 }
 
-// thread is a goroutine of an order. It runs between a message on resume and its next step.
+// thread is a goroutine of an order. A message on resume lets it run until its next step.
 type thread struct {
 	resume chan struct{}
 	done   bool
-	until  func() bool // what the thread waits for, or nil
+	until  func() bool // the condition that the thread waits for, or nil
 }
 
 func (t *thread) ready() bool { return !t.done && (t.until == nil || t.until()) }
 
-const mostSteps = 200_000 // more steps than an order that ends needs
+const mostSteps = 200_000 // a limit that only an endless order exceeds
 
 func (s *order) start(f func()) {
 	t := &thread{resume: make(chan struct{})}
@@ -57,7 +57,7 @@ func (s *order) start(f func()) {
 	}()
 }
 
-// fail ends the order. The threads that have not ended wait forever.
+// fail ends the order. Threads that have not ended wait forever.
 func (s *order) fail(err error) {
 	if s.failure == nil {
 		s.failure = err
@@ -65,7 +65,7 @@ func (s *order) fail(err error) {
 	}
 }
 
-// choose returns a number below n: the one that path gives, or otherwise 0.
+// choose returns a number below n: the next choice in path, or 0 if path has no more.
 func (s *order) choose(n int) int {
 	if n == 1 {
 		return 0
@@ -77,7 +77,8 @@ func (s *order) choose(n int) int {
 	return s.path[s.made-1].taken
 }
 
-// step is a point: it lets any thread continue. With stops, the running one has ended or waits.
+// step is a point: it lets any thread continue. If stops is true, the running thread has ended or
+// waits, so it cannot continue itself.
 func (s *order) step(stops bool) {
 	if s.quiet > 0 && !stops {
 		return
@@ -94,7 +95,7 @@ func (s *order) step(stops bool) {
 	if s.bound == 0 && !stops {
 		return
 	}
-	var ready []int // the running thread first
+	var ready []int // indexes of threads, the running one first
 	if !stops {
 		ready = append(ready, me)
 	}
@@ -116,14 +117,14 @@ func (s *order) step(stops bool) {
 		return
 	}
 	t := s.threads[me]
-	done := t.done // t must not be read after the next line
+	done := t.done // t must not be read after the next statement
 	s.threads[s.running].resume <- struct{}{}
 	if !done {
 		<-t.resume
 	}
 }
 
-// finish ends the order when no thread can continue.
+// finish ends the order. No thread can continue.
 func (s *order) finish() {
 	for i, t := range s.threads {
 		if !t.done {
@@ -134,7 +135,7 @@ func (s *order) finish() {
 	close(s.ended)
 }
 
-// wait lets other threads run until the condition is true.
+// wait runs other threads until condition returns true.
 func (s *order) wait(condition func() bool) {
 	for !condition() {
 		t := s.threads[s.running]
@@ -144,7 +145,8 @@ func (s *order) wait(condition func() bool) {
 	}
 }
 
-// note adds the running thread's step to the trace: the lines of the module that led to it.
+// note adds the step of the running thread to the trace, as up to three lines of the module that
+// led to it, innermost first.
 func (s *order) note(stops bool) {
 	const module = "github.com/seed79a3ff49/bloom"
 	pcs := make([]uintptr, 32)

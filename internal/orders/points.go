@@ -6,23 +6,24 @@ import (
 	"testing"
 )
 
-// Point is a point without a lock or an atomic. It stands before a step that other threads can see.
+// Point is a point of its own, for a step that is neither a lock nor an atomic. It stands before a
+// step that other threads can see.
 func Point() {
 	if s := now; s != nil {
 		s.step(false)
 	}
 }
 
-// oneStep is the directory of a package whose calls are one step; see [OneStep].
+// oneStep is the directory of the package whose calls are single steps; see [OneStep].
 var oneStep string
 
-// OneStep makes each call of a package, such as "growing", one step until the test ends.
+// OneStep makes each call of a package, such as "growing", a single step until the test ends.
 func OneStep(t *testing.T, directory string) {
 	oneStep = directory
 	t.Cleanup(func() { oneStep = "" })
 }
 
-// Enter begins a call of a package, and returns the function that ends it.
+// Enter marks the beginning of a call of a package. The returned function marks its end.
 func Enter(directory string) func() {
 	s := now
 	if s == nil || directory != oneStep {
@@ -33,8 +34,8 @@ func Enter(directory string) func() {
 	return func() { s.quiet-- }
 }
 
-// Go is a go statement. In a setup, the goroutine ends before Go returns, because it must not run
-// into the orders.
+// Go stands in for a go statement. In a Setup, it runs f to its end, because the goroutine must not
+// take part in the orders.
 func Go(f func()) {
 	if s := now; s != nil {
 		s.start(f)
@@ -44,8 +45,7 @@ func Go(f func()) {
 	}
 }
 
-// wait is a point, and then waits until the condition is true. It does nothing while no order
-// runs.
+// wait is a point. It then waits until condition returns true. It does nothing if no order runs.
 func wait(condition func() bool) {
 	if s := now; s != nil {
 		s.step(false)
@@ -53,25 +53,25 @@ func wait(condition func() bool) {
 	}
 }
 
-// Recv is <-c of a channel that has a buffer, or is closed without having had a value.
+// Recv stands in for <-c. The channel must either have a buffer, or be closed without a value.
 func Recv[T any](c <-chan T) T {
 	wait(func() bool { return len(c) > 0 || isClosed(c) })
 	return <-c
 }
 
-// Close is close(c).
+// Close stands in for close(c).
 func Close[T any](c chan T) {
 	Point()
 	close(c)
 }
 
-// Arm is an arm of a select.
+// Arm is a case of a select statement.
 type Arm struct {
 	ready func() bool
 	arm   reflect.SelectCase
 }
 
-// Sends is the arm "case c <- v".
+// Sends returns the Arm for "case c <- v".
 func Sends[T any](c chan<- T, v T) Arm {
 	return Arm{
 		func() bool { return len(c) < cap(c) },
@@ -79,7 +79,7 @@ func Sends[T any](c chan<- T, v T) Arm {
 	}
 }
 
-// Receives is the arm "case <-c".
+// Receives returns the Arm for "case <-c".
 func Receives[T any](c <-chan T) Arm {
 	return Arm{
 		func() bool { return len(c) > 0 || isClosed(c) },
@@ -87,8 +87,8 @@ func Receives[T any](c <-chan T) Arm {
 	}
 }
 
-// Select is a select, and returns the number of its arm. If several arms are ready, it takes the
-// first, where a select chooses at random.
+// Select stands in for a select statement, and returns the index of the chosen arm. If several arms
+// are ready, it chooses the first, not a random one.
 func Select(arms ...Arm) int {
 	first := func() int { return slices.IndexFunc(arms, func(a Arm) bool { return a.ready() }) }
 	wait(func() bool { return first() >= 0 })

@@ -2,7 +2,7 @@ package orders
 
 import "sync"
 
-// These are the types of package sync itself, whose calls are not points.
+// These are the types of package sync itself. Their calls are not points.
 type (
 	Locker    = sync.Locker
 	Pool      = sync.Pool
@@ -11,7 +11,7 @@ type (
 
 // Mutex stands in for [sync.Mutex].
 type Mutex struct {
-	real   sync.Mutex // while no order runs
+	real   sync.Mutex // used while no order runs
 	locked bool
 }
 
@@ -50,7 +50,7 @@ func (m *Mutex) Unlock() {
 
 // RWMutex stands in for [sync.RWMutex].
 type RWMutex struct {
-	real    sync.RWMutex // while no order runs
+	real    sync.RWMutex // used while no order runs
 	locked  bool
 	readers int
 }

@@ -2,8 +2,8 @@ package orders
 
 import "time"
 
-// Clock is the time of [Now], in nanoseconds since 1970. 0 is the system's time, whose readings are
-// not points.
+// Clock is the time that [Now] returns, in nanoseconds since 1970. If it is 0, Now returns the
+// system's time, and its calls are not points.
 var Clock Int64
 
 // Now stands in for time.Now.
@@ -14,10 +14,10 @@ func Now() time.Time {
 	return time.Unix(0, Clock.Load())
 }
 
-// timers has the functions that were passed to AfterFunc while no order was running.
+// timers has the functions that AfterFunc was given while no order ran.
 var timers []func()
 
-// AfterFunc stands in for time.AfterFunc, with a thread as its timer, which may fire at any moment.
+// AfterFunc stands in for time.AfterFunc. Its timer is a thread, so it may fire at any moment.
 func AfterFunc(_ time.Duration, call func()) {
 	if now != nil {
 		Go(call)
@@ -26,7 +26,7 @@ func AfterFunc(_ time.Duration, call func()) {
 	}
 }
 
-// Fire calls the functions that were passed to AfterFunc while no order was running.
+// Fire calls the functions that AfterFunc was given while no order ran.
 func Fire() {
 	for len(timers) > 0 {
 		call := timers[0]

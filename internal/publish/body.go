@@ -14,46 +14,48 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/limits"
 )
 
-// pieceSize is the number of bytes of a filter's words in a piece.
+// pieceWords is the number of a filter's words in a piece, and pieceSize is the number of their
+// bytes.
 const (
 	pieceSize  = 8 * pieceWords
 	pieceWords = limits.PublishWords
 )
 
-// body is the file form of a version, made in pieces while it is sent. Each piece is made from the
-// release that is current at that moment, with the changes since the version undone. If slow
-// clients kept their releases in memory instead, these could be all that were published during the
-// slowest download.
+// body is the file form of a version. It is computed piece by piece while it is sent. Each piece is
+// computed from the release that is current at that moment, by undoing the changes since the
+// version. The alternative would be to keep a release in memory until all its clients have
+// finished. Slow clients could then keep every release that was published during the slowest
+// download.
 //
-// If the current release no longer has the patches since the version, an exact Publisher breaks the
-// body off. Any other Publisher continues with the bits of the current release, so the client gets
-// a mixture of two versions. The mixture contains every key that is in all versions since then. No
-// patch fits it, so the client's replica loads the whole filter again.
+// The current release may no longer have the patches since the version. An exact Publisher then
+// breaks the body off. Any other Publisher continues with the bits of the current release, so the
+// client gets a mixture of versions. The mixture contains every key that all these versions
+// contain. No patch fits it, so the client's replica will load the whole filter again.
 type body struct {
 	publisher *Publisher
 	version   string
 	header    form.Header
 	info      form.Info
 
-	release string       // the version from which the last piece was made
+	release string       // the release from which the last piece was computed
 	back    *form.Merged // the changes from version to release, or nil
-	// The next change of back.
+	// word, mask and more are the next change of back.
 	word int
 	mask uint64
 	more bool
 }
 
-// bodyOf returns the body of r. It does not retain r.
+// bodyOf returns the body for r's version. It does not retain r.
 func (p *Publisher) bodyOf(r *release) *body {
 	info := form.Info(r.filter.Info())
 	return &body{publisher: p, version: r.version, header: r.header, info: info, release: r.version}
 }
 
-// errReplaced is the error of send if the version can no longer be sent.
+// errReplaced is what send returns if the version can no longer be restored.
 var errReplaced = errors.New("the filter was replaced by one that differs too much")
 
-// send writes the body. If gzipped, the header, each piece and the trailer are gzip members (RFC
-// 1952, 2.2).
+// send writes the body to w. If gzipped is true, the header, each piece and the trailer are gzip
+// members (RFC 1952, 2.2).
 func (b *body) send(w io.Writer, gzipped bool) error {
 	header := b.header.Append(nil)
 	var sum form.Sum
@@ -79,7 +81,8 @@ func (b *body) send(w io.Writer, gzipped bool) error {
 	return err
 }
 
-// piece returns piece number i, which it writes to buf, and if gzipped also as a gzip member.
+// piece writes piece i to buf and returns it. If gzipped is true, packed is the piece as a gzip
+// member.
 func (b *body) piece(buf []byte, i int, gzipped bool) (piece, packed []byte, err error) {
 	r := b.publisher.current.Load()
 	if r.header != b.header {
@@ -121,7 +124,8 @@ func (b *body) advance() {
 	}
 }
 
-// backTo returns the changes from version to r, or nil if r has no patches of them.
+// backTo returns the changes between version and r. It returns nil if r no longer has their
+// patches.
 func (r *release) backTo(version string) *form.Merged {
 	i := slices.IndexFunc(r.past, func(s step) bool { return s.version == version })
 	if i < 0 {
@@ -137,7 +141,7 @@ func packedIf(gzipped bool, data []byte) []byte {
 	return data
 }
 
-// pack returns piece number i as a gzip member, which r keeps for other clients.
+// pack returns piece i as a gzip member, and keeps it for other clients.
 func (r *release) pack(i int, piece []byte) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -151,8 +155,8 @@ var packers = sync.Pool{New: func() any {
 	return bloom.Must(gzip.NewWriterLevel(nil, gzip.BestSpeed))
 }}
 
-// pack returns data as a gzip member. Clients refuse gzip that unpacks to more than a hundred times
-// its length, so pack pads the member's header with zeros to a 90th of data's length.
+// pack returns data as a gzip member. Clients refuse gzip that expands more than a hundredfold, so
+// pack pads the header of a short member until its length is a 90th of data's.
 func pack(data []byte) []byte {
 	w := packers.Get().(*gzip.Writer)
 	defer packers.Put(w)
@@ -163,7 +167,7 @@ func pack(data []byte) []byte {
 	return packed
 }
 
-// packWith returns data as a gzip member with an additional field in its header.
+// packWith returns data as a gzip member with extra in its header.
 func packWith(w *gzip.Writer, extra, data []byte) []byte {
 	var buf bytes.Buffer
 	w.Reset(&buf)

@@ -1,5 +1,5 @@
-// Package publish serves the versions of a filter, and the patches between them, for
-// replica.Publisher and the server of the bloom command.
+// Package publish serves a filter's versions and the patches between them. replica.Publisher and
+// the bloom command's server use it.
 package publish
 
 import (
@@ -19,30 +19,33 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/httphead"
 )
 
-// A version is a filter with a name. A release is a version in memory: the current one, or an older
-// one that an answer still uses. A step is a patch from one version to the next. A past version
-// from which n steps lead to the current one is n steps behind.
+// The terms of this package:
+//
+//	version  a filter with a name
+//	release  a version in memory: the current one, or an older one that an answer still uses
+//	step     a patch from one version to the next
+//	behind   a version is n steps behind if n steps lead from it to the current one
 
 const (
-	// History is the largest number of past versions for which there are patches.
+	// History is the largest number of past versions from which there are patches.
 	History = 16
 
-	// smallPatch is the number of bytes that patches may have beyond half the size of the filter.
-	// It matters for small filters.
+	// smallPatch is an allowance for small filters: patches may together exceed half the size of
+	// the filter by this many bytes.
 	smallPatch = 4096
 
-	// Merging patches of several steps costs about a thousand times as much per changed bit as
-	// sending a bit of the whole filter. A merge is cheap if its patches change at most 1/cheapPart
-	// of the filter's bits, or cheapBits.
+	// Merging patches takes about a thousand times as long for each changed bit as sending the
+	// whole filter takes for each bit. A merge is cheap if its patches change at most 1/cheapPart
+	// of the filter's bits, or at most cheapBits.
 	cheapPart = 2048
 	cheapBits = 1 << 16
-	// Publish makes an expensive merge only if a client of the last release was as many steps
-	// behind. Together such merges change at most 1/workPart of the filter's bits.
+	// Publish makes an expensive merge only if a client of the last release was equally far behind.
+	// All these merges together change at most 1/workPart of the filter's bits.
 	workPart = 64
 )
 
-// Publisher has the current version of a filter, and patches from past ones. Many goroutines may
-// use it concurrently. The first call must be Publish.
+// Publisher has the current version of a filter, and patches from past versions. It is safe for
+// concurrent use. The first call must be Publish.
 type Publisher struct {
 	name  func(r *release, seq uint64) string // returns the name of a version
 	exact bool                                // an answer never mixes two versions
@@ -51,42 +54,43 @@ type Publisher struct {
 	seq     uint64
 	current atomic.Pointer[release]
 
-	sending sync.Mutex // guards sent, and clients of each patch
-	sent    int        // bytes of the large patches that are being sent
+	sending sync.Mutex // guards sent and patch.clients
+	sent    int        // number of bytes in the large patches that are being sent
 }
 
-// release is a published version. Only wanted and packed change.
+// release is a published version. Only its fields wanted and packed change.
 type release struct {
 	version string
-	made    time.Time // when it was made; unless exact, later than the release before
+	made    time.Time // unless the Publisher is exact, later than that of the previous release
 	filter  *bloom.Filter
 	header  form.Header
-	words   []uint64 // those of filter
-	past    []step   // the past versions whose steps are kept, oldest first
+	words   []uint64 // the words of filter
+	past    []step   // past versions, oldest first; the last one is one step behind
 
 	wanted [History + 1]atomic.Bool // wanted[i]: a client was i steps behind
 
 	mu     sync.Mutex // guards packed
-	packed [][]byte   // the pieces of the body that were asked for, as gzip members
+	packed [][]byte   // the pieces of the body as gzip members, or nil if no client has needed them
 }
 
-// step is a past version, and the patch that turns it into the next one.
+// step is a past version, and the patch that turns it into the following version.
 type step struct {
 	version string
 	patch   *patch
 	parsed  *form.Patch // patch, decoded
-	// since returns the patch from this version to the release. The first call may make it. It
-	// returns nil if the patch would cost too much memory or time; see offer.
+	// since returns the patch from this version to the release, which the first call may have to
+	// compute. It returns nil, and since itself may be nil, if that patch would take too much
+	// memory or time; see offer.
 	since func() *patch
 }
 
-// patch is a patch that may be sent to several clients.
+// patch is an encoded patch, which may be sent to several clients at once.
 type patch struct {
 	data    []byte
-	clients int // how many clients are being sent data, if that is large
+	clients int // if data is large, the number of clients that it is being sent to
 }
 
-// New returns a Publisher without a version. Its versions get names that no other Publisher uses.
+// New returns a Publisher without a version. No other Publisher uses the names of its versions.
 func New() *Publisher {
 	random := rand.Text()
 	return &Publisher{name: func(_ *release, seq uint64) string {
@@ -94,14 +98,14 @@ func New() *Publisher {
 	}}
 }
 
-// NewExact returns a Publisher without a version, whose versions are named by their contents:
-// several Publishers of one file, and one after a restart, use the same names. An answer with a
-// whole filter breaks off if the bits of its version can no longer be restored.
+// NewExact returns a Publisher without a version, which derives a version's name from its content.
+// So all Publishers of one file use the same names, even after a restart. An answer with a whole
+// filter breaks off if its version can no longer be restored exactly.
 func NewExact() *Publisher {
 	return &Publisher{exact: true, name: func(r *release, _ uint64) string { return r.digest() }}
 }
 
-// digest returns a name for the contents of r's body.
+// digest returns a name that is derived from the bytes of r's body.
 func (r *release) digest() string {
 	digest := sha256.New()
 	var sum form.Sum
@@ -110,8 +114,8 @@ func (r *release) digest() string {
 	return base64.RawURLEncoding.EncodeToString(digest.Sum(nil)[:16])
 }
 
-// Publish publishes f, and returns the name of its version, which is new if f differs from the
-// current version in its bits, its size or its Info. If own is true, Publish keeps f, which must
+// Publish makes f the current version, and returns the version's name. If f has the same bits, size
+// and Info as the current version, nothing changes. If own is true, Publish retains f, which must
 // not change afterwards; otherwise it copies f.
 func (p *Publisher) Publish(f *bloom.Filter, own bool, madeAt time.Time) (version string) {
 	p.mu.Lock()
@@ -141,7 +145,7 @@ func (p *Publisher) Publish(f *bloom.Filter, own bool, madeAt time.Time) (versio
 	return r.version
 }
 
-// follow gives r its past. previous is the release before r, or nil.
+// follow sets r's past. previous is the release before r, or nil.
 func (r *release) follow(previous *release) {
 	if previous == nil || previous.header != r.header {
 		return
@@ -156,10 +160,11 @@ func (r *release) follow(previous *release) {
 	r.offer(previous)
 }
 
-// room returns how many bytes all steps may have that r keeps, and all merges of several steps.
+// room returns the limit on the bytes of all steps that r keeps. The merges have the same limit.
 func (r *release) room() int { return 4*len(r.words) + smallPatch }
 
-// firstKept returns the number of the first of the newest steps that have at most room bytes.
+// firstKept returns the index of the first step to keep: as many of the newest steps as fit in room
+// bytes, and at most History.
 func firstKept(steps []step, room int) int {
 	first := len(steps)
 	for first > max(0, len(steps)-History) {
@@ -172,18 +177,18 @@ func firstKept(steps []step, room int) int {
 	return first
 }
 
-// offer decides for each past version whether there is a patch to r. Cheap merges are made when a
-// client first asks. The others are made here, but only if a client of previous was as many steps
-// behind.
+// offer decides for each past version whether there is a patch from it to r. A cheap merge is
+// computed when a client first asks for it. Any other is computed here, but only if a client of
+// previous was equally far behind.
 func (r *release) offer(previous *release) {
 	bits := 64 * uint64(len(r.words))
 	work := bits / workPart
 	room := r.room()
-	size, changed := 0, uint64(0) // of the patch of all steps so far
+	size, changed := 0, uint64(0) // of the merge of steps, before it is compressed
 	for behind := 1; behind <= len(r.past); behind++ {
 		steps := r.past[len(r.past)-behind:]
 		s := &steps[0]
-		s.since = nil // it keeps previous in memory
+		s.since = nil // the old function keeps previous in memory
 		size += s.parsed.StreamSize()
 		changed += s.parsed.Changed
 		if behind == 1 {
@@ -203,7 +208,7 @@ func (r *release) offer(previous *release) {
 	}
 }
 
-// merge returns one patch for all the steps, of which the last one leads to r.
+// merge returns one patch for all the steps. The last one must lead to r.
 func (r *release) merge(steps []step) *patch {
 	patches := parsed(steps)
 	changes := func(yield func(int, uint64) bool) {
@@ -219,7 +224,7 @@ func (r *release) merge(steps []step) *patch {
 	for _, p := range patches {
 		guess += p.Changed
 	}
-	info := form.Info(r.filter.Info()) // follow has saved it
+	info := form.Info(r.filter.Info()) // follow has encoded this Info, so it is valid
 	proof := patches[0].Proof
 	return &patch{data: bloom.Must(form.AppendPatch(nil, r.header, info, proof, guess, changes))}
 }
@@ -231,8 +236,8 @@ func parsed(steps []step) (patches []*form.Patch) {
 	return patches
 }
 
-// find returns one of the versions, preferably the newest, from which there is a patch to r, and
-// that patch. The patch is nil if there is none.
+// find returns the newest past version among versions, and the patch from it to r. The patch is nil
+// if there is no such version, or no patch from it.
 func (r *release) find(versions httphead.Tags) (version string, d *patch) {
 	for i, s := range slices.Backward(r.past) {
 		if versions.Find(s.version) {
@@ -246,9 +251,9 @@ func (r *release) find(versions httphead.Tags) (version string, d *patch) {
 	return "", nil
 }
 
-// Since returns the current version. If version is that one, patch and full are nil. Otherwise
-// Since returns a patch from version or, if there is none, a copy of the filter. The patch must not
-// be changed.
+// Since returns a description of the current version. If version is the current one, patch and full
+// are nil. Otherwise Since returns either a patch from version, which must not be changed, or, if
+// there is none, a copy of the filter.
 func (p *Publisher) Since(version string) (v Version, patch []byte, full *bloom.Filter) {
 	r := p.current.Load()
 	if version == r.version {
@@ -264,15 +269,14 @@ func (p *Publisher) Since(version string) (v Version, patch []byte, full *bloom.
 type Version struct {
 	Name string
 	Made time.Time
-	Size int64 // of Guava's form of the filter
+	Size int64 // length of Guava's form in bytes
 }
 
-// Version returns the current version.
 func (p *Publisher) Version() Version { return p.current.Load().describe() }
 
 func (r *release) describe() Version { return Version{r.version, r.made, r.header.Size()} }
 
-// Has reports whether f has the bits, the size and the Info of the current version.
+// Has reports whether f has the same bits, size and Info as the current version.
 func (p *Publisher) Has(f *bloom.Filter) bool { return p.current.Load().holds(f) }
 
 func (r *release) holds(f *bloom.Filter) bool {
@@ -283,9 +287,9 @@ func (r *release) size() int64 {
 	return r.header.Size() + int64(form.TrailerSize(form.Info(r.filter.Info())))
 }
 
-// hold reports whether another client may be sent d. If so, the caller must call drop afterwards.
-// There is no limit for small patches. The large ones that are being sent have together at most as
-// many bytes as the filter of r; further clients are sent the whole filter.
+// hold reports whether d may be sent to another client. If so, the caller must call drop
+// afterwards. Any number of clients may be sent a small patch. The large patches that are being
+// sent may together have as many bytes as the filter; after that, clients get the whole filter.
 func (p *Publisher) hold(r *release, d *patch) bool {
 	if len(d.data) <= pieceSize {
 		return true

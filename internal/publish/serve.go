@@ -10,16 +10,17 @@ import (
 )
 
 const (
-	// DeltaIM is the instance manipulation (RFC 3229) of a patch; see docs/format.md.
+	// DeltaIM is the name of patches as an instance manipulation (RFC 3229); see docs/format.md.
 	DeltaIM = "bloom-delta1"
-	// MadeHeader has the time of Last-Modified with fractions of a second, in the form of RFC 3339.
+	// MadeHeader names a field with the same time as Last-Modified, but with fractions of a second,
+	// in RFC 3339 format.
 	MadeHeader = "Bloom-Made"
-	// sparse is the fill ratio below which gzip saves a quarter of a whole filter or more: at 0.2,
-	// a bit has 0.72 bits of information.
+	// sparse is the fill ratio below which gzip shortens a whole filter by a quarter or more. At a
+	// fill ratio of 0.2, each bit carries 0.72 bits of information.
 	sparse = 0.2
 )
 
-// ServeHTTP implements http.Handler. docs/format.md describes the protocol.
+// ServeHTTP serves the current version, or a patch to it. docs/format.md describes the protocol.
 func (p *Publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodGet && req.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -29,14 +30,14 @@ func (p *Publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r := p.current.Load()
 	have := httphead.ParseTags(req.Header.Values("If-None-Match"))
 	h := w.Header()
-	// The tag is weak, because gzip changes the bytes.
+	// The tag is weak because gzip changes the bytes.
 	h.Set("ETag", "W/"+strconv.Quote(r.version))
 	if !r.made.IsZero() {
 		h.Set("Last-Modified", r.made.UTC().Format(http.TimeFormat))
 		h.Set(MadeHeader, r.made.UTC().Format(time.RFC3339Nano))
 	}
 	h.Set("Vary", "Accept-Encoding")
-	h.Set("Cache-Control", "no-cache") // caches may keep the answer, and ask before each use
+	h.Set("Cache-Control", "no-cache") // caches may store the answer, but must ask before each use
 	if have.Match(r.version) {
 		w.WriteHeader(http.StatusNotModified)
 		return
@@ -58,23 +59,23 @@ func (p *Publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	w.WriteHeader(http.StatusOK)
 	if req.Method != http.MethodHead {
-		// Any other error means that the client has gone.
+		// any other error means that the client is gone
 		if err := p.bodyOf(r).send(w, gzipped); errors.Is(err, errReplaced) {
-			panic(http.ErrAbortHandler) // lets the client notice that the answer is not complete
+			panic(http.ErrAbortHandler) // tells the client that the answer is incomplete
 		}
 	}
 }
 
-// sendPatch answers with d, which the caller holds.
+// sendPatch sends d, for which hold has returned true, and then drops it.
 func (p *Publisher) sendPatch(w http.ResponseWriter, req *http.Request, base string, d *patch) {
 	defer p.drop(d)
 	h := w.Header()
 	h.Set("IM", DeltaIM)
 	h.Set("Delta-Base", strconv.Quote(base))
-	h.Set("Cache-Control", "no-store") // a cache may not know status 226
+	h.Set("Cache-Control", "no-store") // caches may not understand status 226
 	h.Set("Content-Length", strconv.Itoa(len(d.data)))
 	w.WriteHeader(http.StatusIMUsed)
 	if req.Method != http.MethodHead {
-		_, _ = w.Write(d.data) // an error means that the client has gone
+		_, _ = w.Write(d.data) // an error means that the client is gone
 	}
 }

@@ -6,8 +6,8 @@ package splitblock
 
 import "github.com/seed79a3ff49/bloom"
 
-// batch.go has the contract. A call enters assembly first, which jumps to Go if it must; see the
-// root's asm_amd64.go.
+// The contract is in batch.go. A call enters assembly first, which jumps to a portable function for
+// what it cannot do; see asm_amd64.go in the root.
 const assembly, plainLoads = true, true
 
 //go:noescape
@@ -19,12 +19,12 @@ func containsHash(b *Blocks, h bloom.Hash) bool
 func addHashPortable(b *Blocks, h bloom.Hash) bool      { return b.addInGo(h, None) }
 func containsHashPortable(b *Blocks, h bloom.Hash) bool { return b.contains(h, None) }
 
-// fetchAhead is how many digests lie between fetching a block and using it, so that cache misses
-// overlap.
+// fetchAhead is the number of digests between the one that is processed and the one whose blocks
+// are fetched. It is large so that cache misses overlap.
 const fetchAhead = 128
 
-// many adds a batch, which is not empty, or looks it up. If there are many blocks, it fetches them
-// ahead.
+// many adds or looks up a batch, which must not be empty. If there are many blocks, it fetches them
+// ahead of use.
 func (b *Blocks) many(adds bool, others Others, dst []bool, hs []bloom.Hash) {
 	fetch := len(b.blocks) >= fetchBlocks
 	switch {
@@ -44,8 +44,8 @@ func (b *Blocks) many(adds bool, others Others, dst []bool, hs []bloom.Hash) {
 	}
 }
 
-// chunk is call. It is not inlined, because calls of Go functions can be interrupted, and a loop
-// that calls only assembly cannot.
+// chunk is like call, but is never inlined: Go code can be interrupted at the call of a Go
+// function, but not in a loop that calls only assembly.
 //
 //go:noinline
 func (b *Blocks) chunk(adds bool, others Others, dst []bool, hs []bloom.Hash, count, further int) {
@@ -63,21 +63,22 @@ func (b *Blocks) call(adds bool, others Others, dst []bool, hs []bloom.Hash, cou
 	}
 }
 
-// The functions below work on count digests, at least one, and need a b.fast above 0.
+// The functions below process count digests, beginning with *hs. count must be at least 1, and
+// b.fast must not be 0.
 
-// prefetchBlocks fetches the blocks of digests.
+// prefetchBlocks fetches the blocks of the digests.
 //
 //go:noescape
 func prefetchBlocks(b *Blocks, hs *bloom.Hash, count int)
 
-// addBlocks adds digests, and sets each element of dst to whether its digest changed b. It also
-// fetches blocks for later digests: as many as further, beginning fetchAhead digests after hs.
+// addBlocks adds the digests, and sets each element of dst to whether its digest changed b. It also
+// fetches the blocks of further digests, beginning fetchAhead digests after hs.
 //
 //go:noescape
 func addBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)
 
-// containBlocks looks digests up, and sets each element of dst to whether b contains its digest. It
-// fetches blocks as addBlocks does.
+// containBlocks looks the digests up, and sets each element of dst to whether b contains its
+// digest. It fetches blocks like addBlocks.
 //
 //go:noescape
 func containBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)

@@ -12,19 +12,19 @@ import (
 
 var accelerated = cpu.X86.HasAVX2 && cpu.X86.HasBMI2
 
-// directLen is the longest key that assembly hashes, in bytes.
+// directLen is the length in bytes of the longest key that assembly hashes.
 const directLen = 128
 
-// AddKey is like Add, but hashes a key.
+// AddKey is like Add, but takes a key and hashes it.
 func (b *Blocks) AddKey(key []byte) bool { return addKey(b, key) }
 
-// AddKeyShared is like AddShared, but hashes a key.
+// AddKeyShared is like AddShared, but takes a key and hashes it.
 func (b *Blocks) AddKeyShared(key []byte) bool {
 	h, found := findKey(b, key)
 	return !found && b.addAbsent(h)
 }
 
-// addAbsent is like AddShared, but for keys that a look-up has not found.
+// addAbsent is like AddShared, for a key that a look-up has just not found.
 func (b *Blocks) addAbsent(h bloom.Hash) bool {
 	if b.fast == 0 {
 		return b.addInGo(h, Writers)
@@ -34,10 +34,10 @@ func (b *Blocks) addAbsent(h bloom.Hash) bool {
 	return added
 }
 
-// ContainsKey is like Contains, but hashes a key.
+// ContainsKey is like Contains, but takes a key and hashes it.
 func (b *Blocks) ContainsKey(key []byte) bool { return containsKey(b, key) }
 
-// ContainsKeyShared is like ContainsShared, but hashes a key.
+// ContainsKeyShared is like ContainsShared, but takes a key and hashes it.
 func (b *Blocks) ContainsKeyShared(key []byte) bool { return containsKey(b, key) }
 
 //go:noescape
@@ -59,10 +59,11 @@ func findKeyPortable(b *Blocks, key []byte) (h bloom.Hash, found bool) {
 	return h, containsHash(b, h)
 }
 
-// leastBatch returns the length of the shortest batch that is faster in assembly than single calls.
+// leastBatch returns the length of the shortest batch that assembly processes faster than single
+// calls.
 func leastBatch(lines int) int { return min(lines, 2) + 1 }
 
-// syncAddBlocks is like addBlocks, but other goroutines may write at the same time.
+// syncAddBlocks is like addBlocks, but other goroutines may write to b at the same time.
 //
 //go:noescape
 func syncAddBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)

@@ -5,30 +5,32 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
-// This is the contract of assembly. Builds without it have asm_portable.go instead.
+// This is the contract of the assembly. Builds without assembly have asm_portable.go instead.
 //
-//	accelerated               whether this processor has what assembly needs
-//	addHash, containsHash     do what add and contains do, for all Blocks
-//	addKey, containsKey       do the same with the digest of a key
-//	findKey                   does what containsKey does, and also returns the digest
-//	many                      does a batch, for Blocks whose fast is not 0
+//	accelerated               whether this processor has the instructions that assembly needs
+//	addHash, containsHash     like addInGo and contains, for all Blocks
+//	addKey, containsKey       the same for a key, which they hash
+//	findKey                   like containsKey, but also returns the digest
+//	many                      adds or looks up a batch; the Blocks' fast must not be 0
 //
-// Assembly loads and stores whole blocks, even while other goroutines read or write. That works
-// because amd64 and arm64 processors access memory in pieces of at least 8 bytes at multiples of 8.
-// Race detectors and sanitizers do not see such accesses, so builds with them have no assembly.
+// Assembly loads and stores whole blocks, even while other goroutines read or write them. This is
+// safe because amd64 and arm64 processors access memory in units of at least 8 bytes at multiples
+// of 8. The race detector and the sanitizers cannot see these accesses, so builds with them have no
+// assembly.
 
 const (
-	// chunk is the number of digests in one call of assembly. Assembly cannot be interrupted: a
-	// garbage collection waits until the chunk ends, which may touch a new page for each digest. In
-	// Go the blocks of a chunk are touched before they are used, and stay in the cache until then.
+	// chunk is the number of digests that one call of assembly processes. Assembly cannot be
+	// interrupted, so a garbage collection waits for the whole chunk, in which each digest may
+	// touch a new page. In Go, the blocks of a chunk are touched first, and stay in the cache until
+	// they are used.
 	chunk = 64
 
-	// fetchBlocks is the smallest number of blocks that are touched, or fetched, ahead of their
-	// use. Fewer blocks fit into a cache that is fast enough.
+	// fetchBlocks is the smallest number of blocks that are fetched or touched ahead of use. Fewer
+	// blocks fit into a cache that is fast enough.
 	fetchBlocks = 1 << 20 / Bytes
 )
 
-// isShort reports whether n single calls are faster than a batch of n.
+// isShort reports whether n single calls are faster than a batch of n digests.
 func (b *Blocks) isShort(n int) bool {
 	switch {
 	case b.fast > 0:
@@ -40,7 +42,8 @@ func (b *Blocks) isShort(n int) bool {
 	}
 }
 
-// AddBatch adds hs in order and sets added[i] to what Add(hs[i]) returns. added is as long as hs.
+// AddBatch adds hs in order, and sets added[i] to the result of Add(hs[i]). len(added) must be
+// len(hs).
 func (b *Blocks) AddBatch(others Others, added []bool, hs []bloom.Hash) {
 	if b.isShort(len(hs)) {
 		for i, h := range hs {
@@ -76,8 +79,9 @@ func (b *Blocks) AddBatch(others Others, added []bool, hs []bloom.Hash) {
 	}
 }
 
-// ContainsBatch sets found[i] to what Contains(hs[i]) returns. found is as long as hs. It looks for
-// a line of a key only if b has all earlier lines: of most absent keys, b lacks the first line.
+// ContainsBatch sets found[i] to the result of Contains(hs[i]). len(found) must be len(hs). It
+// looks for one line of each key at a time, and drops a key when a line is missing. Most absent
+// keys lack the first line.
 func (b *Blocks) ContainsBatch(others Others, found []bool, hs []bloom.Hash) {
 	if b.isShort(len(hs)) {
 		for i, h := range hs {
@@ -111,9 +115,10 @@ func (b *Blocks) ContainsBatch(others Others, found []bool, hs []bloom.Hash) {
 	}
 }
 
-// touch reads a word of the block of line l for each digest. If found is not nil, it skips digests
-// that are not found. Nothing waits for the reads, so their cache misses overlap more than in a
-// loop with more arithmetic. If touch were inlined, the compiler would remove the unused reads.
+// touch reads one word from the block of each digest's line l. If found is not nil, it skips
+// digests that are not found. No computation depends on the reads, so their cache misses overlap
+// more than in a loop with more arithmetic. touch is not inlined, because the compiler would then
+// remove the reads.
 //
 //go:noinline
 func (b *Blocks) touch(found []bool, hs []bloom.Hash, l int, others Others) (sum uint64) {
@@ -131,7 +136,7 @@ func (b *Blocks) touch(found []bool, hs []bloom.Hash, l int, others Others) (sum
 	return sum
 }
 
-// addOneLine is like AddBatch, but for Blocks with one line. A loop of its own needs a quarter less
+// addOneLine is like AddBatch, for Blocks with one line. This special loop takes a quarter less
 // time.
 //
 //go:noinline

@@ -7,11 +7,11 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// Params returns the parameters of the frame. The last one is 0, and makes the head 32 bytes long,
-// so that each block of a mapped file lies in one cache line.
+// Params returns the parameters of the frame. The last one is always 0. It makes the head 32 bytes
+// long, so that in a mapped file each block lies in one cache line.
 func (b *Blocks) Params() []uint64 { return []uint64{uint64(len(b.blocks)), uint64(b.Lines), 0} }
 
-// CheckParams is the form.Check of these frames.
+// CheckParams is the form.Check for these frames.
 func CheckParams(params []uint64) (words uint64, err error) {
 	blocks, lines := params[0], params[1]
 	switch {
@@ -25,7 +25,7 @@ func CheckParams(params []uint64) (words uint64, err error) {
 	return blocks * each, nil
 }
 
-// Size returns the length of the binary form in bytes, and 0 for zero Blocks.
+// Size returns the length of the binary form in bytes, or 0 for zero Blocks.
 func (b *Blocks) Size(info form.Info) int64 {
 	if b.Lines == 0 {
 		return 0
@@ -33,7 +33,6 @@ func (b *Blocks) Size(info form.Info) int64 {
 	return form.Blocked.Size(len(b.Words), info)
 }
 
-// Write writes the binary form to w.
 func (b *Blocks) Write(w io.Writer, info form.Info) (int64, error) {
 	if b.Lines == 0 {
 		return 0, form.NoForm("blocked")
@@ -41,7 +40,7 @@ func (b *Blocks) Write(w io.Writer, info form.Info) (int64, error) {
 	return form.Blocked.Write(w, b.Params(), b.Words, info)
 }
 
-// Read reads the binary form that r yields next, and no byte more.
+// Read reads the binary form that r is at, and nothing after it.
 func Read(r io.Reader) (Blocks, form.Info, int64, error) {
 	params, words, info, n, err := form.Blocked.Read(r, CheckParams)
 	if err != nil {

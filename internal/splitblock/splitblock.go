@@ -12,34 +12,36 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
-// Blocks are blocks of 32 bytes, eight 32-bit words. Each of a key's lines picks a block, and sets
-// one bit in each of the block's words. Zero Blocks contain nothing; adding to them panics.
+// Blocks is an array of 32-byte blocks. A block has eight 32-bit lanes. Each of a key's lines
+// selects a block, and sets one bit in each lane of that block. Zero Blocks contain nothing; adding
+// to them panics.
 //
-// While a call writes, no other goroutine may use the Blocks; while a call reads, none may write.
-// To permit more, batches have a parameter, and single calls have other names:
+// Unless a call says otherwise, no other goroutine may use the Blocks while it writes, or write to
+// them while it reads. More is permitted by the parameter others of a batch, or by the name of a
+// single call:
 //
-//	others   other goroutines may      call for a single key
-//	None     read if the call reads    Add, Contains, AddKey, ContainsKey
-//	Readers  read                      AddBesideReaders
-//	Writers  read and write            AddShared, ContainsShared, AddKeyShared, ContainsKeyShared
+//	others   others may           calls for a single key
+//	None     read while it reads  Add, Contains, AddKey, ContainsKey
+//	Readers  read                 AddBesideReaders
+//	Writers  read and write       AddShared, ContainsShared, AddKeyShared, ContainsKeyShared
 //
-// The words of this package:
+// The terms of this package:
 //
-//	line    one of the 1 to 4 parts of a key; it has 8 bits in one block
-//	value   64 bits that make a line: the high half picks its block, the low half its bits
-//	block   32 bytes, one row of eight 32-bit lanes, which lie in one cache line
-//	mask    the 8 bits of a line, in the places where they lie in its block
-//	narrow  at most Narrow blocks, for which half a value is fine enough to pick one
-//	chunk   as many digests of a batch as one call of assembly does
+//	line    one of a key's 1 to 4 parts; it has 8 bits in one block
+//	value   64 bits that determine a line: the high half selects the block, the low half the bits
+//	block   32 bytes, in one cache line: one row of eight 32-bit lanes
+//	mask    the 8 bits of a line, at their places in the block
+//	narrow  having at most Narrow blocks: half of a value is then fine enough to select one
+//	chunk   the digests of a batch that one call of assembly processes
 type Blocks struct {
-	// Words holds the lanes: word i has lane 2i in its low half and lane 2i+1 in its high half.
+	// Words holds the lanes. The low half of word i is lane 2i, and its high half is lane 2i+1.
 	Words []uint64
-	// Lines is the number of lines of a key. It is 0 in zero Blocks.
+	// Lines is the number of lines of each key. It is 0 in zero Blocks.
 	Lines int
-	// blocks has the same memory as Words, in fours, so that Go checks an index once for four
-	// words.
+	// blocks shares the memory of Words, four words to an element, so that Go checks one index for
+	// all four.
 	blocks [][each]uint64
-	// fast is Lines if assembly handles these Blocks, and otherwise 0.
+	// fast is Lines if assembly can process these Blocks, and 0 otherwise.
 	fast int
 }
 
@@ -51,16 +53,15 @@ const (
 
 	// MaxLines is the largest number of lines of a key.
 	MaxLines = 4
-	// Max is the largest number of blocks: a tebibyte, like the largest frame.
+	// Max is the largest number of blocks. Like the largest frame, they take a tebibyte.
 	Max = min(1<<35, math.MaxInt/Bytes)
-	// Narrow is the largest number of blocks for which half of a value picks evenly enough.
+	// Narrow is the largest number of blocks among which half of a value selects evenly enough.
 	Narrow = 1 << 30
 )
 
-// New returns n empty blocks.
 func New(n uint64, lines int) Blocks { return Of(bitwords.Make(int(n)*each), lines) }
 
-// Of returns the blocks that have these words.
+// Of returns Blocks that consist of words, without copying them.
 func Of(words []uint64, lines int) Blocks {
 	b := Blocks{Words: words, Lines: lines}
 	first := (*[each]uint64)(unsafe.Pointer(unsafe.SliceData(words)))
@@ -74,8 +75,8 @@ func Of(words []uint64, lines int) Blocks {
 // Clone returns a copy of b. Other goroutines may write to b during the call.
 func (b *Blocks) Clone() Blocks { return Of(bitwords.Clone(b.Words), b.Lines) }
 
-// First returns b with only the first line of each key. It contains all keys of b, and few others.
-// A batch of look-ups asks these blocks first, reading one line of each key.
+// First returns b with only the first line of each key. The result contains all keys of b, and few
+// others. A batch of look-ups tries it first, because that reads only one line of each key.
 func (b *Blocks) First() Blocks { return Of(b.Words, min(b.Lines, 1)) }
 
 // Add adds a key and reports whether that changed b.
@@ -86,8 +87,8 @@ func (b *Blocks) Add(h bloom.Hash) bool {
 	return b.addInGo(h, None)
 }
 
-// AddBesideReaders is like Add, but other goroutines may look keys up at the same time. It avoids
-// locked writes, the expensive part of AddShared.
+// AddBesideReaders is like Add, but other goroutines may look keys up at the same time. It does not
+// need the locked writes that make AddShared slow.
 func (b *Blocks) AddBesideReaders(h bloom.Hash) bool {
 	if assembly {
 		return addHash(b, h)
@@ -95,13 +96,13 @@ func (b *Blocks) AddBesideReaders(h bloom.Hash) bool {
 	return b.addInGo(h, Readers)
 }
 
-// AddShared is like Add, but other goroutines may write at the same time.
+// AddShared is like Add, but other goroutines may write to b at the same time.
 func (b *Blocks) AddShared(h bloom.Hash) bool {
-	// Without assembly, a look-up before the addition gains nothing, because that also looks.
+	// In assembly a look-up is so fast that it pays to look first. addInGo does that itself.
 	return !(assembly && containsHash(b, h)) && b.addAbsent(h)
 }
 
-// Contains reports whether b has all bits of a key.
+// Contains reports whether b has all bits of the key.
 func (b *Blocks) Contains(h bloom.Hash) bool {
 	if assembly {
 		return containsHash(b, h)
@@ -109,7 +110,7 @@ func (b *Blocks) Contains(h bloom.Hash) bool {
 	return b.contains(h, None)
 }
 
-// ContainsShared is like Contains, but other goroutines may write at the same time.
+// ContainsShared is like Contains, but other goroutines may write to b at the same time.
 func (b *Blocks) ContainsShared(h bloom.Hash) bool {
 	if assembly {
 		return containsHash(b, h)
@@ -126,7 +127,7 @@ const (
 	Writers
 )
 
-// load returns a word, by a plain load where that is as good as an atomic one.
+// load returns *word. It uses a plain load where that is as good as an atomic one.
 func load(word *uint64, others Others) uint64 {
 	if others == None || plainLoads {
 		return *word
@@ -134,10 +135,10 @@ func load(word *uint64, others Others) uint64 {
 	return atomic.LoadUint64(word)
 }
 
-// masks returns the bits of a line in the words of its block. In each 32-bit lane, the low half of
-// the line's value is multiplied by the lane's salt, as in the Parquet format, and the top five
-// bits of the product select the bit. The words are written out so that the compiler inlines the
-// function and loads no table.
+// masks returns the bits of a line in the four words of its block. In each 32-bit lane, the low
+// half of value is multiplied by the lane's salt, as in the Parquet format; the top five bits of
+// the product select the bit. The function is written without a loop, so that the compiler inlines
+// it and needs no table.
 func masks(value uint64) (m0, m1, m2, m3 uint64) {
 	x := uint32(value)
 	m0 = 1<<(x*0x47b6137b>>27) | 1<<(x*0x44974d91>>27|32)
@@ -147,11 +148,12 @@ func masks(value uint64) (m0, m1, m2, m3 uint64) {
 	return m0, m1, m2, m3
 }
 
-// lineStep gives the empty key, whose digest is 0, 0, different lines: line i gets i steps. The
-// step is 2^64 divided by the golden ratio, so that the lines are far apart in 5 blocks or more.
+// lineStep makes the lines of the empty key, whose digest is 0, 0, differ: line i gets i steps. It
+// is 2^64 divided by the golden ratio, which puts the lines far apart if there are 5 blocks or
+// more.
 const lineStep = 0x9e3779b97f4a7c15
 
-// line returns the value of one of a key's lines. Line 0 is the line of the Parquet format.
+// line returns the value of a key's line i. Line 0 is the same as in the Parquet format.
 func line(h1, h2 uint64, i int) uint64 {
 	h2 += lineStep * uint64(i)
 	switch i {
@@ -166,13 +168,13 @@ func line(h1, h2 uint64, i int) uint64 {
 	}
 }
 
-// narrow returns the number of a line's block if there are at most Narrow blocks. The high half of
-// the line's value is a fraction of 2^32, and the number is that fraction of blocks.
+// narrow returns the index of a line's block among at most Narrow blocks. It takes the high half of
+// value as a fraction of 2^32, and multiplies the number of blocks by it.
 func narrow(value uint64, blocks int) int { return int(value >> 32 * uint64(blocks) >> 32) }
 
-// Block returns the number of the block of a key's line. With more than Narrow blocks, the fraction
-// that narrow uses is too coarse. Block then uses a fraction of 2^64, made of the high half of the
-// line's value and, below it, the high half of the value of line i^1.
+// Block returns the index of the block of a key's line i. If there are more than Narrow blocks, the
+// fraction that narrow uses is too coarse. Block then uses a fraction of 2^64: its high half is the
+// high half of the line's value, and its low half is the high half of the value of line i^1.
 func Block(h bloom.Hash, i, blocks int) int {
 	h1, h2 := h.Words()
 	if blocks <= Narrow {
@@ -182,7 +184,7 @@ func Block(h bloom.Hash, i, blocks int) int {
 	return int(high)
 }
 
-// HasLine reports whether block, bytes of the binary form, has all bits of a key's line.
+// HasLine reports whether block, which is part of a binary form, has all bits of a key's line i.
 func HasLine(block []byte, h bloom.Hash, i int) bool {
 	h1, h2 := h.Words()
 	m0, m1, m2, m3 := masks(line(h1, h2, i))
@@ -190,7 +192,6 @@ func HasLine(block []byte, h bloom.Hash, i int) bool {
 	return m0&^word(block)|m1&^word(block[8:])|m2&^word(block[16:])|m3&^word(block[24:]) == 0
 }
 
-// addInGo implements Add in Go.
 func (b *Blocks) addInGo(h bloom.Hash, others Others) bool {
 	if b.Lines == 0 {
 		panic("blocked: Add to a zero Filter: make it with a constructor, or decode into it")
@@ -231,11 +232,11 @@ func (b *Blocks) addInGo(h bloom.Hash, others Others) bool {
 	}
 }
 
-// addBesideWriters is like add, but other goroutines may write at the same time. It is like AddHash
-// of bloom.SyncFilter, with words in place of bits: it reads all of a key's words before it sets
-// what was missing, it sets the last word of these after all others, and returns whether that
-// changed the word. bloom's setBits explains why. A word that has what a call sets is not written,
-// so that its cache line can stay in the caches of all processors.
+// addBesideWriters is like addInGo, but other goroutines may write to b at the same time. It works
+// like bloom.SyncFilter's AddHash, with words in place of bits: it reads all of a key's words, then
+// sets the missing bits, the last word after all the others. It returns whether that last step
+// changed the word; bloom's setBits explains why. It does not write to words that already have the
+// key's bits, so their cache lines stay shared between processors.
 func (b *Blocks) addBesideWriters(h bloom.Hash) bool {
 	var blocks [MaxLines]*[each]uint64
 	var missing [MaxLines][each]uint64
@@ -271,7 +272,7 @@ func (b *Blocks) addBesideWriters(h bloom.Hash) bool {
 	final, bits := &blocks[last/each][last%each], missing[last/each][last%each]
 	for i := range last {
 		word, set := &blocks[i/each][i%each], missing[i/each][i%each]
-		if word == final { // two lines of the key lie in one block
+		if word == final { // two of the key's lines lie in one block
 			set &^= bits
 		}
 		if set != 0 {
@@ -281,7 +282,6 @@ func (b *Blocks) addBesideWriters(h bloom.Hash) bool {
 	return atomic.OrUint64(final, bits)&bits != bits
 }
 
-// contains implements Contains in Go.
 func (b *Blocks) contains(h bloom.Hash, others Others) bool {
 	if b.Lines == 0 {
 		return false

@@ -8,21 +8,22 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// Stats returns the statistics of b, which blocked.Filter explains. size is the length of the
-// binary form in bytes. Other goroutines may write to b atomically at the same time.
+// Stats returns the statistics of b; see blocked.Filter.Stats. size is the length of the binary
+// form in bytes. Other goroutines may write to b atomically at the same time.
 func (b *Blocks) Stats(size int64) bloom.Stats {
 	var c Census
 	c.Add(b.Words)
 	return c.Stats(b.Lines, size)
 }
 
-// Census counts what Stats needs to know about blocks.
+// Census collects from blocks what Stats needs to know.
 type Census struct {
 	blocks   [Bits + 1]uint64 // element i is the number of blocks with i ones
-	products float64          // each block adds the product of the ones in its eight lanes
+	products float64          // a sum; each block adds the product of the ones in its eight lanes
 }
 
-// Add adds blocks. Other goroutines may write to their words atomically at the same time.
+// Add adds the blocks that consist of words. Other goroutines may write to words atomically at the
+// same time.
 func (c *Census) Add(words []uint64) {
 	for i := 0; i < len(words); i += each {
 		ones, product := 0, 1.0
@@ -37,7 +38,7 @@ func (c *Census) Add(words []uint64) {
 	}
 }
 
-// Stats returns the statistics of a filter with these blocks.
+// Stats returns the statistics of a filter that consists of the blocks that were added.
 func (c *Census) Stats(lines int, size int64) bloom.Stats {
 	s := bloom.Stats{K: 8 * lines, SizeBytes: size}
 	if lines == 0 {
@@ -57,7 +58,7 @@ func (c *Census) Stats(lines int, size int64) bloom.Stats {
 	s.M = blocks * Bits
 	s.FillRatio = float64(s.OnesCount) / float64(s.M)
 	s.ApproxCount = uint64(math.Round(sum / float64(lines)))
-	// The fill of a lane is its ones divided by 32, and 32^8 is 2^40.
+	// A lane with i bits set has a fill of i/32. Each product has eight factors, and 32^8 is 2^40.
 	s.FPR = math.Pow(c.products/(1<<40)/float64(blocks), float64(lines))
 	return s
 }

@@ -8,29 +8,30 @@ import (
 	"strings"
 )
 
-// seed is a bug, and a pattern of the tests that find it.
+// seed is a bug for the library, and a pattern that matches the tests that find it.
 type seed struct {
 	name, cases string
 	bug         []change
 }
 
-// change is an edit of a function, such as "internal/form.Kept.change". Formatting and comments do
-// not matter, because the place of the edit is given by call, the name of what is called there. The
-// name may be a suffix after a dot: "Unlock" is each call of an Unlock. number says which of these
-// calls is meant, from 1 on; 0 means that the function has only one.
+// change is an edit of a function such as "internal/form.Kept.change". call names the call at which
+// the edit is made, so it does not depend on formatting or comments. The name may be shortened to
+// what follows a dot: "Unlock" matches any call of an Unlock. If the function has several such
+// calls, number selects one, counting from 1; 0 requires that there is only one.
 type change struct {
 	function, call string
 	number         int
 	edit           func(s *source, f *ast.FuncDecl, calls []found) error
 }
 
-// found is a call, and the nodes around it from the outermost to the call itself.
+// found is a call that matches, and the nodes that contain it, from the outermost to the call
+// itself.
 type found struct {
 	call   *ast.CallExpr
 	around []ast.Node
 }
 
-// unlocked takes the locks out of a function.
+// unlocked removes all locking from a function.
 func unlocked(function string) change {
 	return change{function: function, edit: func(s *source, f *ast.FuncDecl, _ []found) error {
 		n := len(s.edits)
@@ -57,7 +58,7 @@ func unlocked(function string) change {
 
 func isLock(call *ast.CallExpr) bool { return isCall(call, "Lock") || isCall(call, "Unlock") }
 
-// replaced replaces a call. In text, %s stands for the call.
+// replaced replaces a call with text, in which %s stands for the call.
 func replaced(function, call string, number int, text string) change {
 	return change{function, call, number, func(s *source, _ *ast.FuncDecl, calls []found) error {
 		c := calls[0].call
@@ -66,7 +67,7 @@ func replaced(function, call string, number int, text string) change {
 	}}
 }
 
-// before inserts text before the statement that has a call.
+// before inserts text before the statement that contains the call.
 func before(function, call string, number int, text string) change {
 	return change{function, call, number, func(s *source, _ *ast.FuncDecl, calls []found) error {
 		s.insert(calls[0].statement().Pos(), text+"; ")
@@ -74,7 +75,7 @@ func before(function, call string, number int, text string) change {
 	}}
 }
 
-// after inserts text after the statement that has a call.
+// after inserts text after the statement that contains the call.
 func after(function, call string, number int, text string) change {
 	return change{function, call, number, func(s *source, _ *ast.FuncDecl, calls []found) error {
 		s.insert(calls[0].statement().End(), "; "+text)
@@ -82,7 +83,7 @@ func after(function, call string, number int, text string) change {
 	}}
 }
 
-// condition replaces the condition of the innermost if that has a call, in its condition or below.
+// condition replaces the condition of the innermost if statement that contains the call.
 func condition(function, call string, number int, text string) change {
 	return change{function, call, number, func(s *source, _ *ast.FuncDecl, calls []found) error {
 		for i := len(calls[0].around) - 1; i >= 0; i-- {
@@ -95,7 +96,7 @@ func condition(function, call string, number int, text string) change {
 	}}
 }
 
-// value replaces the value that a variable of a function begins with.
+// value replaces the initial value of a function's variable.
 func value(function, variable, text string) change {
 	return change{function: function, edit: func(s *source, f *ast.FuncDecl, _ []found) error {
 		n := len(s.edits)
@@ -114,7 +115,7 @@ func value(function, variable, text string) change {
 	}}
 }
 
-// copied replaces a function's body with a copy with the bug.
+// copied replaces a function's body with one that has the bug.
 func copied(function, body string) change {
 	return change{function: function, edit: func(s *source, f *ast.FuncDecl, _ []found) error {
 		s.replace(f.Body.Pos(), f.Body.End(), "{"+body+"}")
@@ -122,7 +123,7 @@ func copied(function, body string) change {
 	}}
 }
 
-// apply makes the change in the file that has the function.
+// apply makes the change in files, which maps paths to texts.
 func (c change) apply(files map[string]string) error {
 	slash := strings.LastIndex(c.function, "/") + 1
 	folder, name, _ := strings.Cut(c.function[slash:], ".")
@@ -165,7 +166,7 @@ func (c change) editFunc(s *source, f *ast.FuncDecl) error {
 	return c.edit(s, f, calls)
 }
 
-// nameOf returns a function's name, after its receiver's type.
+// nameOf returns a function's name, with the type of its receiver and a dot before it.
 func nameOf(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return f.Name.Name
@@ -177,7 +178,7 @@ func nameOf(f *ast.FuncDecl) string {
 	return chain(t) + "." + f.Name.Name
 }
 
-// callsOf returns the calls of name in f.
+// callsOf returns the calls in f that match name.
 func callsOf(f *ast.FuncDecl, name string) (calls []found) {
 	var around []ast.Node
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -198,7 +199,7 @@ func isCall(call *ast.CallExpr, name string) bool {
 	return strings.HasSuffix("."+chain(call.Fun), "."+name)
 }
 
-// chain returns the names of an expression such as s.stampOf(i).Store, joined by dots.
+// chain returns the names in an expression such as s.stampOf(i).Store, joined by dots.
 func chain(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -215,7 +216,7 @@ func chain(e ast.Expr) string {
 	return ""
 }
 
-// statement returns the innermost statement of a block that has the call.
+// statement returns the innermost statement of a block that contains the call.
 func (f found) statement() ast.Node {
 	for i := len(f.around) - 1; i > 0; i-- {
 		switch f.around[i-1].(type) {

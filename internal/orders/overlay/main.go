@@ -1,13 +1,14 @@
-// Command overlay writes an overlay for go build, in which the library's packages import
+// Command overlay writes an overlay for go build that makes the library's packages import
 // internal/orders instead of sync and sync/atomic:
 //
 //	go run ./internal/orders/overlay DIR          writes DIR/overlay.json
-//	go run ./internal/orders/overlay DIR SEED     the same with the bug SEED in the library
-//	go run ./internal/orders/overlay              lists the seeds: a name, and the cases that find it
+//	go run ./internal/orders/overlay DIR SEED     the same, with the bug SEED in the library
+//	go run ./internal/orders/overlay              lists each seed and the cases that find it
 //
-// It runs in the root of the module, and reads no lines of the library: rules.go changes each go
-// statement, channel operation and reading of the time, wherever it stands. Seeds name functions.
-// Sizes that are too large to explore are constants of internal/limits under the build tag orders.
+// It must run in the root of the module. It does not depend on particular lines of the library:
+// rules.go changes every go statement, channel operation and reading of the time, and seeds name
+// functions. Sizes that are too large to explore are constants in internal/limits, which have other
+// values with the build tag orders.
 package main
 
 import (
@@ -24,20 +25,20 @@ import (
 
 const standIn = `"github.com/seed79a3ff49/bloom/internal/orders"`
 
-// packages are the packages whose locks and atomics become points. Packages whose state no case
-// reaches, such as files, are left out.
+// packages lists the packages whose locks and atomics become points. It omits packages whose state
+// no case reaches, such as files.
 var packages = append(alltypes.Packages(func(alltypes.Type) bool { return true }),
 	"guard", "replica",
 	"internal/bitwords", "internal/form", "internal/publish", "internal/splitblock",
 )
 
-// real are the files whose locks are not points, because they guard a cache of statistics.
+// real lists the files whose locks are not points. They guard a cache of statistics.
 var real = []string{"growing/rates.go"}
 
-// timed are the packages that read the time of the cases. Each reading is a point.
+// timed lists the packages that read the time from orders.Clock. Each reading is a point.
 var timed = []string{"guard", "window"}
 
-// steps are the packages whose calls a case can make one step; see orders.OneStep.
+// steps lists the packages whose calls a case can make single steps; see orders.OneStep.
 var steps = []string{"growing"}
 
 func main() {

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// source is a file of the library, and the edits of its text. No edit adds or removes a line, so
-// traces show the library's lines.
+// source is a file of the library with edits. No edit adds or removes lines before the file's end,
+// so traces show the library's line numbers.
 type source struct {
 	path, text string
 	set        *token.FileSet
@@ -44,7 +44,7 @@ func (s *source) replace(begin, end token.Pos, text string) {
 
 func (s *source) insert(p token.Pos, text string) { s.replace(p, p, text) }
 
-// edited returns the text with the edits.
+// edited returns the text with all edits applied.
 func (s *source) edited() string {
 	slices.SortStableFunc(s.edits, func(a, b edit) int { return cmp.Compare(a.begin, b.begin) })
 	var out strings.Builder
@@ -59,8 +59,7 @@ func (s *source) edited() string {
 	return out.String() + s.text[done:]
 }
 
-// explore makes what goroutines do together points: locks, atomics, go statements, channels and
-// readings of the time.
+// explore makes locks, atomics, go statements, channel operations and readings of the time points.
 func (s *source) explore() {
 	folder := filepath.ToSlash(filepath.Dir(s.path))
 	explored := false
@@ -127,12 +126,12 @@ func (s *source) explore() {
 	if explored {
 		s.insert(s.file.Name.End(), "; import explorer "+standIn)
 	}
-	if readsTime { // the file may use nothing else of package time
+	if readsTime { // the file may no longer use package time
 		s.edits = append(s.edits, edit{len(s.text), len(s.text), "\nvar _ time.Time\n"})
 	}
 }
 
-// arm returns the arm of a select, as a call of package orders.
+// arm returns the call of package orders that stands for a case of a select statement.
 func (s *source) arm(stmt ast.Stmt) string {
 	switch stmt := stmt.(type) {
 	case *ast.SendStmt:

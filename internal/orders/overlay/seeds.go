@@ -1,7 +1,7 @@
 package main
 
-// seeds are bugs that only some orders show. Each leaves out a lock, a second look, or the order of
-// two stores. They test the cases: each is found with two preemptions or fewer.
+// seeds lists bugs that show only in some orders. Each removes a lock, a second look, or the order
+// of two stores. They test the cases, which must find each bug with at most two preemptions.
 var seeds = []seed{
 	{"window-two-facts", "WindowAdders", []change{
 		replaced("window.state.addAt", "accepts", 0, "s.ring.accepts(s.ring.planes(), now)"),
