@@ -32,7 +32,7 @@ func (i Info) Check() *Param {
 	for _, text := range []struct {
 		name  string
 		value string
-		limit  int
+		limit int
 	}{
 		{"Info.Hash", i.Hash, maxHashLen},
 		{"Info.Comment", i.Comment, maxCommentLen},
