@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// processorTime returns the time that processors have spent on this process, which does not count
-// other programs.
+// processorTime returns the processor time that this process has used.
 func processorTime() time.Duration {
 	var use syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &use) != nil {

@@ -19,13 +19,13 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-// grown is a type whose cost is measured as the number of keys grows.
+// grown is a filter that recordGrowth measures.
 type grown interface {
 	ContainsBatch(found []bool, hs []bloom.Hash)
 	SizeBytes() int64
 }
 
-// growths are the types that hold a billion keys. Each returns a filter and its AddBatch.
+// growths are the filters that recordGrowth measures. make returns a filter and its AddBatch.
 var growths = []struct {
 	name string
 	make func(n uint64, p float64) (grown, func([]bool, []bloom.Hash))
@@ -60,14 +60,14 @@ var growths = []struct {
 	}},
 }
 
-// growth is the section of the page that recordGrowth's rows are pasted into.
+// growth is a section of RESULTS.md. The rows that recordGrowth prints are pasted into it by hand.
 //
 //go:embed growth.md
 var growth string
 
 // recordGrowth prints how the cost of a key grows with the number of keys, from a million up to
-// limit: a row for each type, and in it for each number the nanoseconds to add a key, and to look
-// up a present and an absent one. growth.md says what they are.
+// limit, in a row for each type. A cell has the nanoseconds to add a key, to look up a present key,
+// and to look up an absent key; see growth.md.
 func recordGrowth(limit float64, only *regexp.Regexp) {
 	for _, kind := range growths {
 		if !only.MatchString(kind.name) {

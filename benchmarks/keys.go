@@ -13,7 +13,7 @@ type keys struct {
 	buf     []byte
 	width   int
 	scratch []byte
-	first   int // the number of the first key, among those that keys were cut from
+	first   int // the index of the first key in the keys that these were sliced from
 }
 
 func (k keys) len() int { return len(k.buf) / k.width }
@@ -45,8 +45,8 @@ func (k keys) count(contains func(key []byte) bool) (n int) {
 	return n
 }
 
-// one returns 1 for true, without a branch: a processor would mispredict every second one where
-// half of the answers are true, and the row would pay for it.
+// one returns 1 for true, without a branch: where half of the answers are true, a processor would
+// mispredict every second branch.
 func one(answer bool) (n int) {
 	if answer {
 		n = 1
@@ -93,10 +93,10 @@ func putUUID(key []byte, id uint64) {
 	binary.BigEndian.PutUint64(raw[:], mix(id))
 	binary.BigEndian.PutUint64(raw[8:], mix(^id))
 	hex.Encode(key, raw[:4])
-	parts := []struct{ at, from, to int }{{9, 4, 6}, {14, 6, 8}, {19, 8, 10}, {24, 10, 16}}
+	parts := []struct{ offset, first, end int }{{9, 4, 6}, {14, 6, 8}, {19, 8, 10}, {24, 10, 16}}
 	for _, part := range parts {
-		key[part.at-1] = '-'
-		hex.Encode(key[part.at:], raw[part.from:part.to])
+		key[part.offset-1] = '-'
+		hex.Encode(key[part.offset:], raw[part.first:part.end])
 	}
 }
 
@@ -116,7 +116,7 @@ func (k kind) make(first uint64, n int) keys {
 }
 
 // mix is the output function of SplitMix64 (Steele, Lea and Flood, Fast Splittable Pseudorandom
-// Number Generators, 2014). It is a bijection, so keys of different ids differ.
+// Number Generators, 2014). It is a bijection, so different ids have different keys.
 func mix(x uint64) uint64 {
 	x *= 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

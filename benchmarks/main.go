@@ -1,22 +1,22 @@
 // Command benchmarks measures this library and its peers, and draws the pictures of the
 // documentation. It writes RESULTS.md, ../docs/*.svg, and the figures in ../README.md.
 //
-//	go run .                 needs some 12 minutes on two cores, and 12 GB of memory; other
-//	                         programs may run meanwhile
+//	go run .                 takes about 12 minutes on two cores, and 12 GB of memory; other
+//	                         programs may run at the same time
 //	go run . -quick          prints, in two minutes, the tables in which processors differ, with
-//	                         smaller filters and only the rows of Go
+//	                         smaller filters and only the Go rows
 //	go run . -boost DIR      also measures Boost.Bloom: DIR is the directory that has boost/bloom.hpp
-//	go run . -peer NAME=PROGRAM      also measures a program that process.go describes
+//	go run . -peer NAME=PROGRAM      also measures a program of the kind that process.go describes
 //	go run . -format go      prints each sample as Go's benchmarks do, for benchstat, and writes no
 //	                         file; also with -quick
-//	go run . -only REGEXP    prints only the tables, or rows of -growth, whose names match
-//	go run . -growth 1e9     prints how the cost of a key grows up to that number of keys, the rows
-//	                         of growth.md, which takes an hour and 8 GB of memory
-//	go run . -pictures       draws only the pictures that need no measuring
+//	go run . -only REGEXP    prints only the tables, or rows of -growth, with a matching name
+//	go run . -growth 1e9     prints how the cost of a key grows up to that number of keys, as rows
+//	                         for growth.md; takes an hour and 8 GB of memory
+//	go run . -pictures       draws only the pictures that need no measurement
 //
 // Guava is measured if javac and Guava's jar are found ($GUAVA_JAR, or Debian's). fastbloom is
-// measured if cargo is found. The other rows need Go alone. If RESULTS.md lacks your processor,
-// such as one of arm64, run this with -quick and paste the output into an issue.
+// measured if cargo is found. The other rows need only Go. If RESULTS.md lacks your processor, for
+// example an arm64 one, run this with -quick and paste the output into an issue.
 package main
 
 import (
@@ -34,7 +34,7 @@ import (
 	"time"
 )
 
-// workloads returns the tables. programs has the processes that could be built.
+// workloads returns the tables to measure. programs has the processes that could be built, by name.
 func workloads(programs map[string][]process) []workload {
 	all := append(slices.Clone(ours),
 		bitsAndBlooms, bitsAndBloomsAdd, holimanBloom, blobBloom, dataSketches, boomFilters,
@@ -71,10 +71,10 @@ func workloads(programs map[string][]process) []workload {
 		},
 		{
 			title: "In memory",
-			text: "These filters have more than 100 MB. A single look-up waits for memory, and the " +
-				"next one can begin only if the processor sees past it: through a call that is " +
-				"inlined and a cheap hash it does, so C++ is ahead there. Murmur3 and its 128 " +
-				"bits are the price of Guava's bytes. A batch asks for the memory of many keys " +
+			text: "These filters have more than 100 MB. A single look-up waits for memory. The " +
+				"processor can begin the next look-up during that wait only if the call is " +
+				"inlined and the hash is cheap, so C++ is faster there. Murmur3 with its 128 " +
+				"bits is the price of Guava's bytes. A batch requests the memory of many keys " +
 				"before it needs the first.",
 			kind: integers, n: 1e8, p: 0.01,
 			rows:      slices.Concat(ours, []row{bitsAndBlooms, blobBloom, parquetGo}),
@@ -125,8 +125,8 @@ func workloads(programs map[string][]process) []workload {
 	}
 }
 
-// sharedTurn is the number of keys in a turn of several goroutines, which takes as long as one of
-// turnKeys on one goroutine takes in slower rows, and much longer than it takes to start them.
+// sharedTurn is the number of keys in a turn of several goroutines. Such a turn takes about as long
+// as a turn of turnKeys keys in the slower rows, and much longer than starting the goroutines.
 const sharedTurn = 50_000
 
 const removal = "Additions to a cuckoo filter cost more the fuller it is. With n keys " +
@@ -188,10 +188,10 @@ func divided(f filter, goroutines int) filter {
 
 func main() {
 	quick := flag.Bool("quick", false,
-		"print a few tables with Go rows alone and fewer rounds, and write nothing")
+		"print a few tables with only the Go rows and fewer rounds, and write nothing")
 	onlyPictures := flag.Bool("pictures", false,
-		"draw the pictures that need no measuring, and nothing else")
-	growth := flag.Float64("growth", 0, "print how the cost of a key grows, up to so many keys")
+		"draw the pictures that need no measurement, and nothing else")
+	growth := flag.Float64("growth", 0, "print how the cost of a key grows, up to that number of keys")
 	only := regexp.MustCompile("")
 	flag.Func("only", "print the tables whose titles match, or the rows of -growth; write nothing",
 		func(text string) (err error) {
@@ -233,7 +233,6 @@ func main() {
 
 const docs = "../docs" // the directory of the pictures
 
-// rounds returns the number of rounds of a table.
 func rounds(quick bool) int {
 	if quick {
 		return 100

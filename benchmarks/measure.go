@@ -28,9 +28,9 @@ var nan = math.NaN()
 type filter struct {
 	bits    uint64
 	reset   func()
-	prepare func(keys) // makes the digests of a turn's keys, which is not timed; nil: none are needed
+	prepare func(keys) // makes the digests of a turn's keys, untimed; nil if none are needed
 	add     func(keys)
-	fill    func(keys)     // adds keys in the fastest way, which is not timed; nil: add does it
+	fill    func(keys)     // adds keys the fastest way, untimed; nil if add does it
 	count   func(keys) int // returns how many keys the filter contains
 	remove  func(keys)     // nil if keys cannot be removed
 	static  bool           // the filter is filled when it is made, and keys are not added
@@ -45,21 +45,21 @@ type row struct {
 // workload is one table: the work of its rows.
 type workload struct {
 	title string
-	text  string // what a reader should know of the table
+	text  string // what a reader should know about the table
 	kind  kind
 	n     int     // the number of keys
-	p     float64 // the rate of the filters; some libraries take none
+	p     float64 // the rate of the filters; some libraries ignore it
 	quick bool    // -quick measures this table, too
 	rows  []row
 	// processes are programs that are measured in turn with the rows; see process.go.
 	processes []process
-	// reference is the row that the others are divided by; "" is bits-and-blooms.
+	// reference is the row that the other rows are compared with; "" means bits-and-blooms.
 	reference string
 	turn      int // the number of keys in a turn; 0 means turnKeys
-	// orders are orders of look-ups, each with a table of its own of the same filters.
+	// orders are orders of look-ups. Each has a table of its own, measured with the same filters.
 	orders []*order
-	// order is set in the tables of orders, in which a look-up asks for a present or an absent key.
-	// In the others it is nil, and present and absent keys are timed separately.
+	// order is set in the table of an order, which mixes look-ups of present and absent keys. In
+	// other tables it is nil, and present and absent keys are timed separately.
 	order *order
 }
 
@@ -70,22 +70,22 @@ const (
 	// absentKeys is the number of keys that were never added. False positives are counted over
 	// all of them.
 	absentKeys = 1_000_000
-	// parts is the number of parts of a fill, each with times of its own: an addition to a full
+	// parts is the number of parts of a fill. Each has its own times, because an addition to a full
 	// filter may cost more than one to an empty filter.
 	parts = 10
 )
 
-// plan says which keys the turns of an operation have.
+// plan says which keys each turn of an operation uses.
 type plan struct {
-	all    keys // the keys to add, followed by those to look up
+	all    keys // the keys to add, followed by the keys to look up
 	n      int  // the number of keys to add
-	others int  // where in all the absentKeys keys of the operation absent begin
+	others int  // the index in all of the keys for the operation absent, absentKeys of them
 	turn   int  // the largest number of keys in a turn
-	chunks int  // the number of chunks that fill a filter, each of which ends with a turn
+	chunks int  // the number of chunks in a fill; each ends with a turn
 }
 
-// plan returns the plan of w. Filters of many keys are filled in as many chunks as there are
-// rounds, so that most of the time goes into what is measured.
+// plan returns the plan of w. A fill has at most as many chunks as there are rounds, or parts. If n
+// is large, turns therefore measure only a sample of the additions.
 func (w workload) plan(rounds int) plan {
 	p := plan{n: w.n, turn: min(cmp.Or(w.turn, turnKeys), w.n), others: w.n}
 	p.chunks = min((p.n+p.turn-1)/p.turn, max(rounds, parts))
@@ -97,15 +97,15 @@ func (w workload) plan(rounds int) plan {
 	return p
 }
 
-// chunk returns the place of the keys of the i-th chunk of a fill, or of its removal.
+// chunk returns the range of the keys in the i-th chunk of a fill, or of its removal.
 func (p plan) chunk(i int) (first, n int) {
 	i %= p.chunks
 	first = i * p.n / p.chunks
 	return first, (i+1)*p.n/p.chunks - first
 }
 
-// keys returns the place of the keys of the i-th turn of an operation. Look-ups go through all
-// keys, or processors would learn to predict the answers.
+// keys returns the range of the keys in the i-th turn of an operation. Look-ups go through all
+// keys; otherwise processors would learn to predict the answers.
 func (p plan) keys(op, i int) (first, n int) {
 	switch op {
 	case add, remove:
@@ -118,8 +118,8 @@ func (p plan) keys(op, i int) (first, n int) {
 	return i % (p.n / p.turn) * p.turn, p.turn
 }
 
-// warm returns where n keys begin that are next to the n keys at first. They are looked up before a
-// turn is timed, because the row before used the cache and the predictors.
+// warm returns the index of n keys beside the n keys at first. They are looked up before a turn is
+// timed, because the previous row has used the cache and the branch predictors.
 func warm(first, n int) int {
 	if first >= n {
 		return first - n
@@ -145,11 +145,11 @@ type result struct {
 	done       [ops]int // the number of turns
 	falses     int      // the number of false positives among the absent keys
 	absent     int
-	times      [ops][parts][]float64 // nanoseconds a key in each turn; look-ups have one part
+	times      [ops][parts][]float64 // nanoseconds per key in each turn; look-ups have one part
 	err        error                 // the error of a process that failed
 }
 
-// local returns a contestant of this process.
+// local returns a contestant that runs in this process.
 func (r row) local(w workload, p plan) contestant {
 	f := r.make(w.n, w.p)
 	c := contestant{
@@ -187,7 +187,7 @@ func (r row) local(w workload, p plan) contestant {
 	}
 	c.fill = func(op, first, n int) {
 		ks := p.all.slice(first, n)
-		ks.scratch = slices.Clone(ks.scratch) // rows are filled at the same time
+		ks.scratch = slices.Clone(ks.scratch) // rows are filled in parallel
 		prepare(ks)
 		switch {
 		case f.static:
@@ -202,9 +202,9 @@ func (r row) local(w workload, p plan) contestant {
 	return c
 }
 
-// begin does what precedes the next turn of an operation. Before the first keys are added, the
-// filter is emptied, which touches its memory; before the first keys are removed again, it is
-// filled. Then come the keys of the chunk that are not part of the turn.
+// begin prepares the next turn of an operation. At the start of each fill it empties the filter,
+// which touches its memory. At the start of each removal but the first it fills the filter again.
+// Then it adds or removes the keys of the chunk that are not part of the turn.
 func (c contestant) begin(p plan, op int) {
 	first, n := p.chunk(c.done[op])
 	if first == 0 && (op == add || c.done[remove] > 0) {
@@ -218,7 +218,7 @@ func (c contestant) begin(p plan, op int) {
 	}
 }
 
-// turn does an operation on the keys that are next, and records the time of a key.
+// turn does an operation on the next keys, and records the time per key.
 func (c contestant) turn(p plan, op int) {
 	i := c.done[op]
 	c.done[op]++
@@ -251,8 +251,8 @@ type contestants struct {
 
 func (cs contestants) rounds(n int, p plan, operations ...int) {
 	for round := range n {
-		if round%roundsAGarbage == 0 {
-			runtime.GC() // the only collections are here
+		if round%roundsPerCollection == 0 {
+			runtime.GC() // garbage is collected only here
 		}
 		for _, op := range operations {
 			cs.begin(p, op)
@@ -282,7 +282,7 @@ func (cs contestants) begin(p plan, op int) {
 	wait.Wait()
 }
 
-const roundsAGarbage = 100
+const roundsPerCollection = 100
 
 // having returns the contestants that have the operation op.
 func (cs contestants) having(op int) contestants {
@@ -300,7 +300,7 @@ func (p plan) fills(rounds int) int { return (rounds + p.chunks - 1) / p.chunks 
 // measure measures all rows of w: they fill their filters, then look keys up, and then remove them.
 // It also returns a table for each of w.orders.
 func (w workload) measure(rounds int) (tables []table) {
-	debug.FreeOSMemory() // frees the filters of the table before
+	debug.FreeOSMemory() // frees the filters of the previous table
 	p := w.plan(rounds)
 	cs := contestants{random: rand.New(rand.NewPCG(1, 1))}
 	for _, row := range w.rows {
@@ -333,9 +333,9 @@ func (w workload) measure(rounds int) (tables []table) {
 	return tables
 }
 
-// table returns the results as those of w. The next table begins with none.
+// table returns a table of w with the results so far, and clears the results.
 func (cs contestants) table(w workload) table {
-	w.rows, w.processes = nil, nil // they keep filters in memory
+	w.rows, w.processes = nil, nil // they would keep filters in memory
 	t := table{workload: w}
 	for _, c := range cs.all {
 		done := *c.result
@@ -355,13 +355,14 @@ func (c contestant) countFalses(p plan) {
 	}
 }
 
-// falses reports whether the false positives of the table are counted: where a look-up is that of
-// one filter with a rate that a million keys show.
+// falses reports whether the table counts false positives: if at least ten are expected, and a
+// look-up asks a single filter.
 func (w workload) falses() bool {
 	return w.p*absentKeys >= 10 && (w.turn == 0 || w.turn > turnKeys)
 }
 
-// percentile returns the value that a share of the values is below, or NaN if there are none.
+// percentile returns the value below which the given share of values lies, or NaN if there are no
+// values.
 func percentile(values []float64, share float64) float64 {
 	if len(values) == 0 {
 		return nan
@@ -374,7 +375,8 @@ func percentile(values []float64, share float64) float64 {
 }
 
 // time returns a percentile of the times of an operation: the tenth if share is 0.1. For additions
-// and removals, it is the mean of the percentiles of the parts. It is NaN if there are no times.
+// and removals, it returns the mean of the percentiles of the parts. It returns NaN if there are no
+// times.
 func (r *result) time(op int, share float64) float64 {
 	sum, n := 0.0, 0
 	for _, times := range r.times[op] {
@@ -386,7 +388,7 @@ func (r *result) time(op int, share float64) float64 {
 	return sum / float64(n)
 }
 
-// The shares of turns that were faster than the two times in a row of a table.
+// The percentiles that a table shows.
 const (
 	tenth = 0.1
 	half  = 0.5

@@ -2,17 +2,18 @@ package main
 
 import "math/rand"
 
-// order is an order of look-ups, a random half of which ask for keys that were added.
+// order is an order of look-ups. A random half of the look-ups are of keys that were added.
 type order struct {
-	title, name string // of its table, and at the end of the title
+	title string // the end of the table's title
+	name  string // the order in words
 
-	// pick returns a function that picks the number, below n, of the next key.
+	// pick returns a function that returns the number of the next key, below n.
 	pick func(r *rand.Rand, n int) func() int
 }
 
 var (
 	evenly = &order{
-		"half of the look-ups present, in random order", "every key as often as every other",
+		"half of the look-ups present, in random order", "each key equally often",
 		func(r *rand.Rand, n int) func() int {
 			return func() int { return r.Intn(n) }
 		},

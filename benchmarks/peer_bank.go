@@ -6,14 +6,14 @@ import (
 )
 
 // The members of a bank have 512 bits and seven hashes. Each has memberKeys keys: one that is
-// looked up, and others that are made from this one.
+// looked up, and others that are derived from it.
 const (
 	bankBits   = 512
 	bankHashes = 7
 	memberKeys = 3
 )
 
-// banks answer which of n filters may hold a key.
+// banks find which of n filters may hold a key.
 var banks = []row{
 	{"bank.Bank", "", func(n int, _ float64) filter {
 		b := bloom.Must(bank.NewSize(bankBits, bankHashes))
@@ -81,8 +81,8 @@ var banks = []row{
 	}},
 }
 
-// eachMember calls visit with each member's number, which is that of the key in ks, and each of its
-// keys.
+// eachMember calls visit with each key of each member, and the number of the member. Member i has
+// the key i, and the keys that are derived from it.
 func eachMember(ks keys, visit func(i int, h bloom.Hash)) {
 	i := ks.first
 	ks.forEach(func(key []byte) {

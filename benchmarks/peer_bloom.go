@@ -125,8 +125,8 @@ const (
 	batchNote = "of 512 keys, hashed by SumUint64Batch or SumBatch"
 )
 
-// batched returns a filter that adds and looks up batches of up to batchSize keys. It makes so few
-// calls through an interface that they cost nothing.
+// batched returns a filter that adds and looks up batches of up to batchSize keys. The calls
+// through the interface are so few that they cost nothing.
 func batched(f interface {
 	Reset()
 	AddBatch([]bool, []bloom.Hash)
@@ -166,8 +166,8 @@ func batched(f interface {
 		}}
 }
 
-// digested makes a blocked.Filter for keys whose digests are at hand. count returns a function that
-// counts the digests that f contains.
+// digested returns a function that makes a blocked.Filter. The filter gets digests that are made in
+// advance. count returns a function that counts the digests in f.
 func digested(count func(f *blocked.Filter) func(hs []bloom.Hash) int) func(int, float64) filter {
 	return func(n int, p float64) filter {
 		f := bloom.Must(blocked.New(uint64(n), p))
@@ -187,9 +187,9 @@ func digested(count func(f *blocked.Filter) func(hs []bloom.Hash) int) func(int,
 	}
 }
 
-// digestRows are rows of filters whose users have the digests of their keys at hand.
+// digestRows measure filters for users who have the digests of their keys already.
 var digestRows = []row{
-	{"blocked.Filter, digests", "ContainsHash of digests that are at hand", digested(
+	{"blocked.Filter, digests", "ContainsHash of ready digests", digested(
 		func(f *blocked.Filter) func([]bloom.Hash) int {
 			return func(hs []bloom.Hash) (found int) {
 				for _, h := range hs {

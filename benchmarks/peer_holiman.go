@@ -14,8 +14,8 @@ const holimanBloomNote = "takes digests: xxHash; Add reports nothing"
 var holimanBloom = row{"holiman", holimanBloomNote, func(n int, p float64) filter {
 	f, err := holiman.NewOptimal(uint64(n), p)
 	bloom.Must(f, err)
-	// The library cannot empty a filter. The first additions to a new one would touch new
-	// memory.
+	// The library cannot empty a filter, and the first additions to a new filter would touch new
+	// memory, so reset clears the words.
 	field := reflect.ValueOf(f).Elem().FieldByName("bits")
 	words := unsafe.Slice((*uint64)(field.UnsafePointer()), field.Len())
 	return filter{bits: f.M(), reset: func() { clear(words) },

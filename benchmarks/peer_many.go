@@ -23,7 +23,7 @@ const (
 
 var filterKeys uint64 = 100_000 // fewer in tests
 
-// inFilters are keys of 8 bytes, each in one of many filters. Those with absent ids are in none.
+// inFilters are keys of 8 bytes, each in one of many filters. Keys with absent ids are in none.
 var inFilters = kind{"8 bytes", 8, false, func(key []byte, id uint64) {
 	x := mix(id)
 	low := mix(x)
@@ -65,7 +65,7 @@ func manyRow[F any](
 		}
 		wait.Wait()
 		return filter{
-			bits:   bits[0] * uint64(n) / filterKeys, // the filters have one size
+			bits:   bits[0] * uint64(n) / filterKeys, // all filters have the same size
 			static: true,
 			count:  func(ks keys) int { return count(all, ks) },
 		}

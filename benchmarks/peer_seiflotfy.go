@@ -2,7 +2,7 @@ package main
 
 import cuckoofilter "github.com/seiflotfy/cuckoofilter"
 
-const seiflotfyNote = "a power of two of buckets, tags of 8 bits, and a rate of about 2 % for any p"
+const seiflotfyNote = "its number of buckets is a power of two; 8-bit tags; a rate of about 2 % for any p"
 
 var seiflotfy = row{"seiflotfy/cuckoofilter", seiflotfyNote, func(n int, _ float64) filter {
 	f := cuckoofilter.NewFilter(uint(n))
@@ -15,10 +15,10 @@ var seiflotfy = row{"seiflotfy/cuckoofilter", seiflotfyNote, func(n int, _ float
 		remove: func(ks keys) { ks.forEach(func(key []byte) { f.Delete(key) }) }}
 }}
 
-// cuckooAsEmpty is a cuckoo.Filter as empty as that of seiflotfy, which has a power of two of
-// buckets.
+// cuckooAsEmpty is a cuckoo.Filter with as many places as seiflotfy's filter, so both are equally
+// full.
 var cuckooAsEmpty = row{"cuckoo.Filter, as empty", "as many places as seiflotfy's filter",
 	func(n int, p float64) filter {
-		places := len(cuckoofilter.NewFilter(uint(n)).Encode()) // a byte each
+		places := len(cuckoofilter.NewFilter(uint(n)).Encode()) // one byte each
 		return removers[0].make(places*96/100, p)
 	}}

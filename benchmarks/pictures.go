@@ -35,7 +35,7 @@ var (
 	teal   = color.RGBA{0x17, 0xa2, 0xb8, 0xff}
 )
 
-// Lines also differ by their dashes, for readers who do not see their colours.
+// Lines also differ by their dashes, for readers who cannot distinguish the colours.
 var (
 	solid  []vg.Length
 	long   = []vg.Length{vg.Points(8), vg.Points(3)}
@@ -54,10 +54,10 @@ type curve struct {
 // picture is a picture of curves over xs.
 type picture struct {
 	title, x, y string
-	logX, logY  bool      // logarithmic axes; the x axis runs from large to small
+	logX, logY  bool      // logarithmic axes; such an x axis runs from large to small
 	about       string    // what the picture shows, in a sentence
-	from, to    float64   // the range of the y axis
-	ticks       []float64 // of the y axis, if it is not logarithmic
+	low, high   float64   // the range of the y axis
+	ticks       []float64 // the ticks of the y axis, unless it is logarithmic
 	curves      []curve
 	xs          []float64
 }
@@ -75,8 +75,8 @@ func general(x float64) string {
 
 type powers struct{}
 
-func (powers) Ticks(from, to float64) (ticks []plot.Tick) {
-	for x := math.Pow(10, math.Ceil(math.Log10(from)-1e-9)); x <= to*1.000001; x *= 10 {
+func (powers) Ticks(low, high float64) (ticks []plot.Tick) {
+	for x := math.Pow(10, math.Ceil(math.Log10(low)-1e-9)); x <= high*1.000001; x *= 10 {
 		ticks = append(ticks, plot.Tick{Value: x, Label: general(x)})
 	}
 	return ticks
@@ -118,7 +118,7 @@ func (pic picture) draw(path string) error {
 		p.Add(line)
 		p.Legend.Add(c.name, line)
 	}
-	p.Y.Min, p.Y.Max = pic.from, pic.to
+	p.Y.Min, p.Y.Max = pic.low, pic.high
 	return save(p, 8.5*vg.Inch, 4*vg.Inch, 2.9*vg.Inch, path, pic.about)
 }
 
@@ -142,7 +142,8 @@ func save(p *plot.Plot, width, height, legendWidth vg.Length, path, about string
 }
 
 // accessible returns a picture with a title, fonts for systems without Liberation Sans, and colours
-// for a dark page. Inverting turns white to black, and turning the hue back keeps the colours.
+// for a dark page. Inverting turns white into black, and rotating the hue then restores the
+// colours.
 func accessible(svg []byte, about string) []byte {
 	const dark = "@media (prefers-color-scheme: dark) " +
 		"{ svg { filter: invert(0.9) hue-rotate(180deg) } }"
@@ -154,8 +155,7 @@ func accessible(svg []byte, about string) []byte {
 	return slices.Insert(svg, at, []byte(head)...)
 }
 
-// drawPictures draws the pictures whose figures come from this library's functions, without
-// measuring.
+// drawPictures draws the pictures that need no measurement, because their figures are computed.
 func drawPictures(dir string) error {
 	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
 	pictures := map[string]func() picture{
@@ -177,7 +177,7 @@ func bitsAKey() picture {
 		title: "Bits a key, by the rate of false positives",
 		x:     "rate of false positives", y: "bits a key",
 		about: "Bits a key by rate: bloom.Filter is the smallest from 1 in 1,200 up, cuckoo.Filter below",
-		logX:  true, to: 70, ticks: []float64{0, 10, 20, 30, 40, 50, 60, 70},
+		logX:  true, high: 70, ticks: []float64{0, 10, 20, 30, 40, 50, 60, 70},
 	}
 	p.curves = []curve{
 		{"bloom.Filter", blue, solid, func(p float64) float64 {
@@ -207,7 +207,7 @@ func rate() picture {
 		x:     "keys, as a multiple of those that bloom and blocked were made for",
 		y:     "rate of false positives",
 		about: "Rate by keys: above the plan it rises steeply, and growing.Filter keeps its bound",
-		logY:  true, from: 1e-6, to: 1,
+		logY:  true, low: 1e-6, high: 1,
 	}
 	for i := range steps {
 		p.xs = append(p.xs, 3*float64(i+1)/steps)
@@ -238,14 +238,14 @@ func rate() picture {
 	return p
 }
 
-// memory shows the share of keys that filters of equal size remember, by the age of the keys: the
-// number of keys that came later. Keys come evenly.
+// memory shows the share of keys that filters of equal size remember, by the age of the keys. The
+// age of a key is the number of keys that came after it. Keys come evenly.
 func memory() picture {
 	const n, steps = 100_000, 121
 	p := picture{title: "Share of keys remembered, by age, in equally large filters",
 		about: "Share of keys remembered by age: window.Filter keeps all up to its N, " +
 			"flower.Filter forgets evenly",
-		to: 1, ticks: []float64{0, 0.2, 0.4, 0.6, 0.8, 1},
+		high: 1, ticks: []float64{0, 0.2, 0.4, 0.6, 0.8, 1},
 		x: "keys that came since, as a multiple of the window's N", y: "remembered"}
 	for i := range steps {
 		p.xs = append(p.xs, 3*float64(i)/(steps-1))

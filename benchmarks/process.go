@@ -21,8 +21,8 @@ import (
 //
 //	file width n p
 //
-// The file has n keys of that width to add, and then those to look up. The program makes a filter,
-// warms up if its language needs that, and writes
+// The file has n keys of that width to add, followed by keys to look up. The program makes a
+// filter, warms up if its language needs that, and writes
 //
 //	ready <bits>
 //
@@ -34,8 +34,8 @@ import (
 //	add <first> <n> <warm>     adds n keys of the file, and answers <nanoseconds> 0
 //	find <first> <n> <warm>    looks n keys up, and answers <nanoseconds> <keys found>
 //
-// The last two first look up n keys from warm on, which is not timed. Nanoseconds are nan if the
-// program fills its filters itself.
+// Before add and find start the clock, they look up n keys from warm on. The answer to add is nan 0
+// if the program fills its filters itself.
 type process struct {
 	name, note string
 	args       []string // the program and its first arguments
@@ -181,7 +181,7 @@ func (p *peer) start(args []string) error {
 	return errors.Join(err1, err2, p.cmd.Start())
 }
 
-// ask writes a line and returns the time and the number of the answer. After an error it does
+// ask writes a line and returns the time and the number in the answer. After an error it does
 // nothing.
 func (p *peer) ask(line ...any) (ns float64, found int) {
 	if p.result.err != nil {
@@ -243,7 +243,7 @@ func (p *peer) stop() {
 	}
 }
 
-// serve makes this program a process that has the filter of one of its rows.
+// serve runs this program as a process with the filter of one of its rows.
 func serve(args []string) error {
 	if len(args) != 5 {
 		return errors.New("-serve wants: row file width n p")

@@ -22,8 +22,8 @@ var readmeRows = []struct {
 	{"bits-and-blooms, Add", "bits-and-blooms, `Add`", []int{add}},
 }
 
-// updateReadme writes the figures of the tables into the README at path, in place of those of the
-// run before. It needs the words around them as they are.
+// updateReadme replaces the figures in the README at path with those of the tables. It finds the
+// figures by the words around them.
 func updateReadme(path string, tables []table) error {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -31,30 +31,31 @@ type table struct {
 
 const method = `
 Each row fills one filter with n keys, then looks up keys that were added (present) and keys that
-were not (absent). All rows of a table take turns, in another random order each time, with programs
-in other languages and the build without assembly. A turn has the next 8,192 keys, in tables of
-goroutines 50,000, in the table of banks 4. So it takes some 0.05 to 1 ms, which is shorter than
-what a scheduler gives a thread: another program that runs at the same time disturbs few turns.
-Before the clock starts, the row looks other keys up, so that its filter is in the cache if it
-fits. There are at least 300 turns of each operation, with other keys as long as there are some.
-Of a larger number of keys, 300 turns that are spread over the fill are measured, and the keys
+were not (absent). All rows of a table take turns, in a new random order each time, and so do
+programs in other languages and the build without assembly. A turn works on the next 8,192 keys:
+50,000 in tables of goroutines, 4 in the table of banks. It takes 0.05 to 1 ms, which is shorter than
+the time that a scheduler gives a thread, so other programs that run at the same time disturb few
+turns. Before the clock starts, the row looks up other keys, so that its filter is in the cache if it
+fits. Each operation has at least 300 turns, and no key comes again before all others have come. If n
+is larger than the keys of 300 turns, the measured turns are spread over the fill, and the keys
 between them are added before a turn begins.
 
-A figure is nanoseconds a key: the tenth percentile of the turns, with the fiftieth after it, which
-is higher the more the machine, or the host of a virtual one, had to do. Additions are counted in ten
-parts of a fill, and the figure is the mean of the parts; what happens in less than half of the
-turns, such as a new layer of a growing filter, is in neither. The ratio to another row of the table
-(add / present / absent) is that of the tenth percentiles. False positives are counted over a million
-absent keys, if ten or more are expected. The column purego has the times of Go code without
-assembly: add / present / absent. All processors but amd64 with AVX2 and arm64 run that code.
+A figure is nanoseconds per key: the tenth percentile of the turns, followed by the fiftieth, which
+rises with the load of the machine, or of the host of a virtual machine. Additions are measured in
+ten parts of a fill, and the figure is the mean of the parts. Neither percentile shows what happens
+in less than half of the turns, such as a new layer of a growing filter. The ratio to another row of
+the table (add / present / absent) is that of the tenth percentiles. False positives are counted over
+a million absent keys, if at least ten are expected. The column purego has the times of the Go code
+without assembly: add / present / absent. Processors other than arm64, and amd64 with AVX2, run that
+code.
 
-The keys are ready in one array, and answers are counted without a branch, in every language. What
-rows still pay differently: Go makes a slice of each key, C++ and Rust have the keys' type, and the
-JVM an object a key. All Go rows run in one process, on one goroutine except in the tables of
-goroutines. Making filters, emptying them and collecting garbage are left out. If your processor is
-not here, ` + "`go run . -quick`" + ` prints the tables in which processors differ, in two minutes.
-` + "`-peer NAME=PROGRAM`" + ` measures any other program beside them, such as a few lines of C around a
-library; process.go says what it reads and writes.
+In every language, the keys are ready in one array, and answers are counted without a branch. One
+cost differs: Go and Rust make a slice of each key, C++ has integers or string views, and the JVM has
+an object for each key. All Go rows run in one process, on one goroutine except in the tables of
+goroutines. The figures leave out making filters, emptying them and collecting garbage. If your
+processor is missing here, ` + "`go run . -quick`" + ` prints the tables in which processors differ, in two
+minutes. ` + "`-peer NAME=PROGRAM`" + ` measures any other program as well, such as a few lines of C around a
+library; process.go describes such programs.
 `
 
 func (r *report) markdown() string {
@@ -112,7 +113,7 @@ func (r *report) samples(out io.Writer) error {
 	return w.Flush()
 }
 
-// heading returns the title with what is special in the order of the look-ups.
+// heading returns the title of the table, followed by that of its order.
 func (t table) heading() string {
 	if t.order == nil {
 		return t.title
@@ -171,13 +172,13 @@ func (t table) markdown(p func(string, ...any)) {
 	}
 }
 
-// column is a column of a table. text returns what it has for a row.
+// column is a column of a table. text returns the cell of a row.
 type column struct {
 	title string
 	text  func(r *result) string
 }
 
-// columns returns the columns of t in which at least one row has a text.
+// columns returns the columns of t in which at least one cell is not empty.
 func (t table) columns() (columns []column) {
 	columns = append(columns, column{"", func(r *result) string { return r.name }})
 	titles := []string{"add", "present", "absent", "remove"}
@@ -259,7 +260,7 @@ func machine() string {
 	return fmt.Sprintf("%s, %d cores, %s/%s", cpu, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
 }
 
-// processor returns the processor's name, and more about it, since in a cloud the name alone says
+// processor returns the processor's name and details of it, because in a cloud the name alone says
 // little.
 func processor() (cpu string, more []string) {
 	// Windows has the variable, macOS has sysctl, and Linux has lscpu.

@@ -9,7 +9,7 @@ import (
 	"github.com/seed79a3ff49/bloom/blocked"
 )
 
-// The constants of Parquet's split-block filter, one a lane.
+// The constants of Parquet's split-block filter, one for each lane.
 var (
 	salts = [8]uint32{
 		0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d,
@@ -19,9 +19,9 @@ var (
 	oneLanes  = archsimd.BroadcastUint32x8(1)
 )
 
-// The row shows what a look-up costs without a call: the compiler inlines vector instructions that
-// are written in Go, and never a function in assembly. Go 1.26 compiles some of them to slow code,
-// so this file needs GOEXPERIMENT=simd with Go 1.27.
+// The row shows the cost of a look-up without a call: the compiler inlines vector instructions in
+// Go, but no function in assembly. Go 1.26 compiles some of the instructions to slow code, so this
+// file needs Go 1.27, with GOEXPERIMENT=simd.
 func init() {
 	const note = "the look-up of one line in Go, with vector instructions"
 	digestRows = append(digestRows, row{"blocked.Filter, digests, archsimd", note,

@@ -1,5 +1,5 @@
-// Has a filter of Boost.Bloom; process.go has the rules. The first argument is classic or blocked,
-// with .bulk behind it for the functions that take many keys, or .many for many filters.
+// A process with a filter of Boost.Bloom; see process.go. The first argument is classic or blocked.
+// It ends with .bulk to use the functions that take many keys, and with .many for many filters.
 
 #include <boost/bloom.hpp>
 
@@ -43,7 +43,7 @@ template <typename Key> struct Keys {
   }
 };
 
-// answer reads lines and answers each one. subject has empty, add and find.
+// answer reads lines, and answers each with a function of subject.
 template <typename Subject, typename Key> void answer(Subject& subject, const Keys<Key>& keys) {
   std::cout << "ready " << subject.bits() << std::endl;
   for (std::string command; std::cin >> command;) {

@@ -9,7 +9,7 @@ import java.io.InputStreamReader;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Has a BloomFilter of Guava; process.go has the rules. */
+/** A process with a BloomFilter of Guava; see process.go. */
 class Guava {
     static final long WARM_UP_NANOS = 3_000_000_000L;
 
@@ -18,7 +18,7 @@ class Guava {
         double p = Double.parseDouble(args[3]);
         List<byte[]> keys = read(args[0], Integer.parseInt(args[1]));
 
-        // Small parts let the compiler see every loop often.
+        // Small parts run every loop often, so that the compiler optimizes it.
         long start = System.nanoTime();
         for (int i = 0; System.nanoTime() - start < WARM_UP_NANOS; i++) {
             var few = filter(10_000, p);
@@ -78,7 +78,7 @@ class Guava {
         return BloomFilter.create(Funnels.byteArrayFunnel(), n, p);
     }
 
-    /** The bits of its words, as its binary form counts them. */
+    /** Returns the number of f's bits, from the length of its binary form. */
     static long bits(BloomFilter<byte[]> f) throws Exception {
         var out = new java.io.ByteArrayOutputStream();
         f.writeTo(out);

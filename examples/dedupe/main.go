@@ -4,7 +4,7 @@
 //	go run ./examples/dedupe [-state file] [file ...]
 //
 // It remembers a million lines of any length in 3.6 MB, and leaves out one new line in a million by
-// mistake. The command in cmd/bloom takes more lines, and has the options of a tool.
+// mistake. The command in cmd/bloom takes more lines and has more options.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Guard is a server of user names in an SQLite database. A form for signing up mostly asks for
-// names that are free, and a filter in front of the database answers for these. It is rebuilt while
-// it is in use, and after a crash it lacks no name.
+// Guard is a server of user names in an SQLite database. A sign-up form mostly asks for names that
+// are free, and a filter in front of the database answers for them. The filter is rebuilt while it
+// is in use, and lacks no name after a crash.
 //
 //	go run . -addr 127.0.0.1:8080 -db users.db
 //
@@ -8,7 +8,7 @@
 //	curl         127.0.0.1:8080/users/ada    # 200: taken; 404: free
 //	curl         127.0.0.1:8080/metrics      # size and rate of the filter, and its look-ups
 //
-// A program must do three things, and this file does them: load returns every error, all inserts go
+// A program must follow three rules, as this file does: load returns every error, all inserts go
 // through Guard.InsertString, and the filter is not saved.
 package main
 
@@ -80,7 +80,7 @@ type users struct {
 
 func open(path string, every time.Duration) (*users, error) {
 	// With a write-ahead log, a load reads what was committed when it began, and blocks no writer.
-	// A commit that is not synchronous outlives the process, but not a loss of power.
+	// A commit is not synchronous: it survives a crash of the process, but not a power failure.
 	const pragmas = "_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)" +
 		"&_pragma=busy_timeout(10000)"
 	db, err := sql.Open("sqlite", "file:"+path+"?"+pragmas)
@@ -170,7 +170,8 @@ func (s *users) handler() http.Handler {
 	return mux
 }
 
-// reply sends status 500 after an error, and otherwise ifTrue or ifFalse, by the answer.
+// reply sends status 500 if err is not nil. Otherwise it sends ifTrue or ifFalse, depending on
+// answer.
 func reply(w http.ResponseWriter, err error, answer bool, ifTrue, ifFalse int) {
 	status := ifFalse
 	switch {

@@ -5,8 +5,8 @@
 //	go run .                           # a broker of its own, on loopback
 //	go run . -brokers localhost:9092   # a cluster; the program makes a topic and deletes it
 //
-// Each partition has a window of its own (package window), whose file follows the partition from
-// consumer to consumer. Messages with the same id have the same key, so they are in the same
+// Each partition has a window of its own (package window). The window's file follows the partition
+// from consumer to consumer. Messages with the same id have the same key, so they are in the same
 // partition. A consumer works through a batch in this order:
 //
 //  1. handle each message whose id is not in the window, and then add the id;
@@ -15,10 +15,10 @@
 //  4. let the group move partitions.
 //
 // A kill at any moment loses no message, because an offset is committed after all messages before
-// it were handled. An id is handled again only if the kill came after it was handled and before its
-// window was saved. A program that adds or commits before it handles a message can lose the
-// message. One new message in a billion is lost because the window mistakes its id for an old one,
-// even while a backlog is read. The windows' files are on one machine here; consumers on several
+// it were handled. An id is handled again only if a kill comes after it was handled and before its
+// window is saved. A program that adds or commits before it handles a message can lose the message.
+// One new message in a billion is lost because the window mistakes its id for an old one, even
+// while a backlog is read. The windows' files are on one machine here; consumers on several
 // machines need them on shared storage.
 package main
 
@@ -147,7 +147,7 @@ func (g *group) consume(ctx context.Context, instance string) error {
 	if err != nil {
 		return err
 	}
-	defer client.CloseAllowingRebalance() // the group does not notice it, because of the InstanceID
+	defer client.CloseAllowingRebalance() // the group does not notice, because of the InstanceID
 	for done := false; !done; _ = g.locked(func() { done = maps.Equal(g.ends, g.committed) }) {
 		// The poll has a limit, because another consumer may handle the last messages.
 		poll, cancel := context.WithTimeout(ctx, 100*time.Millisecond)

@@ -1,4 +1,4 @@
-//! Has a BloomFilter of fastbloom; process.go has the rules.
+//! A process with a BloomFilter of fastbloom; see process.go.
 
 use fastbloom::BloomFilter;
 use std::hash::BuildHasher;
