@@ -3,13 +3,14 @@
 //	go run ./.ci/deletions [FLAGS] DIR...
 //
 // Each call, assignment and branch gets a guard that an environment variable switches off, so that
-// one build serves all of them. The tests run once without each statement: those of the package,
-// and those of all types. A line that is only for speed says so at its end, "// speed", and is left
-// out, as are the checks of package invariants.
+// one build serves all of them. Without each statement run the tests that reach it: those of the
+// package, then, for what they do not miss, those of all types, and for an internal package those
+// of the packages that import it. A line that is only for speed says so at its end, "// speed", and
+// is left out, as are the checks of package invariants. Tests that do not end without a statement
+// may miss it or not: it is listed as not judged.
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -24,13 +25,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 )
 
 var (
-	skip = flag.String("skip", "Alloc|OneCopy|OneFilter|Promises/.*/(Allocations|Batches)",
+	skip = flag.String("skip", "Alloc|OneCopy|OneFilter|Promises/.*/Allocations",
 		"leaves out the `tests` of allocations, which guards change")
 	some    = flag.Int("some", 1, "tries each `n`-th statement")
 	workers = flag.Int("workers", 2, "runs `n` tests in parallel")
@@ -40,6 +42,23 @@ var (
 
 // guard is a statement that can be switched off.
 type guard struct{ where, text string }
+
+// program is the compiled tests of a package.
+type program struct {
+	path  string
+	dir   string                   // where it runs
+	took  map[string]time.Duration // by each test
+	reach map[int][]string         // the tests that reach a guard, as patterns, the fastest first
+}
+
+// verdict is what tests say of a deletion.
+type verdict int
+
+const (
+	passed verdict = iota
+	failed
+	endless
+)
 
 func main() {
 	log.SetFlags(0)
@@ -65,54 +84,84 @@ func try(dir string) (lived int, err error) {
 		return 0, err
 	}
 	defer os.RemoveAll(temp)
-	guards, err := overlay(dir, temp)
+	name, guards, err := overlay(dir, temp)
 	if err != nil || len(guards) == 0 {
 		return 0, err
 	}
-	var tests []string // the programs, and the directories to run them in
-	packages := []string{dir}
-	if *all != "" && module(dir) == module(*all) {
-		packages = append(packages, *all)
+	packages, err := testers(dir)
+	if err != nil {
+		return 0, err
 	}
-	for i, pkg := range packages {
-		program := filepath.Join(temp, fmt.Sprint("tests", i))
-		compile := exec.Command("go", "test", "-c", "-vet=off",
-			"-overlay", filepath.Join(temp, "overlay.json"), "-o", program, ".")
-		compile.Dir = pkg
-		if out, err := compile.CombinedOutput(); err != nil {
-			return 0, fmt.Errorf("%w\n%s", err, out)
-		}
-		if _, err := os.Stat(program); err == nil { // it has tests
-			tests = append(tests, program, pkg)
-		}
-	}
-	began := time.Now()
-	if out, ok := passes(tests, 0, 10*time.Minute); !ok {
-		return 0, fmt.Errorf("the tests fail with all statements: %s", out)
-	}
-	limit := 10*time.Since(began) + 10*time.Second
-	var mu sync.Mutex
-	var running sync.WaitGroup
-	free := make(chan bool, *workers)
+	verdicts := make([]verdict, len(guards)+1) // by guard; the first is number 1
 	tried := 0
+	var open []int
 	for i := 1; i <= len(guards); i += *some {
 		tried++
-		free <- true
-		running.Add(1)
-		go func() {
-			defer running.Done()
-			defer func() { <-free }()
-			if _, ok := passes(tests, i, limit); ok {
-				mu.Lock()
-				lived++
-				fmt.Printf("%s: %s\n", guards[i-1].where, guards[i-1].text)
-				mu.Unlock()
-			}
-		}()
+		open = append(open, i)
 	}
-	running.Wait()
-	fmt.Printf("%s: %d of %d statements are missed by no test\n", dir, lived, tried)
-	return lived, nil
+	for i, pkg := range packages {
+		if len(open) == 0 {
+			break
+		}
+		p := program{path: filepath.Join(temp, fmt.Sprint("tests", i)), dir: pkg}
+		if err := p.compile(temp); err != nil {
+			return 0, err
+		}
+		if err := p.measure(name, temp); err != nil {
+			return 0, err
+		}
+		var running sync.WaitGroup
+		free := make(chan bool, *workers)
+		for _, i := range open {
+			free <- true
+			running.Add(1)
+			go func() {
+				defer running.Done()
+				verdicts[i] = max(verdicts[i], p.judge(i))
+				<-free
+			}()
+		}
+		running.Wait()
+		open = slices.DeleteFunc(open, func(i int) bool { return verdicts[i] != passed })
+	}
+	notJudged := 0
+	for i, v := range verdicts {
+		if v == endless {
+			notJudged++
+			fmt.Printf("%s: not judged: %s\n", guards[i-1].where, guards[i-1].text)
+		}
+	}
+	for _, i := range open {
+		fmt.Printf("%s: %s\n", guards[i-1].where, guards[i-1].text)
+	}
+	fmt.Printf("%s: of %d statements %d are missed by no test, and %d are not judged\n",
+		dir, tried, len(open), notJudged)
+	return len(open), nil
+}
+
+// testers returns the directories of the tests of a package.
+func testers(dir string) ([]string, error) {
+	packages := []string{dir}
+	if *all == "" || module(dir) != module(*all) {
+		return packages, nil
+	}
+	packages = append(packages, *all)
+	if !strings.HasPrefix(dir, "internal") {
+		return packages, nil
+	}
+	const format = `{{.Dir}} {{join .Imports " "}} `
+	out, err := exec.Command("go", "list", "-f", format, "./...").Output()
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(out)) {
+		importer, imports, _ := strings.Cut(line, " ")
+		known := slices.ContainsFunc(packages, func(p string) bool { return p == importer })
+		if !known && strings.Contains(imports, "/"+filepath.ToSlash(dir)+" ") {
+			packages = append(packages, importer)
+		}
+	}
+	return packages, nil
 }
 
 // module returns the directory of the module that has a package.
@@ -133,34 +182,126 @@ func module(dir string) string {
 	}
 }
 
-// passes runs the tests with one statement deleted, and reports whether they pass. A test that
-// takes longer than limit fails.
-func passes(tests []string, deleted int, limit time.Duration) (out string, ok bool) {
-	for i := 0; i < len(tests); i += 2 {
-		ctx, cancel := context.WithTimeout(context.Background(), limit)
-		run := exec.CommandContext(ctx, tests[i], "-test.short", "-test.failfast", "-test.skip", *skip)
-		run.Dir = tests[i+1]
-		run.Env = append(os.Environ(), fmt.Sprint("BLOOM_DELETED=", deleted))
-		run.WaitDelay = time.Second
-		var output bytes.Buffer
-		run.Stdout, run.Stderr = &output, &output
-		err := run.Run()
-		cancel()
-		if err != nil {
-			return output.String(), false
-		}
+// compile builds the program with the overlay in temp.
+func (p *program) compile(temp string) error {
+	compile := exec.Command("go", "test", "-c", "-vet=off",
+		"-overlay", filepath.Join(temp, "overlay.json"), "-o", p.path, ".")
+	compile.Dir = p.dir
+	if out, err := compile.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
 	}
-	return "", true
+	return nil
 }
 
-// overlay writes the package with guards, and overlay.json, to a directory.
-func overlay(dir, temp string) (guards []guard, err error) {
+// measure runs each test with all statements, to find how long it takes and what it reaches. Of the
+// tests of other packages, only the subtests for the package run, which begin with its name, if a
+// test has any.
+func (p *program) measure(name, temp string) error {
+	p.took = map[string]time.Duration{}
+	p.reach = map[int][]string{}
+	if _, err := os.Stat(p.path); err != nil { // the package has no tests
+		return nil
+	}
+	list := exec.Command(p.path, "-test.list", "^(Test|Example|Fuzz)")
+	list.Dir = p.dir
+	out, err := list.Output()
+	if err != nil {
+		return err
+	}
+	for _, test := range strings.Fields(string(out)) {
+		out, err := p.record("^"+test+"$", temp)
+		if err != nil {
+			return err
+		}
+		if strings.Contains(out, "--- PASS: "+test+"/"+name+".") {
+			delete(p.took, "^"+test+"$")
+			if _, err := p.record("^"+test+"$/^"+name+`\b`, temp); err != nil {
+				return err
+			}
+		}
+	}
+	for i, tests := range p.reach {
+		tests = slices.DeleteFunc(tests, func(test string) bool { return p.took[test] == 0 })
+		slices.SortFunc(tests, func(a, b string) int { return cmp.Compare(p.took[a], p.took[b]) })
+		p.reach[i] = tests
+	}
+	return nil
+}
+
+// record runs the tests of a pattern with all statements.
+func (p *program) record(pattern, temp string) (out string, err error) {
+	reached := filepath.Join(temp, "reached")
+	if err := os.WriteFile(reached, nil, 0o600); err != nil {
+		return "", err
+	}
+	began := time.Now()
+	out, v := p.run(0, []string{pattern}, 10*time.Minute, "BLOOM_REACHED="+reached)
+	if v != passed {
+		return "", fmt.Errorf("%s fails with all statements: %s", pattern, out)
+	}
+	p.took[pattern] = time.Since(began)
+	numbers, err := os.ReadFile(reached)
+	if err != nil {
+		return "", err
+	}
+	for _, number := range strings.Fields(string(numbers)) {
+		i, err := strconv.Atoi(number)
+		if err != nil {
+			return "", err
+		}
+		if !slices.Contains(p.reach[i], pattern) { // a test that starts itself reaches it twice
+			p.reach[i] = append(p.reach[i], pattern)
+		}
+	}
+	return out, nil
+}
+
+// judge runs the tests that reach a guard without it: the fast ones, then the others.
+func (p *program) judge(deleted int) verdict {
+	tests := p.reach[deleted]
+	for len(tests) > 0 {
+		fast := len(tests) == len(p.reach[deleted])
+		n := 0
+		var took time.Duration
+		for n < len(tests) && (!fast || took < time.Second) {
+			took += p.took[tests[n]]
+			n++
+		}
+		if _, v := p.run(deleted, tests[:n], 4*took+4*time.Second); v != passed {
+			return v
+		}
+		tests = tests[n:]
+	}
+	return passed
+}
+
+// run runs tests with one statement deleted.
+func (p *program) run(deleted int, tests []string, limit time.Duration, env ...string) (string, verdict) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	run := exec.CommandContext(ctx, p.path, "-test.short", "-test.failfast", "-test.v",
+		"-test.skip", *skip, "-test.run", strings.Join(tests, "|"))
+	run.Dir = p.dir
+	run.Env = append(append(os.Environ(), env...), fmt.Sprint("BLOOM_DELETED=", deleted))
+	run.WaitDelay = time.Second
+	out, err := run.CombinedOutput()
+	switch {
+	case ctx.Err() != nil:
+		return string(out), endless
+	case err != nil:
+		return string(out), failed
+	}
+	return string(out), passed
+}
+
+// overlay writes the package with guards, and overlay.json, to a directory, and returns the
+// package's name.
+func overlay(dir, temp string) (name string, guards []guard, err error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	replace := map[string]string{}
-	pkg := ""
 	add := func(path, text string) error {
 		abs, err := filepath.Abs(path)
 		replace[abs] = filepath.Join(temp, filepath.Base(path))
@@ -172,37 +313,65 @@ func overlay(dir, temp string) (guards []guard, err error) {
 		}
 		built, err := build.Default.MatchFile(filepath.Split(path))
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
 		if !built { // no test here can miss it
 			continue
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
-		guarded, name, err := guardAll(path, string(text), &guards)
+		guarded, pkg, err := guardAll(path, string(text), &guards)
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
-		pkg = name
+		name = pkg
 		if err := add(path, guarded); err != nil {
-			return nil, err
+			return "", nil, err
 		}
 	}
 	const switches = `package %s
 
-import "os"
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"sync/atomic"
+)
 
-var bloomDeleted = os.Getenv("BLOOM_DELETED")
+var (
+	bloomDeleted, _ = strconv.Atoi(os.Getenv("BLOOM_DELETED"))
+	bloomReached    = os.Getenv("BLOOM_REACHED")
+	bloomNoted      [1 << 16]atomic.Bool
+)
 
-func bloomHas(guard string) bool { return guard != bloomDeleted }
+func bloomHas(guard int) bool {
+	if bloomReached != "" {
+		bloomNote(guard)
+	}
+	return guard != bloomDeleted
+}
+
+func bloomNote(guard int) {
+	if bloomNoted[guard].Swap(true) {
+		return
+	}
+	f, err := os.OpenFile(bloomReached, os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = fmt.Fprintln(f, guard)
+		f.Close()
+	}
+	if err != nil {
+		panic(err)
+	}
+}
 `
-	if err := add(filepath.Join(dir, "deletions_switch.go"), fmt.Sprintf(switches, pkg)); err != nil {
-		return nil, err
+	if err := add(filepath.Join(dir, "deletions_switch.go"), fmt.Sprintf(switches, name)); err != nil {
+		return "", nil, err
 	}
 	data, err := json.Marshal(map[string]any{"Replace": replace})
-	return guards, cmp.Or(err, os.WriteFile(filepath.Join(temp, "overlay.json"), data, 0o600))
+	return name, guards, cmp.Or(err, os.WriteFile(filepath.Join(temp, "overlay.json"), data, 0o600))
 }
 
 // guardAll returns a file with guards, which it appends to guards, and the name of its package.
@@ -231,7 +400,7 @@ func guardAll(path, text string, guards *[]guard) (guarded, pkg string, err erro
 		*guards = append(*guards, guard{
 			fmt.Sprintf("%s:%d", path, set.Position(s.Pos()).Line), strings.TrimSpace(line),
 		})
-		return fmt.Sprintf("bloomHas(%q)", fmt.Sprint(len(*guards))), true
+		return fmt.Sprintf("bloomHas(%d)", len(*guards)), true
 	}
 	isPanic := func(e ast.Expr) bool {
 		call, ok := e.(*ast.CallExpr)
