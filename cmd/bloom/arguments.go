@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// run executes the command that args name. An error in args, which comes before the command's own
-// code, is a usageError and names the page of help.
+// run executes the command that args name. If args are wrong, the error is a usageError that names
+// the help page.
 func run(ctx context.Context, root *cobra.Command, args []string) error {
 	began := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }
@@ -59,8 +59,8 @@ func checkFlags(root *cobra.Command, args []string) (*cobra.Command, error) {
 	return c, nil
 }
 
-// longName returns the first long name of flags that stands after one dash in args, or "". What
-// follows a flag with a value, or --, is not a flag.
+// longName returns the first long name of flags that stands after one dash in args, or "". The
+// value of a flag, and anything after --, is not a flag.
 func longName(flags *pflag.FlagSet, args []string) string {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]

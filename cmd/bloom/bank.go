@@ -366,7 +366,7 @@ func checkValues(b informed, d *doubt, args []string) error {
 	return nil
 }
 
-// hashLines hashes the keys that key makes of the lines in args.
+// hashLines hashes the keys of the lines in args.
 func hashLines(key lines.Key, args []string) (hs []bloom.Hash, err error) {
 	for _, arg := range args {
 		line, _, err := key.Of([]byte(arg), 0, nil)

@@ -70,7 +70,7 @@ type checker struct {
 	foreign  []string // a warning that the keys of the filter have another form, or nothing
 	rate     func() float64
 	progress *progress
-	wanted   uint64 // the lines to write or to count
+	wanted   uint64 // the number of lines to write or to count
 	present  []bool // memory for answers
 	kept     []int  // memory for the indexes of lines
 }
@@ -139,12 +139,12 @@ func (k *checker) look(b *lines.Batch) error {
 	return nil
 }
 
-// warnings says why look-ups may have had another meaning than the keys of the list.
+// warnings returns the reasons why the lines may not have been keys of the list's kind.
 func (k *checker) warnings() []string {
 	return slices.Concat(unparted(k.cfg), k.foreign, k.doubt.warnings(k.rate))
 }
 
-// unclear reports whether later lines may show that those before were understood.
+// unclear reports whether there are warnings that later lines may remove.
 func (k *checker) unclear() bool {
 	return len(k.foreign) == 0 && !k.doubt.mixed && len(k.warnings()) > 0
 }

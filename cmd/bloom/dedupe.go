@@ -74,7 +74,7 @@ func (o *dedupeFlags) run(c *cobra.Command, args []string) error {
 	}
 	if o.state != "" {
 		if err := checkPacked(o.state); err != nil {
-			return err // also with --force, or an empty state would replace a list
+			return err // even with --force; otherwise an empty state would replace a list
 		}
 		release, err := o.file.lock(c.Context(), o.state, cfg.Names...)
 		if err != nil {
@@ -149,7 +149,7 @@ func (o *dedupeFlags) open(cfg *lines.Config) (*deduper, error) {
 	case saved == nil:
 		keyRule{o.input.key, o.shard}.setInfo(fresh.f, "", false)
 		changeFacts(fresh.f, func(facts url.Values) {
-			setPlace(facts, o.input.key) // also that of whole lines
+			setPlace(facts, o.input.key) // even if keys are whole lines
 		})
 		d.seen = fresh
 		return d, nil
@@ -158,7 +158,7 @@ func (o *dedupeFlags) open(cfg *lines.Config) (*deduper, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.Key = o.input.key // accept has set it from old's Info
+	cfg.Key = o.input.key // accept has set it from saved's Info
 	d.blank = recordsBlank(saved)
 	d.seen = memoryOf(f)
 	d.held = saved.Stats().ApproxCount
@@ -183,8 +183,9 @@ func (o *dedupeFlags) load() (*loaded, error) {
 	return saved, err
 }
 
-// accept returns the filter of old if the run can continue with it. It returns an error if the
-// flags ask for another size, shard or keys, or if dedupe cannot add to a filter of that type.
+// accept returns the filter of saved if the run can continue with it. It returns an error if the
+// flags ask for another size, shard or kind of key, or if dedupe cannot add to a filter of that
+// type.
 func (o *dedupeFlags) accept(saved *loaded, fresh *memory) (hashFilter, error) {
 	saved.path = o.state
 	switch {
@@ -238,14 +239,14 @@ func (o *dedupeFlags) newMemory(arrived *arrivals) (*memory, error) {
 	return newGrower(o.size.p, o.state != "", arrived.left)
 }
 
-// sameSize reports whether old has the type, rate, span and room of fresh. Without -n, any room
+// sameSize reports whether saved has the type, rate, span and room of fresh. Without -n, any room
 // will do.
 func sameSize(saved filter, fresh hashFilter) bool {
-	is, want := saved.Info(), fresh.Info()
+	have, want := saved.Info(), fresh.Info()
 	switch {
-	case reflect.TypeOf(saved) != reflect.TypeOf(fresh), is.P != want.P:
+	case reflect.TypeOf(saved) != reflect.TypeOf(fresh), have.P != want.P:
 		return false
-	case want.N != 0 && is.N != want.N:
+	case want.N != 0 && have.N != want.N:
 		return false
 	}
 	span, _ := spanOf(saved)

@@ -54,7 +54,7 @@ func (d *deduper) run(ctx context.Context, cfg *lines.Config) error {
 	return err
 }
 
-// tick saves the state when it is due, and ends a run whose OUT is gone.
+// tick saves the state when it is due, and returns an error if OUT is gone.
 func (d *deduper) tick() error {
 	if err := d.out.checkName(); err != nil {
 		return err
@@ -107,9 +107,9 @@ func (d *deduper) write(b *lines.Batch) error {
 	return nil
 }
 
-// correctBlanks corrects fresh, the indexes of the new lines, and returns it: the first blank line
-// ever is new, even if the filter has a false positive for it, and no other blank line is. With
-// filters that forget lines, nothing is corrected.
+// fresh has the indexes of the new lines. correctBlanks returns fresh with the first blank line
+// ever, even if the filter reports it by mistake, and without any other blank line. If the filter
+// forgets lines, it returns fresh unchanged.
 func (d *deduper) correctBlanks(hs []bloom.Hash, fresh []int) []int {
 	first := slices.IndexFunc(hs, lines.IsBlank)
 	if first < 0 || forgets(d.seen.f) {
@@ -138,7 +138,7 @@ func (d *deduper) warnFull() {
 	}
 }
 
-// warn writes a warning, if it is the first of the run.
+// warn writes a warning, unless the run has written one before.
 func (d *deduper) warn(format string, args ...any) {
 	if d.warned {
 		return

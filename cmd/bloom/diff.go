@@ -32,18 +32,18 @@ type patchBytes []byte
 func (p patchBytes) WriteTo(w io.Writer) (int64, error) { return bytes.NewReader(p).WriteTo(w) }
 
 // diffFiles returns a patch that turns the filter in the first file into the one in the second.
-func diffFiles(from, to string) (patchBytes, error) {
-	a, err := loadGuava(from)
+func diffFiles(first, second string) (patchBytes, error) {
+	a, err := loadGuava(first)
 	if err != nil {
 		return nil, err
 	}
-	b, err := loadGuava(to)
+	b, err := loadGuava(second)
 	if err != nil {
 		return nil, err
 	}
 	patch, err := bloom.Diff(a, b)
 	if errors.Is(err, bloom.ErrMismatch) {
-		err = fmt.Errorf("%s and %s: %w; build both with the same -n and -p", from, to, err)
+		err = fmt.Errorf("%s and %s: %w; build both with the same -n and -p", first, second, err)
 	}
 	return patch, err
 }
@@ -94,7 +94,7 @@ func patchCommand() *cobra.Command {
 			if err := patchFrom(g, args[1]); err != nil {
 				return fmt.Errorf("%s is as it was: %w", args[0], err)
 			}
-			if spared > 0 && neverOf(g) == 0 { // the later filter was not made so
+			if spared > 0 && neverOf(g) == 0 { // the new filter makes no such promise
 				warnNever(args[0], spared)
 			}
 			return file.save(g)
@@ -115,7 +115,7 @@ func patchFrom(f *bloom.Filter, path string) error {
 		defer file.Close()
 		in = file
 	}
-	const more = 1 << 16 // A patch is longer than its filter by less than this.
+	const more = 1 << 16 // a patch is at most this much longer than its filter
 	data, err := io.ReadAll(io.LimitReader(in, f.SizeBytes()+more))
 	if err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 )
 
 // doubt recognizes look-ups that are probably mistakes, such as those of whole lines in a list of
-// one field, and counts them. If they are found no more often than any other lines, "not in the
-// list" answers another question.
+// one field, and counts them. If such look-ups succeed no more often than those of any other lines,
+// they ask for the wrong keys.
 type doubt struct {
 	path  string
 	made  lines.Place // the part of a line that is a key of the list
@@ -22,14 +22,13 @@ type doubt struct {
 	mixed bool        // the keys are different parts of lines, so nothing is known about them
 	all   bool        // every look-up is doubtful
 	signs string      // a key with one of these bytes is doubtful
-	bars  string      // those of signs that no key of the list contains
+	bars  string      // the bytes of signs that no key of the list contains
 
-	lines, found    uint64 // lines that were looked up, and that were found
-	doubted, misled uint64 // the doubtful ones among them
+	lines, found    uint64 // the number of lines that were looked up, and that were found
+	doubted, misled uint64 // the same, of doubtful lines
 }
 
-// newDoubt returns a doubt about look-ups of the keys that key makes of lines, in f, the list at
-// path.
+// newDoubt returns a doubt about look-ups in f, the list at path. key says how keys are made.
 func newDoubt(path string, f informed, key lines.Key) *doubt {
 	facts := factsOf(f)
 	d := &doubt{path: path, asked: key.Place, mixed: facts.Get(fieldFact) == mixedFact}
@@ -105,9 +104,9 @@ func (d *doubt) refusal(line []byte) error {
 	return fmt.Errorf("keys of the list are %s: ask with that alone, not with %.80q", part, line)
 }
 
-// mistaken reports whether doubtful lines were looked up, and no more of them were found than a
-// filter with that rate finds of any lines: the mean, a tenth for the rate's own error, and four
-// standard deviations. Each line was looked up in the given number of filters.
+// mistaken reports whether doubtful lines were looked up, and were found no more often than any
+// lines at that rate: at most the mean, plus a tenth for the error of the rate, plus four standard
+// deviations. Each line was looked up in the given number of filters.
 func (d *doubt) mistaken(rate float64, filters int) bool {
 	mean := float64(d.doubted) * float64(filters) * rate
 	return d.doubted > 0 && float64(d.misled) <= 1.1*mean+4*math.Sqrt(mean)
@@ -117,8 +116,8 @@ func (d *doubt) mistaken(rate float64, filters int) bool {
 const mixedKeys = "%s has keys of several fields, or of fields and whole lines (--force): " +
 	"bloom looks lines up with %s only"
 
-// warnings says what makes answers to the counted look-ups doubtful. rate returns the rate of the
-// filter, which takes a while.
+// warnings returns the reasons to doubt the look-ups so far. rate returns the rate of the filter,
+// and takes a while.
 func (d *doubt) warnings(rate func() float64) (warnings []string) {
 	if d.mixed && d.found < d.lines {
 		warnings = append(warnings, fmt.Sprintf(mixedKeys, d.path, placeFlag(d.asked)))

@@ -36,8 +36,8 @@ const (
 var outFacts = []string{outSizeFact, outDelimFact, outDigestFact}
 
 // mixedFact is the value of fieldFact if keys come from different fields, and of outSizeFact if the
-// filter is a union of states with different OUTs. These facts are not deleted, because a filter
-// that lacks them takes over those of a filter that is merged into it.
+// filter is a union of states with different OUTs. The facts are not deleted in such cases, because
+// a filter without them would take over those of a filter that is merged into it.
 const mixedFact = "several"
 
 // informed is a filter or a bank, which may be read only.
@@ -106,8 +106,8 @@ func setMixed(facts url.Values) {
 	facts.Del(jsonFact)
 }
 
-// anySep is the value of sepFact for lines that are separated by tabs or by commas, as the first
-// line of each file says.
+// anySep is the value of sepFact if fields are separated by tabs or commas, depending on the first
+// line of each file.
 const anySep = "\t,"
 
 // separators returns the values of sepFact.
@@ -118,8 +118,7 @@ func separators(facts url.Values) []string {
 	return []string{anySep}
 }
 
-// addSeparator records a separator in addition to those of the keys in facts. The empty one is
-// anySep.
+// addSeparator adds separator to those in facts. An empty separator means anySep.
 func addSeparator(facts url.Values, separator string) {
 	separator = cmp.Or(separator, anySep)
 	known := separators(facts)

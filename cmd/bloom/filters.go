@@ -42,7 +42,8 @@ func (f cuckooFilter) AddBatch(added []bool, hs []bloom.Hash) {
 	f.InsertBatch(answers(added, len(hs)), hs)
 }
 
-// newCuckoo makes a filter with the rate p, or less if cuckoo filters have none so high.
+// newCuckoo makes a filter with the rate p, or with the highest rate of cuckoo filters if p is
+// higher.
 func newCuckoo(n uint64, p float64) (cuckooFilter, error) {
 	f, err := cuckoo.New(n, min(p, limits.MostCuckooRate))
 	return cuckooFilter{f}, err
@@ -81,7 +82,7 @@ type loaded struct {
 // load reads a filter of any type, which may be compressed with gzip or zstd.
 func load(path string) (*loaded, error) { return loadAs(path, path) }
 
-// loadAs is like load. Errors name the file by name.
+// loadAs is like load, but its errors call the file name.
 func loadAs(path, name string) (*loaded, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -262,7 +263,7 @@ func checkPacked(path string) error {
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil // who opens it next says why
+		return nil // whoever opens it next reports why
 	}
 	defer file.Close()
 	_, name, err := lines.Begin(file, '\n')

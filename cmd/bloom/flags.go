@@ -149,8 +149,8 @@ func (f *filterFlags) check(lowest float64, hint string) error {
 	return nil
 }
 
-// outside returns err as an error that names flags, if it is about a parameter of a filter for n
-// lines, of which part has a share.
+// outside turns a bloom.ParamError into an error that names flags, and returns any other error as
+// it is. part is the shard that the filter is for.
 func (f *filterFlags) outside(err error, part shard) error {
 	var bad *bloom.ParamError
 	if !errors.As(err, &bad) {
@@ -296,8 +296,8 @@ func (f *inputFlags) config(names []string) (*lines.Config, error) {
 	return cfg, nil
 }
 
-// unescaped returns the byte for which s stands if s is an escape, such as \t, \x1f or \0, and
-// otherwise s.
+// unescaped returns the byte that s means if s is an escape, such as \t, \x1f or \0, and otherwise
+// s.
 func unescaped(s string) string {
 	if s == `\0` {
 		return "\x00"
@@ -314,7 +314,7 @@ func unescaped(s string) string {
 }
 
 // need returns a check that there are at least minimum and at most maximum arguments. A negative
-// maximum stands for any number. The error describes them by the text arguments.
+// maximum means any number. arguments describes them in the error.
 func need(minimum, maximum int, arguments string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < minimum || maximum >= 0 && len(args) > maximum {

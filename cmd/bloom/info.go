@@ -19,8 +19,8 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// report has the values that info shows of a filter, without those that the filter's type does not
-// have.
+// report has the values that info shows of a filter. Values that its type does not have are left
+// out.
 type report struct {
 	File     string   `json:"file"`
 	Type     string   `json:"type"`
@@ -36,12 +36,12 @@ type report struct {
 	MadeAt   float64  `json:"made_at,omitempty"`
 	Rate     float64  `json:"rate"`
 	Span     float64  `json:"span,omitempty"`  // a window's Span in seconds
-	Reach    *float64 `json:"reach,omitempty"` // for how many seconds back a window has every key
+	Reach    *float64 `json:"reach,omitempty"` // how far back a window has every key, in seconds
 	Never    uint64   `json:"never,omitempty"` // how many names the filter certainly does not report
 	Hash     string   `json:"hash,omitempty"`
 	Comment  string   `json:"comment,omitempty"`
 	Meta     string   `json:"meta,omitempty"`
-	Checksum string   `json:"checksum"` // the kind of checksum that was right, or "none"
+	Checksum string   `json:"checksum"` // the kind of checksum, which was right, or "none"
 
 	bits, set string // what the text calls the bits, and those that are set
 }
@@ -59,7 +59,9 @@ func infoCommand() *cobra.Command {
 
 // reportCommand returns a command that writes a report on each argument. After an error it
 // continues with the next argument. It writes every error but the last, which it returns.
-func reportCommand(use, needs string, of func(path string) (*report, error)) *cobra.Command {
+func reportCommand(
+	use, needs string, makeReport func(path string) (*report, error),
+) *cobra.Command {
 	c := &cobra.Command{Use: use, Args: need(1, -1, needs)}
 	asJSON := addJSON(c.Flags())
 	c.RunE = func(_ *cobra.Command, args []string) (failed error) {
@@ -67,7 +69,7 @@ func reportCommand(use, needs string, of func(path string) (*report, error)) *co
 			return errNoStdout
 		}
 		for i, path := range args {
-			r, err := of(path)
+			r, err := makeReport(path)
 			switch {
 			case err != nil:
 				if failed != nil {

@@ -37,7 +37,7 @@ func stat(name string) (os.FileInfo, error) {
 
 // checkReadable returns an error that names the inputs which cannot be read, if any.
 func checkReadable(names []string) error {
-	const most = 3 // the error names at most three
+	const maxNamed = 3
 	var bad []string
 	for _, name := range names {
 		if err := readable(name); err != nil {
@@ -47,9 +47,9 @@ func checkReadable(names []string) error {
 	switch {
 	case len(bad) == 0:
 		return nil
-	case len(bad) > most:
-		bad[most] = fmt.Sprintf("and %d more", len(bad)-most)
-		bad = bad[:most+1]
+	case len(bad) > maxNamed:
+		bad[maxNamed] = fmt.Sprintf("and %d more", len(bad)-maxNamed)
+		bad = bad[:maxNamed+1]
 	}
 	return errors.New("nothing was read: " + strings.Join(bad, "; "))
 }

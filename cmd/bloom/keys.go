@@ -133,8 +133,8 @@ func placeFlag(place lines.Place) string {
 	return "no -f"
 }
 
-// ownHash reports whether hash, from an Info, names a way of making keys that no command has, so
-// that another program must have chosen it.
+// ownHash reports whether another program chose hash, the Hash of an Info: it names a way of making
+// keys that no command has.
 func ownHash(hash string) bool {
 	_, _, known := keyOf(hash)
 	return !known && hash != ""

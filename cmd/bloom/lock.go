@@ -24,7 +24,7 @@ type target struct {
 	force   bool          // the value of --force
 	output  string        // the value of -o
 	path    string        // the path of the locked file, with symbolic links followed
-	base    *files.Base   // the file that the command has read; nil if it reads none; see reads
+	base    *files.Base   // the file as the command has read it, see reads; nil if it does not read it
 }
 
 func (f *target) register(flags *pflag.FlagSet) {
@@ -110,8 +110,8 @@ func namedTwice(path, input string) error {
 	return fmt.Errorf("it is the same file as %s, and is to be written: name another file", input)
 }
 
-// Without --force, checkEmpty returns an error if empty is true and the new file would replace one.
-// An input without a line may come from a failed download.
+// checkEmpty returns an error if empty is true and a file that is not empty would be replaced,
+// unless --force is given. An input without lines may come from a failed download.
 func (f *target) checkEmpty(input string, empty bool) error {
 	info, err := os.Stat(f.path)
 	if !empty || f.force || err != nil || info.Size() == 0 {

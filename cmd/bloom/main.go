@@ -1,5 +1,5 @@
-// Bloom drops repeated lines, looks lines up in lists of any length, and makes and
-// inspects the filters for that.
+// Bloom drops repeated lines, looks lines up in lists of any length, and builds and inspects the
+// filters that both need.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 //go:embed help
 var help embed.FS
 
-// topics are pages of help that several commands name, or that few users need.
+// topics are help pages that are not about a single command.
 var topics = []string{
 	"keys", "sizes", "types", "shards", "never", "state", "out", "files", "limits",
 }
@@ -30,7 +30,7 @@ var topics = []string{
 func explain(c *cobra.Command) {
 	name := strings.ReplaceAll(strings.TrimPrefix(c.CommandPath(), "bloom "), " ", "-")
 	text, err := help.ReadFile("help/" + name + ".txt")
-	if err != nil { // cobra's own commands have texts of their own
+	if err != nil { // cobra's own commands have their own texts
 		return
 	}
 	short, rest, _ := strings.Cut(string(text), "\n\n")
@@ -79,7 +79,7 @@ func newRoot() *cobra.Command {
 	group(completion, "completion needs bash, fish, powershell or zsh")
 	help := find(root, "help")
 	help.Short = "explain a command"
-	help.Args = func(_ *cobra.Command, args []string) error { // cobra's has no error
+	help.Args = func(_ *cobra.Command, args []string) error { // cobra's returns no error
 		if _, rest, err := root.Find(args); err != nil || len(rest) > 0 {
 			return notCommand(strings.Join(args, " "))
 		}
@@ -108,8 +108,8 @@ func versionCommand(version string) *cobra.Command {
 	}
 }
 
-// group makes c a command that only has subcommands. Without a subcommand, c fails, and the
-// parameter missing is the message. For an unknown subcommand, the message names similar ones.
+// group makes c a command that only has subcommands. Without a subcommand, c fails with the message
+// missing. For an unknown subcommand, the message suggests similar ones.
 func group(c *cobra.Command, missing string) {
 	c.SuggestionsMinimumDistance = 2
 	c.Run = func(*cobra.Command, []string) {}
@@ -131,8 +131,8 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// likeGrep returns run with grep's statuses: 1 says that there is no such line, and any other error
-// has 2.
+// likeGrep returns run with grep's exit statuses: 1 if there is no such line, and 2 after any other
+// error.
 func likeGrep(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		err := run(c, args)
@@ -149,7 +149,7 @@ var errNothing = errors.New("nothing was written")
 // errShown is the error of a command that has already written its message.
 var errShown = errors.New("an error was shown")
 
-// errServed ends serve with status 0, though a signal ended it.
+// errServed ends serve with status 0, even though a signal ended it.
 var errServed = errors.New("a signal ended the server")
 
 // errNoStdout is the error of a command that only writes to standard output, if that is closed.
@@ -198,8 +198,8 @@ func main() {
 	os.Exit(status(err, int(caught.Load())))
 }
 
-// status returns the status of the program for the error of its command, after it has written the
-// error.
+// status writes the error of a command, unless that is silent, and returns the exit status of the
+// program.
 func status(err error, signal int) int {
 	silent := errors.Is(err, errNothing) || errors.Is(err, errShown) || err == errServed
 	if err != nil && !silent && !errors.Is(err, context.Canceled) {

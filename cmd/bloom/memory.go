@@ -11,7 +11,7 @@ import (
 // memory holds the lines that dedupe has seen.
 type memory struct {
 	f      hashFilter
-	once   bloom.Set         // f, if it counts, as a Set that adds a key only once; otherwise nil
+	once   bloom.Set         // f, if it counts keys, so that each must be added only once; otherwise nil
 	create func() hashFilter // see ready; or nil
 	added  []bool            // memory for the answers of AddBatch
 }
@@ -24,8 +24,7 @@ func memoryOf(f hashFilter) *memory {
 	return m
 }
 
-// ready makes the filter to which lines are added, if their number was unknown before the first of
-// them came.
+// ready makes the filter, if its size depends on the first lines that come.
 func (m *memory) ready() {
 	if m.create == nil {
 		return

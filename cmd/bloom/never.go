@@ -14,12 +14,12 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
-// A filter whose size differs by 64 bits has other false positives: it reports none of m names with
-// a probability of e^(-m*p). So build --never makes filters, each 64 bits larger than the one
-// before, until one reports no name: e^(m*p) of them on average.
+// Filters of different sizes have different false positives. Each reports none of m names with a
+// probability of e^(-m*p). So build --never makes filters, each 64 bits larger than the one before,
+// until one reports no name: e^(m*p) filters on average.
 
-// neverMost is the largest m*p. Twenty filters are made on average, and neverTries are too few for
-// one of 10^20 files.
+// neverMost is the largest m*p. With it, build makes twenty filters on average, and neverTries
+// filters are too few for only one of 10^20 files.
 const (
 	neverMost  = 3
 	neverTries = 1000
@@ -69,9 +69,9 @@ func (n *never) checkRate(p float64) error {
 		math.Floor(least/digit)*digit)}
 }
 
-// build makes a filter of the lines of cfg that reports no name. Its size is the one that create
-// chooses for the number of lines in room or, if room is 0, for the different lines that come, and
-// 64 bits more for each filter that was tried before it.
+// build makes a filter of the lines of cfg that reports no name. The first filter that it tries has
+// the size that create chooses for room lines or, if room is 0, for the number of different lines.
+// Each further one has 64 bits more.
 func (n *never) build(ctx context.Context, cfg *lines.Config, room uint64,
 	create func(n uint64) (filter, error),
 ) (filter, error) {
@@ -127,8 +127,8 @@ func (n *never) spares(f *bloom.Filter) bool {
 	return true
 }
 
-// checkInput returns an error that shows a name if that is among the lines whose digests are in
-// file.
+// checkInput returns an error, which shows a name, if a name is also a line of the input. file has
+// the digests of the input.
 func (n *never) checkInput(ctx context.Context, file io.ReadSeeker) error {
 	both := 0
 	err := eachSpooled(ctx, file, func(hs []bloom.Hash) error {
@@ -177,7 +177,8 @@ func neverOf(f informed) uint64 {
 	return n
 }
 
-// dropNever is called before f, which was loaded from path, gets other lines.
+// dropNever records that f, which was loaded from path, may report names from now on. It is called
+// before lines are added to f.
 func dropNever(f infoHolder, path string) {
 	if n := neverOf(f); n > 0 {
 		changeFacts(f, func(facts url.Values) { facts.Set(neverFact, "0") })

@@ -44,7 +44,7 @@ type output struct {
 	named bool      // the file had a name when the run began
 	known bool      // the saved state has a record of OUT
 	delim byte      // the byte that ends each line
-	left  tailLines // the lines of the tail that have not come in the input
+	left  tailLines // the lines of the tail that have not yet come in the input
 
 	// Offsets in OUT, in the order that check requires. Standard output has only the last two.
 	head    int64 // the end of the head
@@ -239,7 +239,7 @@ func (o *output) open(path, state string, seen infoHolder, delim byte) error {
 	return err
 }
 
-// recorded returns the record of OUT that is in seen. size is OUT's present size. known is true if
+// recorded returns the record of OUT that is in seen. size is OUT's current size. known is true if
 // OUT still begins as recorded.
 func (o *output) recorded(seen infoHolder, size int64) (r outRecord, known bool, err error) {
 	r, ok := outRecordOf(seen)
@@ -271,9 +271,10 @@ func lastLine(file io.ReaderAt, delim byte, low, high int64) (int64, error) {
 	return low, nil
 }
 
-// openStdout makes standard output the output, whose lines end with delim. It returns an error if
-// this is a regular file that ends with half a line, because the first line would be joined to
-// that. It cannot check this if the system does not let it read what the shell opened for writing.
+// openStdout makes standard output the output, with lines that end with delim. It returns an error
+// if standard output is a regular file that ends with half a line, because the first line would be
+// appended to that line. It cannot check a file that the shell opened for writing if the system
+// does not let it read the file.
 func (o *output) openStdout(delim byte) error {
 	o.file = os.Stdout
 	o.delim = delim
@@ -315,9 +316,9 @@ func checkStdout(names ...string) error {
 var errClosed = errors.New("standard output is closed, and lines would be lost: " +
 	"> /dev/null drops them, -o keeps them")
 
-// stdoutClosed reports whether the program was started without a standard output, as far as the
-// system shows it. On Unix, Go opens /dev/null in its place, for reading and writing, as many
-// programs do that want no output of those they start. So that is a standard output.
+// stdoutClosed reports whether the program was started without standard output, as far as the
+// system shows it. On Unix, Go then opens /dev/null instead, for reading and writing. So do many
+// programs for the programs that they start, so /dev/null counts as standard output.
 func stdoutClosed() bool {
 	_, err := os.Stdout.Stat()
 	return err != nil

@@ -86,7 +86,7 @@ func (p *progress) run() {
 	}()
 }
 
-// endOfFile is what ends the input of a terminal.
+// endOfFile names the key that ends input from a terminal.
 var endOfFile = "Ctrl-D"
 
 func init() {
@@ -145,7 +145,7 @@ func (p *progress) hide() {
 
 const clearLine = "\r\x1b[K"
 
-// message writes text, which is a whole line, to standard error, but not into the line of progress.
+// message writes text, a whole line, to standard error. It removes the progress line first.
 func message(text string) {
 	if p := running.Load(); p != nil {
 		p.mu.Lock()

@@ -17,7 +17,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// saver is a filter, a bank or a patch. WriteTo writes the bytes of its file, but for the trailer
+// saver is a filter, a bank or a patch. WriteTo writes the bytes of its file, without the trailer
 // of a bloom.Filter.
 type saver = io.WriterTo
 
@@ -39,7 +39,8 @@ func writeFile(w io.Writer, f saver) error {
 	return form.Guava("bloom").WriteFile(w, h, words, info)
 }
 
-// reads says that the command is about to read the file that it will replace.
+// reads must be called before a command reads the file that it will replace, so that save can see
+// later changes.
 func (f *target) reads() error {
 	base, err := files.BaseOf(f.path)
 	f.base = &base
@@ -116,8 +117,8 @@ func (f *target) produceStdout(read []string, create func() (saver, error)) erro
 	return writeFile(os.Stdout, result)
 }
 
-// temporary returns a new temporary file. If the system permits, its name is removed immediately:
-// nothing is left, however the process ends.
+// temporary returns a new temporary file. If the system permits, its name is removed immediately,
+// so that nothing is left however the process ends.
 func temporary(pattern string) (*os.File, error) {
 	file, err := os.CreateTemp("", pattern)
 	if err == nil {
@@ -126,8 +127,8 @@ func temporary(pattern string) (*os.File, error) {
 	return file, err
 }
 
-// temporaryAt is like temporary, for a file that is opened again, at path. Only Linux opens a file
-// without a name: elsewhere the file has one until discard is called.
+// temporaryAt is like temporary, for a file that is opened again, at path. Only Linux can open a
+// file without a name, so elsewhere the file keeps its name until discard is called.
 func temporaryAt(pattern string) (file *os.File, path string, err error) {
 	file, err = os.CreateTemp("", pattern)
 	if err != nil {

@@ -21,9 +21,10 @@ func exact[F filter](create func(uint64, float64) (F, error)) func(uint64, float
 	return func(n uint64, p float64) (F, error) { return create(roomFor(n, p), p) }
 }
 
-// roomFor returns a number of keys for which Guava's formula gives the size that n keys need. It
-// returns n, so that the filter merges with Guava's, if Guava's size for n is close enough: too
-// small by at most a percent or by less than a word, with a rate of at most 1.2 p.
+// roomFor returns a number of keys for which Guava's formula gives the size that n keys need. If
+// Guava's size for n is close enough, roomFor returns n, so that the filter merges with Guava's.
+// Close enough means that the size is too small by at most a percent, or by less than a word, and
+// that the rate is at most 1.2 p.
 func roomFor(n uint64, p float64) uint64 {
 	n = max(n, 1)
 	guava := bloom.OptimalM(n, p)
@@ -56,12 +57,12 @@ func rateOf(room uint64, p float64, n uint64) float64 {
 	return bloom.StatsOf(m, k, uint64(math.Round(fill*float64(m)))).FPR
 }
 
-// A planner returns the size of the file that a command writes for n different keys, at least 1,
-// and a rate of p, at most a half. k is the number of bits that a key sets. The error is that of
-// making such a filter.
+// A planner returns the size of the file that a command writes for n different keys and a rate of
+// p. n is at least 1, and p at most a half. k is the number of bits that a key sets. The error is
+// the one that making such a filter returns.
 type planner func(n uint64, p float64) (size uint64, k int, err error)
 
-// madeInfo returns the Info that a command without other flags writes, for its length.
+// madeInfo returns the Info that a command without other flags writes. Plans count its length.
 func madeInfo() form.Info { return form.Info{Hash: new(lines.Key).Hash()} }
 
 // has reports whether there is a filter for n lines on some machine.
@@ -116,10 +117,11 @@ func planFlower(n uint64, p float64) (size uint64, k int, err error) {
 	return uint64(form.Flower.Size(int(words), madeInfo())), c.Ways, nil
 }
 
-// sampleKeys is the number of keys above which some sizes are in proportion to the number.
+// sampleKeys is the number of keys above which some plans assume that the size is proportional to
+// the number of keys.
 const sampleKeys = 1 << 20
 
-// inProportion returns the size for n keys if that for sample keys is size.
+// inProportion returns the size for n keys, given the size for sample keys.
 func inProportion(size int64, sample, n uint64) uint64 {
 	if n == sample {
 		return uint64(size)
@@ -143,7 +145,7 @@ func planCuckoo(n uint64, p float64) (size uint64, k int, err error) {
 	return sizeFor(n), s.K, nil
 }
 
-// planGrowing adds the keys, because a growing filter may begin a layer for the last of them.
+// planGrowing adds the keys, because a growing filter may begin a new layer for the last key.
 func planGrowing(n uint64, p float64) (size uint64, k int, err error) {
 	sample := min(n, sampleKeys)
 	if n > limits.GrowingKeys {

@@ -82,7 +82,7 @@ type server struct {
 	key   lines.Key
 	flags *pflag.FlagSet // tells which fields of key the user set; the file sets the others
 	blank bool           // also look up the empty key
-	hosts []string       // the hosts of requests to accept on a loopback address, with localhost
+	hosts []string       // hosts to answer for on a loopback address, besides localhost
 	local bool           // the server listens on a loopback address
 	open  func(path string) (*loaded, error)
 
@@ -118,7 +118,7 @@ type version struct {
 	guava  func() *bloom.Filter // for /filter; nil if the type has no Guava form
 }
 
-// load loads the file. After an error the server keeps its present version.
+// load loads the file. After an error the server keeps its current version.
 func (s *server) load() error {
 	id, err := s.identify()
 	if err != nil {
@@ -149,8 +149,8 @@ func (s *server) load() error {
 		made:   id.Modified(),
 		loaded: time.Now(),
 	}
-	if of := f.kind.guava; of != nil {
-		next.guava = sync.OnceValue(func() *bloom.Filter { return of(f.filter) })
+	if guava := f.kind.guava; guava != nil {
+		next.guava = sync.OnceValue(func() *bloom.Filter { return guava(f.filter) })
 	}
 	s.file = id
 	s.now.Store(next)
@@ -166,8 +166,8 @@ func (s *server) load() error {
 	return nil
 }
 
-// identify returns the identity of the file. It comes before the file is loaded: a file that is
-// replaced while it is read is loaded again.
+// identify returns the identity of the file. It is called before the file is loaded, so that a file
+// that is replaced during loading is loaded again.
 func (s *server) identify() (files.Identity, error) {
 	id, err := files.Identify(s.path, s.file)
 	if err != nil {
@@ -234,8 +234,8 @@ func (s *server) run(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
-	if at, ok := listener.Addr().(*net.TCPAddr); ok {
-		s.local = at.IP.IsLoopback()
+	if tcp, ok := listener.Addr().(*net.TCPAddr); ok {
+		s.local = tcp.IP.IsLoopback()
 	}
 	logf("serving %s at http://%s", s.path, listener.Addr())
 	ticker := time.NewTicker(time.Second / 2)

@@ -176,7 +176,7 @@ func (p *page) write(w http.ResponseWriter) {
 	pageTemplate().Execute(w, p)
 }
 
-// oneIn says how many other keys a filter with that rate reports.
+// oneIn returns, in words, how many other keys a filter with that rate reports.
 func oneIn(rate float64) string {
 	switch {
 	case rate > 0.3:

@@ -29,8 +29,8 @@ func (s *shard) String() string {
 	return fmt.Sprintf("%d/%d", s.i, s.n)
 }
 
-// maxShards is the largest n. With more shards, the extra room that shard.share adds would be a
-// larger share of each.
+// maxShards is the largest n. With more shards, the room that shard.share adds would become too
+// large in proportion.
 const maxShards = 1 << 20
 
 func (s *shard) Set(text string) error {

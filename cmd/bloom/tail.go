@@ -18,7 +18,8 @@ type tailLines struct {
 	bytes int64  // the length of that line and of those after it
 }
 
-// tailLines returns all lines of the tail, before anything is written. The first one is present.
+// tailLines returns the lines of the tail. The first line is the current one. Call tailLines before
+// anything is written.
 func (o *output) tailLines() (tailLines, error) {
 	size := o.lineEnd - o.head
 	section := io.NewSectionReader(o.file, o.head, size)
@@ -42,7 +43,8 @@ func (t *tailLines) next() error {
 }
 
 // takeTail adds the lines of OUT's tail to the filter: a killed run wrote them, or another program.
-// If the filter forgets lines after a time, and the tail was written before that, it is ignored.
+// If the filter forgets lines after a span, and the tail is older than the span, takeTail ignores
+// the tail.
 func (d *deduper) takeTail(cfg *lines.Config) error {
 	t, err := d.out.tailLines()
 	if err != nil || t.bytes == 0 {
@@ -76,8 +78,9 @@ func (d *deduper) takeTail(cfg *lines.Config) error {
 	return nil
 }
 
-// skipTail removes the lines that the tail has from fresh, the indexes of the lines of b to write.
-// If a run with the same input was killed, its lines come in the order of the tail.
+// fresh has the indexes of the lines of b to write. skipTail returns fresh without the lines that
+// are in the tail. If a run with the same input was killed, its lines come in the order of the
+// tail.
 func (o *output) skipTail(b *lines.Batch, fresh []int) ([]int, error) {
 	if len(o.left.line) == 0 {
 		return fresh, nil
@@ -99,8 +102,8 @@ func (o *output) skipTail(b *lines.Batch, fresh []int) ([]int, error) {
 	return news, nil
 }
 
-// warnTail warns of a tail that another program wrote, or a run with another input, if lines were
-// appended to it.
+// warnTail warns if lines were appended to a tail that this run would not write, because another
+// program wrote it, or a run with another input.
 func (d *deduper) warnTail() {
 	if n := d.out.left.bytes; n > 0 && d.out.end > d.out.tail {
 		d.progress.hide()

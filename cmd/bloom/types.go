@@ -25,9 +25,8 @@ import (
 type kind struct {
 	name string // the type in Go, or the library
 
-	// accepts reports whether a file that begins with head may have the type. For such a file, sure
-	// reports whether one of its size certainly has the type. A nil sure means that every such file
-	// has it.
+	// accepts reports whether a file that begins with head may have the type. sure reports whether
+	// such a file of the given size certainly has the type. If sure is nil, every such file has it.
 	accepts func(head []byte) bool
 	sure    func(head []byte, size int64) bool
 	load    func(path string) (filter, error)
@@ -127,7 +126,7 @@ var kinds = []kind{
 		matches: isA[cuckooFilter],
 		flag:    "cuckoo",
 		create: func(n uint64, p float64) (filter, error) {
-			return checked(newCuckoo(max(n, 1), p)) // its Info has the rate that it has
+			return checked(newCuckoo(max(n, 1), p)) // its Info has the rate that newCuckoo chose
 		},
 		least:   limits.CuckooRate,
 		plan:    planCuckoo,
@@ -205,7 +204,7 @@ func kindOf(head []byte) (kind, bool) {
 	return kind{}, false
 }
 
-// kindOfFilter returns the type of f. The kind of another library's filter has no properties.
+// kindOfFilter returns the type of f, or the zero kind for another library's filter.
 func kindOfFilter(f filter) kind {
 	for _, k := range kinds {
 		if k.matches != nil && k.matches(f) {
@@ -228,8 +227,8 @@ func namesOf(name func(kind) string, conjunction string) string {
 	return strings.Join(names[:last], ", ") + " " + conjunction + " " + names[last]
 }
 
-// kindFor returns the kind for a name given to build --type, which is the kind's flag, or the name
-// of the Go type, as info shows it.
+// kindFor returns the kind that a value of build --type names: the kind's flag, or the Go type that
+// info shows.
 func kindFor(name string) (k kind, ok bool) {
 	i := slices.IndexFunc(kinds, func(k kind) bool {
 		short, _ := strings.CutSuffix(k.name, ".Filter")

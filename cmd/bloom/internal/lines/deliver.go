@@ -12,8 +12,8 @@ import (
 // lines that were read, and does not wait for more.
 //
 // Each returns when all kept lines are written. Its error is the first one of reading, of writing
-// or of a function. If ctx is done and Config.Out takes no bytes for Patience, it returns ErrStuck
-// while a write is still under way.
+// or of a function. If ctx is done and Config.Out accepts no bytes for Patience, it returns
+// ErrStuck while a write is still under way.
 func (r *Reader) Each(
 	ctx context.Context, tick <-chan time.Time, onTick func() error, handle func(*Batch) error,
 ) error {

@@ -2,9 +2,9 @@ package lines
 
 import "github.com/seed79a3ff49/bloom"
 
-// Digests returns a function that hashes the keys of lines one by one, without their delimiters, as
-// those of a file of c are hashed. The first of them is the file's first line. ok is false for a
-// line without a key.
+// Digests returns a function that hashes the key of a line, as a Reader of c does. Call the
+// function with the lines of a file in order, without their delimiters: the first line may decide
+// which byte separates fields. ok is false for a line without a key.
 func (c *Config) Digests() func(line []byte) (h bloom.Hash, ok bool) {
 	key := c.key()
 	var scratch []byte

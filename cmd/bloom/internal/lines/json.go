@@ -22,14 +22,15 @@ type decoder struct {
 
 var decoders = sync.Pool{New: func() any { return new(decoder) }}
 
-// lenient takes bytes that are not UTF-8, as encoding/json does. find looks for duplicate names.
+// lenient accepts bytes that are not UTF-8, as encoding/json does.
 var lenient = jsontext.AllowInvalidUTF8(true)
 
+// twice accepts duplicate names. findIn itself refuses those of the value that it looks for.
 var twice = jsontext.AllowDuplicateNames(true)
 
 // jsonKey returns the key that the value of name has in line, a JSON object: the decoded bytes of a
-// string, and the bytes of any other value. A dot in name goes into an object. A key that is not a
-// part of line is appended to scratch.
+// string, and the bytes of any other value. A dot in name leads into a nested object. A key that is
+// not a part of line is appended to scratch.
 func jsonKey(line []byte, name string, scratch []byte) (key, newScratch []byte, err error) {
 	d := decoders.Get().(*decoder)
 	defer decoders.Put(d)
@@ -49,7 +50,7 @@ func jsonKey(line []byte, name string, scratch []byte) (key, newScratch []byte, 
 	inner := value[1 : len(value)-1]
 	start := len(scratch)
 	switch {
-	case !utf8.Valid(inner): // each such byte becomes U+FFFD
+	case !utf8.Valid(inner): // each invalid byte becomes U+FFFD
 		var text string
 		if err := json.Unmarshal(value, &text); err != nil {
 			return nil, scratch, fmt.Errorf("%w: %w", errObject, err)

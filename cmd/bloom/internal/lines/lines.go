@@ -79,7 +79,7 @@ type Batch struct {
 	output  []byte // the lines to write
 }
 
-// Key returns the key whose digest is Hashes[i]. The key is valid as long as b is.
+// Key returns the key with the digest Hashes[i]. The key may share the memory of b.
 func (b *Batch) Key(i int) []byte {
 	i = b.line(i)
 	// The worker has made this key before, without an error.

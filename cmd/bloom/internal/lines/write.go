@@ -7,7 +7,7 @@ import (
 )
 
 // writeSize is the largest number of bytes in a write. Writes are short, so that finish can tell a
-// slow output from one that takes no bytes.
+// slow output from one that accepts nothing.
 const writeSize = 64 << 10
 
 // write writes the kept lines of each batch, and frees the batch. After an error it writes nothing
@@ -66,8 +66,8 @@ func (r *Reader) finish(ctx context.Context) bool {
 	for {
 		before := r.writes.Load()
 		writing := before%2 == 1
-		// Many short waits, because one may end late: if the program stood still, time has passed in
-		// which it could not see the write end.
+		// Many short waits, because a single long one can mislead: if the process was suspended,
+		// the wait is over before the write could go on.
 		for waits := 0; r.writes.Load() == before; waits++ {
 			if writing && waits == manyWaits {
 				return false

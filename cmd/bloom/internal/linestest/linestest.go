@@ -1,5 +1,5 @@
-// Package linestest makes random texts, and reads them as a short program does that has them whole.
-// It does not import package lines, whose tests use it, too.
+// Package linestest makes random texts, and reads them in a simple way, each text as a whole. It
+// does not import package lines, because the tests of lines use it.
 package linestest
 
 import (
@@ -53,7 +53,7 @@ type Reading struct {
 	Blanks   int    // the lines with an empty key
 	Keys     uint64 // the lines with a key, wanted or not
 	Parted   bool   // a line has the byte between fields; only if Field is 1
-	Err      string // how the error begins that ended reading, or ""
+	Err      string // the beginning of the error that ended reading, or ""
 }
 
 // Read reads texts, whose files have the given names. wanted reports whether the line of a key is
