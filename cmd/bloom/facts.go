@@ -18,8 +18,8 @@ import (
 const (
 	fieldFact = "field" // the number of the field that is the key; 0 is the whole line
 	jsonFact  = "json"  // the name of the value of a JSON object that is the key
-	// the byte between fields, if --sep named it. If keys come from lines with different ones, each is
-	// a value, and anySep stands for files without --sep
+	// the byte between fields, if --sep named it. If keys come from lines with different
+	// separators, sep has a value for each; anySep stands for files without --sep
 	sepFact   = "sep"
 	shardFact = "shard" // the shard whose lines the filter has, such as 3/8
 	// 1 if the filter has the empty line, which Guava's bits do not show
