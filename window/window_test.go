@@ -165,6 +165,21 @@ func TestClock(t *testing.T) {
 		}
 		now = now.Add(2 * time.Hour)
 		require.False(t, f.ContainsString("key"))
+
+		// Beyond 146 years from 1970 time stands still: all keys of earlier times are forgotten, and
+		// those that come then are found whatever year the clock shows.
+		for _, year := range []int{2117, 2262, 2263, 2500, 2600, 9999, 1e6, 1e9} {
+			f.AddString("earlier")
+			now = time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
+			require.False(t, f.ContainsString("earlier"), year)
+			require.True(t, f.AddString("late"), year)
+			for _, other := range []int{2117, 2263, 2500, 2600, 1e6, 1e9} {
+				now = time.Date(other, 1, 1, 0, 0, 0, 0, time.UTC)
+				require.True(t, f.ContainsString("late"), "from %d to %d", year, other)
+			}
+			now = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+			f.Reset()
+		}
 	})
 }
 
