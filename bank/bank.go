@@ -17,23 +17,24 @@ import (
 )
 
 // Bank is a collection of Bloom filters of one size, its members, which are numbered from 0. Each
-// member is a [bloom.Filter] with [bloom.Mitz64], bit for bit. A look-up reads K bits of each
-// member, in long runs; asking one filter after the other would read a cache line or more of each.
+// member is, bit for bit, a [bloom.Filter] with the Strategy [bloom.Mitz64]. A look-up reads K bits
+// of each member, in long runs. To ask as many separate filters, it would read at least one cache
+// line of each.
 //
 // Any number of goroutines may use a Bank; see "Goroutines" in package bloom. Calls that write take
-// turns. Which, WhichAll and ContainsHash take no lock, and may see parts of a concurrent write. If
-// a member is cleared and added to at the same time, they may report it for a key that it never
-// had.
+// turns. Which, WhichAll and ContainsHash take no lock, so they may see a part of a concurrent
+// write. If a member is cleared and added to at the same time, they may report it for a key that it
+// never had.
 //
-// The zero Bank has no members, and can be decoded into; appending to it panics. Methods that take
-// a member's number panic if there is no such member. A Bank must not be copied.
+// The zero Bank has no members and can be decoded into; appending to it panics. Methods that take
+// the number of a member panic if there is no such member. A Bank must not be copied.
 type Bank struct {
 	_ nocopy.Locker
 	bank
 }
 
-// bank holds all of a Bank. Methods that encode it have value receivers, so that fmt, json and gob
-// call them for a Bank held by value.
+// bank has the data of a Bank. Its encoding methods have value receivers, so that fmt, json and gob
+// also call them for a Bank that is held by value.
 type bank struct {
 	state *state // nil in the zero Bank
 	info  form.Kept
@@ -42,18 +43,18 @@ type bank struct {
 type state struct {
 	shape
 
-	n        atomic.Int64 // the number of members; stored after their segments
+	n        atomic.Int64 // number of members; stored after their segments
 	segments atomic.Pointer[[]segment]
 
-	mu    sync.Mutex // calls that write hold it
-	names []string   // the names of the first members; the others have none
+	mu    sync.Mutex // held by calls that write
+	names []string   // names of the first members; the others have none
 }
 
-// New returns an empty Bank whose members have the size that [bloom.New] chooses for n keys and p.
-// A member with n keys has a false-positive rate of about p, or more if n is small: then call
-// [NewSize] with the results of [bloom.StrictSize].
+// New returns an empty Bank. Its members have the size that [bloom.New] chooses for n keys and p. A
+// member with n keys has a false-positive rate of about p, or more if n is small; to avoid that,
+// pass the results of [bloom.StrictSize] to [NewSize].
 //
-// New returns an error if bloom.New does. The Bank's Info has n and p.
+// New returns the same errors as bloom.New. The Bank's Info has n and p.
 func New(n uint64, p float64) (*Bank, error) {
 	m, k, bad := door.Size(n, p, form.MaxWords)
 	if bad != nil {
@@ -67,8 +68,9 @@ func New(n uint64, p float64) (*Bank, error) {
 	return b, nil
 }
 
-// NewSize returns an empty Bank whose members have m bits, rounded up to a multiple of 64, and k
-// hashes. It returns an error unless 1 <= k <= 255, k <= m, and m rounds up to 1 to 2^31-1 words.
+// NewSize returns an empty Bank. Its members have m bits, rounded up to a multiple of 64, and k
+// hash functions. NewSize returns an error unless 1 <= k <= 255, k <= m, and a member has 1 to
+// 2^31-1 words.
 func NewSize(m uint64, k int) (*Bank, error) {
 	size, bad := form.WordsFor(m, k, form.MaxWords)
 	if bad != nil {
@@ -77,12 +79,12 @@ func NewSize(m uint64, k int) (*Bank, error) {
 	return &Bank{bank: bank{&state{shape: shapeOf(size, k)}, form.Keep(form.Info{})}}, nil
 }
 
-// current returns the number of members and their segments; s may be nil.
+// current returns the number of members and their segments. s may be nil.
 func (s *state) current() (n int, segments []segment) {
 	if s == nil {
 		return 0, nil
 	}
-	n = int(s.n.Load()) // loaded before the segments, so that they have room for n
+	n = int(s.n.Load()) // loaded before the segments, so that they have at least n members
 	if p := s.segments.Load(); p != nil {
 		segments = *p
 	}
@@ -101,7 +103,7 @@ func check(i, n int) {
 	}
 }
 
-// Append adds an empty member and returns its number, which is what Len returned before.
+// Append adds an empty member and returns its number, which is the previous result of Len.
 func (b *Bank) Append() int {
 	s := b.lockToAppend()
 	defer s.mu.Unlock()
@@ -121,7 +123,7 @@ func (b *Bank) lockToAppend() *state {
 	return b.state
 }
 
-// grow makes room for member n, which is member i of seg. The caller has locked s.mu.
+// grow makes room for member n, which is member i of seg. The caller must hold s.mu.
 func (s *state) grow() (n int, seg *segment, i int) {
 	n, segments := s.current()
 	last := n / segmentMembers
@@ -138,15 +140,15 @@ func (s *state) grow() (n int, seg *segment, i int) {
 	return n, &segments[last], i
 }
 
-// newSegment returns a segment that has rows of stride words and pages of one row.
+// newSegment returns a segment whose rows have stride words and whose pages have one row.
 func (s *state) newSegment(stride int) segment {
 	g := grid{stride: stride, page: stride}
 	return segment{grid: g, words: bitwords.Make(g.words(s.bits()))}
 }
 
-// widen returns a copy of old with rows that are a 32nd wider, by at least one word. So while a
+// widen returns a copy of old whose rows are longer by a 32nd, and by at least one word. So while a
 // segment grows, each word is copied at most about 32 times on average. If rows grew by one word
-// each time, all rows would be copied for every 64 members.
+// each time, all of them would be copied for every 64 members.
 func (s *state) widen(old *segment) segment {
 	w := s.newSegment(min(old.stride+1+old.stride/32, pageWords))
 	for r := range s.bits() {
@@ -158,14 +160,14 @@ func (s *state) widen(old *segment) segment {
 	return w
 }
 
-// AppendFilter adds a member with the keys of f, folded by [bloom.Filter.Fold] to the members'
-// size, and returns the member's number. Look-ups see the whole member or nothing of it.
-// AppendFilter does not retain f, and uses only the Hash of f's Info.
+// AppendFilter adds a member with the keys of f, and returns its number. It folds f to the size of
+// the members; see [bloom.Filter.Fold]. A concurrent look-up sees either the whole member or
+// nothing of it. AppendFilter does not retain f. Of f's Info, it uses only the Hash.
 //
-// On error AppendFilter changes nothing. The error wraps [bloom.ErrMismatch] if f is nil, if its
-// Strategy is not [bloom.Mitz64], if its K differs from the Bank's K, if its M is not a multiple of
-// the Bank's M, or if both Infos have a Hash and these differ. If only one of them has a Hash, the
-// Bank has it afterwards.
+// AppendFilter returns an error that wraps [bloom.ErrMismatch], and changes nothing, if f is nil,
+// if f's Strategy is not [bloom.Mitz64], if f's K is not the Bank's K, if f's M is not a multiple
+// of the Bank's M, or if both Infos have a Hash and the two differ. If only f has a Hash, the Bank
+// gets it.
 func (b *Bank) AppendFilter(f *bloom.Filter) (int, error) {
 	s := b.lockToAppend()
 	defer s.mu.Unlock()
@@ -186,7 +188,8 @@ func (b *Bank) AppendFilter(f *bloom.Filter) (int, error) {
 	return n, nil
 }
 
-// fit folds f to the members' size and returns its words. It puts f's Hash into info.
+// fit folds f to the size of the members and returns its words. If info has no Hash, it gets f's
+// Hash.
 func (s *state) fit(f *bloom.Filter, info *form.Kept) ([]uint64, error) {
 	switch {
 	case f == nil:
@@ -208,15 +211,14 @@ func (s *state) fit(f *bloom.Filter, info *form.Kept) ([]uint64, error) {
 	return words, nil
 }
 
-// Add adds key to member i and reports whether the member changed: true means that key was
-// certainly new to the member, false that key was probably there.
+// Add adds key to member i, and reports whether the member changed. True means that the member
+// certainly did not contain key, false that it probably did.
 func (b *Bank) Add(i int, key []byte) bool { return b.AddHash(i, bloom.Sum(key)) }
 
 // AddString is like Add.
 func (b *Bank) AddString(i int, key string) bool { return b.AddHash(i, bloom.SumString(key)) }
 
-// AddHash is like Add, but takes the digest of a key; see [bloom.Hash] for which digests are good
-// enough.
+// AddHash is like Add.
 func (b *Bank) AddHash(i int, h bloom.Hash) bool {
 	check(i, b.Len())
 	changed := false
@@ -237,7 +239,7 @@ func (b *Bank) AddHash(i int, h bloom.Hash) bool {
 	return changed
 }
 
-// Clear removes the keys and the name of member i. The member stays in the Bank, empty.
+// Clear removes the keys and the name of member i. The member remains in the Bank, empty.
 func (b *Bank) Clear(i int) {
 	check(i, b.Len())
 	s := b.state
@@ -255,8 +257,8 @@ func (b *Bank) Clear(i int) {
 	}
 }
 
-// Reset clears all members, as [Bank.Clear] does: their number stays, and their names are gone. The
-// Bank keeps its memory and its Info.
+// Reset calls [Bank.Clear] for all members: their number remains the same. The Bank keeps its
+// memory and its Info.
 func (b *Bank) Reset() {
 	s := b.state
 	if s == nil {
@@ -274,25 +276,27 @@ func (b *Bank) Reset() {
 	}
 }
 
-// ContainsHash reports whether member i may hold the key with digest h, as
-// [bloom.Filter.ContainsHash] does.
+// ContainsHash reports whether member i may contain the key with digest h; see
+// [bloom.Filter.ContainsHash].
 func (b *Bank) ContainsHash(i int, h bloom.Hash) bool {
 	seg, i := b.state.member(i)
 	return b.state.contains(seg, i, h)
 }
 
-// Which appends to dst, in ascending order, the numbers of the members for which
-// [Bank.ContainsHash] of h is true, and returns the extended slice. It allocates only if dst lacks
-// room. A digest can be used for several banks and calls.
+// Which appends to dst the numbers of the members that may contain the key with digest h, in
+// ascending order, and returns the extended slice. They are the members for which
+// [Bank.ContainsHash] returns true. Which allocates only if dst is too short. One digest serves any
+// number of banks and calls.
 //
-// The empty key sets only bit 0 of a member, as in Guava. So its rate is not p but the FillRatio of
-// [Bank.Stats], about a half in full members of New's size.
+// The empty key has only bit 0, as in Guava. So a member reports it falsely not with the
+// probability p, but with the FillRatio of [Bank.Stats], which is about a half if members of New's
+// size are full.
 func (b *Bank) Which(dst []int, h bloom.Hash) []int {
 	return b.WhichAll(dst, []bloom.Hash{h})
 }
 
-// WhichAll is like [Bank.Which], but for members that may hold every key of hs. If hs is empty,
-// these are all members.
+// WhichAll is like [Bank.Which], but returns the members that may contain all the keys in hs. If hs
+// is empty, these are all members.
 func (b *Bank) WhichAll(dst []int, hs []bloom.Hash) []int {
 	if b.state == nil {
 		return dst
@@ -301,7 +305,7 @@ func (b *Bank) WhichAll(dst []int, hs []bloom.Hash) []int {
 	return b.state.whichAll(dst, func(s int) segment { return segments[s] }, n, hs)
 }
 
-// Filter returns a copy of member i as a filter with the Bank's M, K and Info. Its Strategy is
+// Filter returns a copy of member i as a filter. It has the Bank's M, K and Info, and the Strategy
 // [bloom.Mitz64].
 func (b *Bank) Filter(i int) *bloom.Filter {
 	seg, i := b.state.member(i)
@@ -314,7 +318,7 @@ func (b *Bank) Len() int {
 	return n
 }
 
-// M returns the number of bits of a member, a multiple of 64, or 0 for the zero Bank.
+// M returns the number of bits of each member, which is a multiple of 64, or 0 for the zero Bank.
 func (b *Bank) M() uint64 {
 	if b.state == nil {
 		return 0
@@ -322,7 +326,7 @@ func (b *Bank) M() uint64 {
 	return b.state.bits()
 }
 
-// K returns the number of bits that a key sets in a member, or 0 for the zero Bank.
+// K returns the number of hash functions, or 0 for the zero Bank.
 func (b *Bank) K() int {
 	if b.state == nil {
 		return 0
@@ -330,11 +334,11 @@ func (b *Bank) K() int {
 	return b.state.k
 }
 
-// maxName is the longest name, in bytes.
+// maxName is the length in bytes of the longest name.
 const maxName = 1<<16 - 1
 
-// SetName names member i, for example after the file that its keys came from; saved files keep the
-// name. SetName panics if name is longer than 65,535 bytes.
+// SetName sets the name of member i, for example to the file that its keys came from. Saved files
+// keep the name. SetName panics if name is longer than 65,535 bytes.
 func (b *Bank) SetName(i int, name string) {
 	if len(name) > maxName {
 		panic(fmt.Sprintf("bank: name of %d bytes, more than %d", len(name), maxName))
@@ -363,8 +367,8 @@ func (b *Bank) Name(i int) string {
 	return ""
 }
 
-// Info returns the Bank's Info, which New, UpdateInfo and decoding set, and AppendFilter may
-// change. N and P are for one member.
+// Info returns the Bank's Info. New, UpdateInfo and decoding set it, and AppendFilter may change
+// it. N and P describe a single member.
 func (b *Bank) Info() bloom.Info { return bloom.Info(b.info.Get()) }
 
 // UpdateInfo is like [bloom.Filter.UpdateInfo].
@@ -372,9 +376,9 @@ func (b *Bank) UpdateInfo(update func(*bloom.Info)) {
 	b.info.Update(func(i *form.Info) { update((*bloom.Info)(i)) })
 }
 
-// Stats reads the whole Bank. M and K are those of a member, OnesCount and ApproxCount are sums
-// over all members, and FillRatio and FPR are means: on average, Which reports FPR*Len members for
-// a key that no member holds. SizeBytes is the length of the binary form.
+// Stats returns statistics, and reads the whole Bank. M and K describe a single member. OnesCount
+// and ApproxCount are sums over all members; FillRatio and FPR are means. For a key that no member
+// contains, Which returns FPR*Len members on average. SizeBytes is the length of the binary form.
 func (b *Bank) Stats() bloom.Stats {
 	if b.state == nil {
 		return bloom.Stats{}
@@ -384,10 +388,10 @@ func (b *Bank) Stats() bloom.Stats {
 	return b.state.stats(func(s int) segment { return segments[s] }, n, size)
 }
 
-// LogValue returns what String returns.
+// LogValue implements slog.LogValuer. The value is the result of String.
 func (b *Bank) LogValue() slog.Value { return slog.StringValue(b.String()) }
 
-// String describes b by its parameters.
+// String returns the name of b's type, its parameters and the number of its members.
 func (b bank) String() string {
 	if b.state == nil {
 		return "bank.Bank(zero)"

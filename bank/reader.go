@@ -12,13 +12,13 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// Reader answers from a file that [Bank.SaveFile] wrote, wherever that is; see "Files" in package
-// bloom. It checks every byte that it reads: if the file is damaged, a look-up returns an error,
-// never an empty answer. It keeps only the parameters and the Info; an [io.ReaderAt] that caches
-// pages of 4 KiB makes repeated look-ups cheaper.
+// Reader looks keys up in a file that [Bank.SaveFile] wrote, without loading it; see "Files" in
+// package bloom. It checks every byte that it reads: if the file is damaged, a look-up returns an
+// error, never an empty result. A Reader keeps only the parameters and the Info in memory. If keys
+// are looked up repeatedly, use an [io.ReaderAt] that caches pages of 4 KiB.
 //
-// Look-ups of the zero Reader return an error. Methods that take a member's number panic if there
-// is no such member. A Reader must not be copied.
+// Look-ups in the zero Reader return an error. Methods that take the number of a member panic if
+// there is no such member. A Reader must not be copied.
 type Reader struct {
 	_      nocopy.Locker
 	layout layout
@@ -26,8 +26,8 @@ type Reader struct {
 	info   form.Info
 }
 
-// NewReader returns a Reader of r, which has size bytes. It reads at most 8 KiB.
-// The error is r's own, or wraps [bloom.ErrFormat] if the bytes are not a Bank's file.
+// NewReader returns a Reader for the file in the size bytes of r. It reads at most 8 KiB. If that
+// is not the file of a Bank, the error wraps [bloom.ErrFormat]. If r fails, it wraps r's error.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	var l layout
 	_, info, err := form.Bank.ParseAt(r, size, l.parse)
@@ -45,15 +45,15 @@ func (r *Reader) read(offset, n int) ([]byte, error) {
 	return form.Bank.ReadAt(r.r, int64(form.Bank.HeadSize())+int64(offset), int64(n))
 }
 
-// Which is like [Bank.Which]. It requests K pages of each segment of 32,736 members, up to 64 pages
-// in parallel, but no more pages of a segment once all its members are ruled out. A page is 4 KiB,
-// or less in the last segment. After a failure Which requests nothing more, and returns dst as it
-// was. It needs at most about 512 KiB of memory.
+// Which is like [Bank.Which]. For each segment of 32,736 members it requests K pages, but stops
+// when all members of the segment are ruled out. It runs up to 64 requests in parallel. A page has
+// 4 KiB, or less in the last segment. After an error, Which makes no further request, and returns
+// dst unchanged. It needs at most about 512 KiB of memory.
 func (r *Reader) Which(dst []int, h bloom.Hash) ([]int, error) {
 	return r.WhichAll(dst, []bloom.Hash{h})
 }
 
-// WhichAll is like [Bank.WhichAll], with the requests of [Reader.Which].
+// WhichAll is like [Bank.WhichAll]. Its requests are those of [Reader.Which].
 func (r *Reader) WhichAll(dst []int, hs []bloom.Hash) ([]int, error) {
 	if r.r == nil {
 		return dst, errors.New("bank: use of a zero Reader")
@@ -72,7 +72,7 @@ func (r *Reader) WhichAll(dst []int, hs []bloom.Hash) ([]int, error) {
 	return all, nil
 }
 
-// askSome returns the members that hs does not rule out, for n segments beginning with segment
+// askSome returns the members that hs does not rule out, in n segments that begin with segment
 // first.
 func (r *Reader) askSome(first, n int, hs []bloom.Hash) ([]remains, error) {
 	left := make([]remains, n)
@@ -94,7 +94,7 @@ func (r *Reader) askSome(first, n int, hs []bloom.Hash) ([]remains, error) {
 	return left, requests.Wait()
 }
 
-// remains has the members of a segment that the rows read so far do not rule out.
+// remains has the members of a segment that have not yet been ruled out.
 type remains struct {
 	mu         sync.Mutex
 	candidates candidates
@@ -102,8 +102,8 @@ type remains struct {
 	none       bool // all members are ruled out
 }
 
-// ruleOut reads a row of segment s and rules out members by it. If no members remain, it requests
-// nothing.
+// ruleOut reads a row of segment s, and rules out the members that lack its bit. If none remain, it
+// reads nothing.
 func (r *Reader) ruleOut(left *remains, s int, row uint64) error {
 	left.mu.Lock()
 	none := left.none
@@ -121,8 +121,8 @@ func (r *Reader) ruleOut(left *remains, s int, row uint64) error {
 	return nil
 }
 
-// Name returns the name of member i, or "" if it has none. If the Bank has names, Name makes two
-// requests.
+// Name returns the name of member i, or "" if it has none. It makes two requests, or none if no
+// member has a name.
 func (r *Reader) Name(i int) (string, error) {
 	check(i, r.layout.members)
 	return r.layout.readName(r.read, i)
@@ -134,8 +134,8 @@ func (r *Reader) Len() int { return r.layout.members }
 // Info returns the Bank's Info.
 func (r *Reader) Info() bloom.Info { return bloom.Info(r.info) }
 
-// String describes r by the number of its members, their bits and their hashes.
+// String returns the name of r's type, the Bank's parameters and the number of its members.
 func (r *Reader) String() string { return r.layout.describe("bank.Reader", r.layout.members) }
 
-// LogValue returns what String returns.
+// LogValue implements slog.LogValuer. The value is the result of String.
 func (r *Reader) LogValue() slog.Value { return slog.StringValue(r.String()) }

@@ -16,12 +16,12 @@ import (
 
 // The terms of this package:
 //
-//	member   a Bloom filter of the bank. Members are numbered from 0, and have one size.
-//	segment  up to 32,736 consecutive members. All segments but the last one are full.
-//	row      one bit of each member of a segment, side by side: bit i of row r is bit r of the
-//	         segment's member i. A segment has as many rows as a member has bits.
-//	page     up to 64 consecutive rows, in a file with a checksum: the unit that is read and
-//	         checked by itself. It has at most 4 KiB. In a full segment it has one row.
+//	member   a Bloom filter in the bank. Members are numbered from 0, and have one size.
+//	segment  up to 32,736 consecutive members. All segments except the last one are full.
+//	row      one bit of each member of a segment: bit i of row r is bit r of the segment's
+//	         member i. A segment has as many rows as a member has bits.
+//	page     up to 64 consecutive rows. In a file, each page has a checksum, and is read and
+//	         checked by itself. A page has at most 4 KiB. In a full segment it has one row.
 const (
 	pageBytes      = 4096
 	pageWords      = pageBytes / 8
@@ -29,22 +29,22 @@ const (
 	segmentMembers = 8 * (pageBytes - checkBytes)
 )
 
-// grid says where the rows of a segment lie.
+// grid is the arrangement of a segment's rows.
 type grid struct {
 	stride int // words in a row
 	shift  int // a page has 1<<shift rows
 	page   int // words in a page
 }
 
-// gridFor returns the grid of a segment of the given number of members in a file. Short rows share
-// a page, so that its checksum of four bytes adds little to them.
+// gridFor returns the grid of a segment with the given number of members in a file. Short rows
+// share a page, so that its 4-byte checksum adds little to them.
 func gridFor(members int) grid {
 	g := grid{stride: (members + 63) / 64}
 	for g.shift < 6 && g.stride<<(g.shift+1) < pageWords {
 		g.shift++
 	}
 	g.page = g.stride << g.shift
-	if unused := -members & 63; unused < 8*checkBytes { // too few for the checksum
+	if unused := -members & 63; unused < 8*checkBytes { // too few bits for the checksum
 		g.page++
 	}
 	return g
@@ -54,12 +54,12 @@ func (g *grid) row(r uint64) int {
 	return int(r>>g.shift)*g.page + int(r&(1<<g.shift-1))*g.stride
 }
 
-// pages returns the number of pages that rows, a multiple of 64, need.
+// pages returns the number of pages for the given number of rows, which must be a multiple of 64.
 func (g *grid) pages(rows uint64) int { return int(rows >> g.shift) }
 
 func (g *grid) words(rows uint64) int { return g.pages(rows) * g.page }
 
-// segment is the rows of a segment, as words in memory or as the bytes of a file.
+// segment has the rows of a segment, either as words in memory or as bytes of a file.
 type segment struct {
 	grid
 	words []uint64
@@ -73,7 +73,7 @@ func (s *segment) get(r uint64, i int) bool {
 	return s.data[8*s.row(r)+i/8]>>(i%8)&1 != 0
 }
 
-// setBit sets bit i of row r, and reports whether it was clear. No other call writes at the same
+// setBit sets bit i of row r, and reports whether it was clear. No other call may write at the same
 // time.
 func (s *segment) setBit(r uint64, i int) bool {
 	word := &s.words[s.row(r)+i/64]
@@ -85,7 +85,7 @@ func (s *segment) setBit(r uint64, i int) bool {
 	return true
 }
 
-// clearBit clears bit i of row r. No other call writes at the same time.
+// clearBit clears bit i of row r. No other call may write at the same time.
 func (s *segment) clearBit(r uint64, i int) {
 	word := &s.words[s.row(r)+i/64]
 	bit := uint64(1) << (i % 64)
@@ -101,7 +101,7 @@ func (s *segment) word(r uint64, w int) uint64 {
 	return binary.LittleEndian.Uint64(s.data[8*(s.row(r)+w):])
 }
 
-// and clears the bits of acc that are clear in any of four rows, and reports whether a bit is left.
+// and clears the bits of acc that are clear in any of four rows. It reports whether a bit is left.
 func (s *segment) and(acc []uint64, rows *[4]uint64) bool {
 	if s.words != nil {
 		row := func(i int) []uint64 { return s.words[s.row(rows[i]):][:len(acc)] }
@@ -111,9 +111,9 @@ func (s *segment) and(acc []uint64, rows *[4]uint64) bool {
 	return andBytes(acc, row(0), row(1), row(2), row(3))
 }
 
-// andWords is segment.and for rows of words. Other goroutines may write to the rows during the
-// call. The processor reads four rows together faster than one after the other. A word of the rows
-// is read only if acc has bits left there.
+// andWords is like segment.and, for rows of words. Other goroutines may write to the rows at the
+// same time. Four rows together take less time than one after the other. It reads a word of the
+// rows only if acc has bits left there.
 func andWords(acc, a, b, c, d []uint64) bool {
 	a = a[:len(acc)]
 	b = b[:len(acc)]
@@ -131,7 +131,7 @@ func andWords(acc, a, b, c, d []uint64) bool {
 	return left != 0
 }
 
-// andBytes is like andWords, but takes little-endian words, which need not be aligned.
+// andBytes is like andWords, for rows of little-endian words, which need not be aligned.
 func andBytes(acc []uint64, a, b, c, d []byte) bool {
 	le := binary.LittleEndian
 	var left uint64
@@ -145,7 +145,7 @@ func andBytes(acc []uint64, a, b, c, d []byte) bool {
 	return left != 0
 }
 
-// andRow clears the bits of acc that are clear in row, and reports whether a bit is left.
+// andRow clears the bits of acc that are clear in row. It reports whether a bit is left.
 func andRow(acc []uint64, row []byte) bool {
 	var left uint64
 	for i, x := range acc {
@@ -156,25 +156,25 @@ func andRow(acc []uint64, row []byte) bool {
 	return left != 0
 }
 
-// shape is what all members have in common.
+// shape has what all members have in common.
 type shape struct {
-	size       int    // the number of words in a member; a segment has 64 rows for each word
-	reciprocal uint64 // the reciprocal of size; see digest.Locate
+	size       int    // words in a member; a segment has 64 rows for each
+	reciprocal uint64 // of size; see digest.Locate
 	k          int
 }
 
 func shapeOf(size, k int) shape { return shape{size, digest.Reciprocal(size), k} }
 
-// bits returns the number of bits of a member, and of rows of a segment.
+// bits returns the number of bits in a member, which is also the number of rows in a segment.
 func (s *shape) bits() uint64 { return 64 * uint64(s.size) }
 
-// row returns the row of the bit that x selects.
+// row returns the row that x selects.
 func (s *shape) row(x uint64) uint64 {
 	word, pos := digest.Locate(x, uint64(s.size), s.reciprocal)
 	return 64*word + pos
 }
 
-// contains reports whether member i of a segment has all bits of a key.
+// contains reports whether member i of a segment has all bits of the key.
 func (s *shape) contains(seg *segment, i int, h bloom.Hash) bool {
 	x, step := h.Words()
 	for range s.k {
@@ -186,11 +186,10 @@ func (s *shape) contains(seg *segment, i int, h bloom.Hash) bool {
 	return true
 }
 
-// candidates has a bit for each member of a segment. The bit is set as long as the member may hold
-// all keys.
+// candidates has a bit for each member of a segment. The bit is set until the member is ruled out.
 type candidates [pageWords]uint64
 
-// setAll sets the bits of the first members, as many as given, and returns the words of these bits.
+// setAll sets the bits of the given number of members, and returns the words that contain them.
 func (c *candidates) setAll(members int) []uint64 {
 	acc := c[:(members+63)/64]
 	for i := range acc {
@@ -200,8 +199,8 @@ func (c *candidates) setAll(members int) []uint64 {
 	return acc
 }
 
-// whichAll appends to dst the numbers of the members, out of n, that have all bits of all keys in
-// hs.
+// whichAll appends to dst the numbers of those of the first n members that have all bits of all
+// keys in hs.
 func (s *shape) whichAll(dst []int, segments func(int) segment, n int, hs []bloom.Hash) []int {
 	for first := 0; first < n; first += segmentMembers {
 		seg := segments(first / segmentMembers)
@@ -210,7 +209,7 @@ func (s *shape) whichAll(dst []int, segments func(int) segment, n int, hs []bloo
 	return dst
 }
 
-// which is like whichAll, but for one segment. first is the number of the segment's first member.
+// which is like whichAll, for a single segment. first is the number of its first member.
 func (s *shape) which(dst []int, seg *segment, first, members int, hs []bloom.Hash) []int {
 	var c candidates
 	acc := c.setAll(members)
@@ -220,7 +219,7 @@ func (s *shape) which(dst []int, seg *segment, first, members int, hs []bloom.Ha
 			var rows [4]uint64
 			for i := range rows {
 				rows[i] = s.row(x)
-				if i < k-1 { // if fewer than four rows are left, the last one is repeated
+				if i < k-1 { // if fewer than four rows are left, repeat the last one
 					x += step
 				}
 			}
@@ -232,8 +231,8 @@ func (s *shape) which(dst []int, seg *segment, first, members int, hs []bloom.Ha
 	return appendBits(dst, first, acc)
 }
 
-// appendBits appends to dst the numbers of the set bits of acc. first is the number of acc's first
-// bit.
+// appendBits appends to dst the numbers of the bits that are set in acc. The first bit of acc has
+// the number first.
 func appendBits(dst []int, first int, acc []uint64) []int {
 	n := 0
 	for _, w := range acc {
@@ -263,7 +262,7 @@ func (s *shape) filter(seg *segment, i int, info form.Info) *bloom.Filter {
 // stats returns the statistics of n members. size is the length of the binary form.
 func (s *shape) stats(segments func(int) segment, n int, size int64) bloom.Stats {
 	st := bloom.Stats{M: s.bits(), K: s.k, SizeBytes: size}
-	membersWith := map[uint64]int{} // the number of members that have a given number of set bits
+	membersWith := map[uint64]int{} // how many members have a given number of bits set
 	counts := make([]uint64, segmentMembers)
 	for first := 0; first < n; first += segmentMembers {
 		seg := segments(first / segmentMembers)
@@ -284,7 +283,7 @@ func (s *shape) stats(segments func(int) segment, n int, size int64) bloom.Stats
 			membersWith[ones]++
 		}
 	}
-	// In order, because a sum of floats depends on the order of its terms.
+	// The order is fixed, because a sum of floats depends on the order of its terms.
 	for _, ones := range slices.Sorted(maps.Keys(membersWith)) {
 		members := membersWith[ones]
 		st.OnesCount += ones * uint64(members)

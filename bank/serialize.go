@@ -13,26 +13,26 @@ import (
 
 const errNoForm = form.NoForm("bank")
 
-// layout is the layout of a binary form, a frame; see package form. Its parameters are the number
-// of words in a member, k, the number of members, and the number of bytes of names. Its words are:
+// layout describes a binary form, which is a frame; see package form. The parameters are the number
+// of words in a member, k, the number of members, and the number of bytes for names. The words are:
 //
 //	zeros, which align the pages of full segments to 4 KiB
-//	for each segment its pages: rows of whole words, and a checksum in the last 4 bytes
-//	the table of names: for each member the end of its name, in 8 bytes, and a checksum,
-//	        in 4 bytes
+//	for each segment its pages; each has rows of whole words, and a checksum in the last 4 bytes
+//	the table of names; for each member it has the end of its name, in 8 bytes, and a
+//	        checksum, in 4 bytes
 //	the names, and zeros up to a multiple of 8 bytes
 //
-// If no member has a name, the table and the names are missing. The place of a row can be computed,
+// If no member has a name, the table and the names are omitted. The place of a row can be computed,
 // and every page and every name can be read and checked by itself.
 type layout struct {
 	shape
 	members int
-	names   int // bytes of the table of names and of the names
+	names   int // number of bytes in the table of names and in the names
 }
 
-const entryBytes = 12 // bytes of an entry in the table of names
+const entryBytes = 12 // number of bytes in an entry of the table of names
 
-// parse is a form.Check: it sets l, and returns how many words follow the parameters.
+// parse is a form.Check. It sets l, and returns the number of words that follow the parameters.
 func (l *layout) parse(params []uint64) (total uint64, err error) {
 	size, k := params[0], params[1]
 	members, names := params[2], params[3]
@@ -43,7 +43,7 @@ func (l *layout) parse(params []uint64) (total uint64, err error) {
 	case k < 1 || k > form.MaxK:
 		return 0, fmt.Errorf("k = %d is outside [1, %d]", k, form.MaxK)
 	}
-	// With this bound no sum below overflows: a segment has at most 2^46 words.
+	// Because of this bound, no sum below overflows: a segment has at most 2^46 words.
 	over, total := bits.Mul64(full, 64*size*pageWords)
 	tooMany := over > 0 || total > form.MaxFrameWords || members > form.MaxFrameWords
 	if rest > 0 {
@@ -62,7 +62,7 @@ func (l *layout) parse(params []uint64) (total uint64, err error) {
 	return uint64(l.padding()) + total + (names+7)/8, nil
 }
 
-// The methods below count in words. Word 0 follows the frame's head.
+// The methods below count in words. Word 0 is the first word after the frame's head.
 
 // padding returns the word at which the pages begin.
 func (l *layout) padding() int {
@@ -72,7 +72,7 @@ func (l *layout) padding() int {
 	return -(form.Bank.HeadSize() / 8) & (pageWords - 1)
 }
 
-// segment returns the word at which a segment begins, its grid, and the number of its members.
+// segment returns the word at which segment s begins, its grid, and the number of its members.
 func (l *layout) segment(s int) (start int, g grid, members int) {
 	members = min(l.members-s*segmentMembers, segmentMembers)
 	return l.padding() + s*64*l.size*pageWords, gridFor(members), members
@@ -89,8 +89,8 @@ func (l *layout) table() int {
 	return start + g.words(l.bits())
 }
 
-// sum returns a checksum of data and of the numbers that identify its place, so that data in a
-// wrong place has a wrong checksum.
+// sum returns the checksum of numbers and data. The numbers identify the place of data, so data in
+// a wrong place has a wrong checksum.
 func sum(data []byte, numbers ...uint64) uint32 {
 	var start [24]byte
 	for i, x := range numbers {
@@ -107,8 +107,8 @@ func pageSum(page []byte, s, p int) uint32 {
 	return sum(page[:len(page)-checkBytes], uint64(s), uint64(p))
 }
 
-// source returns n bytes of the frame's words, beginning at the byte offset. They are valid until
-// the next call.
+// A source returns n bytes of the frame's words, beginning at byte offset. They are valid until the
+// next call.
 type source func(offset, n int) ([]byte, error)
 
 // readPage reads page p of segment s. It returns an error if the checksum is wrong, or if a bit is
@@ -126,7 +126,7 @@ func (l *layout) readPage(read source, s, p int) ([]byte, error) {
 			p, s, got, want)
 	}
 	for row := range 1 << g.shift {
-		after := 8 * g.stride * (row + 1) // where the next row begins
+		after := 8 * g.stride * (row + 1) // where the following row begins
 		if row == 1<<g.shift-1 {
 			after = end
 		}
@@ -153,13 +153,14 @@ func (l *layout) readRow(read source, s int, r uint64) ([]byte, error) {
 	return page[8*word:][:8*g.stride], nil
 }
 
-// nameSum returns the checksum of member i's name. The name begins at byte start of the names.
+// nameSum returns the checksum of member i's name, which begins at byte start of the names.
 func nameSum(name []byte, i, start int) uint32 {
 	return sum(name, uint64(i), uint64(start), uint64(start+len(name)))
 }
 
-// entry returns where the name of member i lies in the names, and the name's checksum. A name
-// begins where the previous one ends, so entry reads the table's entries of members i-1 and i.
+// entry returns the start and the end of member i's name in the names, and the name's checksum. A
+// name starts where the previous one ends, so entry reads the table's entries for members i-1 and
+// i.
 func (l *layout) entry(read source, i int) (start, end int, sum uint32, err error) {
 	before := min(i, 1)
 	data, err := read(8*l.table()+entryBytes*(i-before), entryBytes*(1+before))
@@ -171,7 +172,7 @@ func (l *layout) entry(read source, i int) (start, end int, sum uint32, err erro
 		low, data = binary.LittleEndian.Uint64(data), data[entryBytes:]
 	}
 	high := binary.LittleEndian.Uint64(data)
-	tooLong := high-low > maxName // true even if start > end
+	tooLong := high-low > maxName // also true if low > high
 	if tooLong || high > uint64(l.names-entryBytes*l.members) {
 		return 0, 0, 0, form.Errorf("bank", "a name is said to lie from %d to %d", low, high)
 	}
@@ -240,18 +241,18 @@ func readZeros(read source, offset, n int) error {
 	return nil
 }
 
-// encoder yields the words of a Bank's frame as bytes, one piece after another: a page, an entry of
-// the table of names, or a name. Other goroutines may write to the Bank between the pieces.
+// encoder produces the words of a Bank's frame as bytes, in pieces: a page, an entry of the table
+// of names, or a name. Other goroutines may write to the Bank between two pieces.
 type encoder struct {
 	layout   layout
 	segments []segment
 	names    []string
 
 	piece   []byte // the rest of the current piece
-	segment int    // of the next page
-	page    int    // the number of the next page in its segment
-	item    int    // the number of the next piece after the pages: all entries, then all names
-	encoded int    // the total size of the names whose entries are encoded
+	segment int    // segment of the next page
+	page    int    // number of the next page in its segment
+	item    int    // number of the next piece after the pages: first all entries, then all names
+	encoded int    // number of bytes in the names whose entries have been encoded
 	buf     [pageBytes]byte
 }
 
@@ -267,7 +268,7 @@ func (s *state) encoder() *encoder {
 	return e
 }
 
-// layout returns the layout of the current members. The caller has locked s.mu.
+// layout returns the layout for the current members. The caller must hold s.mu.
 func (s *state) layout() layout {
 	l := layout{shape: s.shape, members: int(s.n.Load())}
 	for _, name := range s.names {
@@ -285,7 +286,7 @@ func (l *layout) params() []uint64 {
 
 func (l *layout) words() int { return l.table() + (l.names+7)/8 }
 
-// fill fills dst with the next bytes. form.WriteFunc calls it for one chunk after the other.
+// fill fills dst with the bytes that follow. form.WriteFunc calls it for one chunk after the other.
 func (e *encoder) fill(dst []byte, _ int) {
 	for len(dst) > 0 {
 		if len(e.piece) == 0 {
@@ -296,7 +297,6 @@ func (e *encoder) fill(dst []byte, _ int) {
 	}
 }
 
-// advance encodes the next piece.
 func (e *encoder) advance() {
 	if e.segment < e.layout.segments() {
 		e.putPage()
@@ -318,7 +318,7 @@ func (e *encoder) advance() {
 	}
 }
 
-// putPage makes the next page the current piece. It omits members that were appended since the
+// putPage makes the next page the current piece. It omits members that were appended after the
 // encoding began.
 func (e *encoder) putPage() {
 	s, p := e.segment, e.page
@@ -392,7 +392,7 @@ func (b *Bank) ReadFrom(r io.Reader) (int64, error) {
 	return n, b.decode(l, array, info)
 }
 
-// decode sets b from the words of a frame. It retains array.
+// decode sets b from the words of a frame, and retains array.
 func (b *Bank) decode(l layout, array []uint64, info form.Info) error {
 	var buf []byte
 	names, err := l.readAll(func(start, n int) ([]byte, error) {
@@ -429,8 +429,8 @@ func (b *Bank) UnmarshalText(text []byte) error {
 // SaveFile saves b to the file at path; see "Files" in package bloom. It does not block other
 // methods.
 //
-// SaveFile writes the whole Bank. Keep a Bank that grows forever as several files, such as one a
-// day, as the example of [OpenFile] does: only the last one changes, and a look-up asks all of
+// SaveFile writes the whole Bank. Split a Bank that grows forever into several files, such as one a
+// day; see the example of [OpenFile]. Then only the last one changes, and a look-up asks all of
 // them.
 func (b *Bank) SaveFile(path string) error {
 	return storage.SaveFile(form.Bank, path, b.SizeBytes(), b.info.Get(), b)
@@ -439,21 +439,21 @@ func (b *Bank) SaveFile(path string) error {
 // LoadFile loads a file that SaveFile wrote; see "Files" in package bloom.
 func LoadFile(path string) (*Bank, error) { return storage.LoadFile(form.Bank, path, new(Bank)) }
 
-// LoadOrNew loads the file at path, or returns New(n, p); see "Files" in package bloom. A saved
-// Bank must have the M and K of New(n, p).
+// LoadOrNew loads the file at path, or returns New(n, p) if there is none; see "Files" in package
+// bloom. The saved Bank must have the same M and K as New(n, p).
 func LoadOrNew(path string, n uint64, p float64) (*Bank, error) {
 	fresh, err := New(n, p)
 	return loadOr(path, fresh, err)
 }
 
-// LoadOrNewSize is like [LoadOrNew] with NewSize(m, k) in place of New.
+// LoadOrNewSize is like [LoadOrNew], but calls NewSize(m, k) instead of New.
 func LoadOrNewSize(path string, m uint64, k int) (*Bank, error) {
 	fresh, err := NewSize(m, k)
 	return loadOr(path, fresh, err)
 }
 
-// loadOr returns the Bank in the file at path, or fresh if there is no such file. fresh and err are
-// the results of a constructor.
+// loadOr returns the Bank in the file at path, or fresh if there is no such file. fresh and err
+// must be the results of a constructor.
 func loadOr(path string, fresh *Bank, err error) (*Bank, error) {
 	if err != nil {
 		return nil, err

@@ -6,11 +6,11 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/invariants"
 )
 
-// maxVerified is the largest number of words of a segment that verify reads.
+// maxVerified is the largest number of words in a segment for which verify checks the bits.
 const maxVerified = 1 << 12
 
-// verify checks a bank after a mutation: the segments must have room for the members, and no bit
-// may be set after the last member if its segment is small. The caller has locked s.mu.
+// verify checks a Bank after a mutation. The segments must have room for the members. If the last
+// segment is small, no bit may be set after the last member. The caller must hold s.mu.
 func (s *state) verify() {
 	n, segments := s.current()
 	room := 0
@@ -33,7 +33,8 @@ func (s *state) verify() {
 	}
 }
 
-// verifyMember checks that a member has exactly the given bits. The caller has locked s.mu.
+// verifyMember checks that member i has exactly the bits for which isSet returns true. The caller
+// must hold s.mu.
 func (s *state) verifyMember(i int, isSet func(r uint64) bool) {
 	seg, j := s.member(i)
 	for r := range s.bits() {
@@ -42,12 +43,12 @@ func (s *state) verifyMember(i int, isSet func(r uint64) bool) {
 	s.verify()
 }
 
-// verifyAdded checks that member j of a segment has a key. The caller has locked s.mu.
+// verifyAdded checks that member j of a segment contains the key. The caller must hold s.mu.
 func (s *state) verifyAdded(seg *segment, j int, h bloom.Hash) {
 	invariants.Require(s.contains(seg, j, h), "bank: %v is not found after its addition", h)
 }
 
-// verifyWider checks that w has the rows of old, and no other bits.
+// verifyWider checks that w has the bits of old, and no others.
 func (s *state) verifyWider(w, old *segment) {
 	for r := range s.bits() {
 		for i := range w.stride {

@@ -10,21 +10,23 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// View answers from the binary form of a [Bank] as the decoded Bank does, without decoding it.
-// Files, changes of the bytes, concurrent use and the zero value are as in [bloom.View]. The file
-// may be larger than memory; a look-up of one key reads K pages for each 32,736 members.
+// View looks keys up in the binary form of a [Bank] without decoding it. Files, changes to the
+// bytes, concurrent use and the zero value are as in [bloom.View]. The file may be larger than
+// memory. A look-up of one key reads K pages for each 32,736 members.
 //
-// Methods that take a member's number panic if there is no such member. A View must not be copied.
+// Methods that take the number of a member panic if there is no such member. A View must not be
+// copied.
 type View struct {
 	_      nocopy.Locker
 	layout layout
 	bytes  storage.Bytes // the whole binary form
-	body   []byte        // the bytes of its words
+	body   []byte        // the bytes of the words
 	info   form.Info
 }
 
-// NewView returns a View of data, which it retains. data must be exactly one binary form. Look-ups
-// are faster if data is aligned to 8 bytes. For checks and errors see [OpenFile].
+// NewView returns a View of data, and retains data. data must be exactly one binary form. Look-ups
+// are faster if data begins at a multiple of 8 in memory. The checks and errors are those of
+// [OpenFile].
 func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}) }
 
 func newView(b storage.Bytes) (*View, error) {
@@ -36,12 +38,13 @@ func newView(b storage.Bytes) (*View, error) {
 	return &View{layout: l, bytes: b, body: body, info: info}, nil
 }
 
-// OpenFile opens a file that [Bank.SaveFile] wrote, and checks the length, the parameters and the
-// Info; see "Files" in package bloom. If these are wrong, the error wraps [bloom.ErrFormat]. The
-// caller must Close the View.
+// OpenFile opens a file that [Bank.SaveFile] wrote; see "Files" in package bloom. It checks the
+// length, the parameters and the Info. If one of these is wrong, the error wraps [bloom.ErrFormat].
+// The caller must call [View.Close].
 //
 // On Linux, OpenFile advises the kernel to read only the pages that look-ups need. If the file fits
-// into memory and many look-ups follow, call [View.Verify] first: it reads the whole file in order.
+// in memory, and many keys will be looked up, call [View.Verify] first, which reads the whole file
+// in order.
 func OpenFile(path string) (*View, error) {
 	v, err := storage.OpenView("bank", path, newView)
 	if err == nil {
@@ -50,21 +53,22 @@ func OpenFile(path string) (*View, error) {
 	return v, err
 }
 
-// Close ends the View. It releases the map of [OpenFile]; after it, the bytes that [NewView] got
-// may change. No other method may run during the call. Closing again does nothing.
+// Close unmaps the file of [OpenFile]. After Close, the argument of [NewView] may change. No other
+// method may run at the same time. Closing again does nothing.
 func (v *View) Close() error {
 	b := v.bytes
 	*v = View{}
 	return b.Close("bank")
 }
 
-// open returns the layout of v, and panics if v is closed or zero.
+// open returns the layout of v. It panics if v is closed or zero.
 func (v *View) open() *layout {
 	v.bytes.Check("bank")
 	return &v.layout
 }
 
-// segment returns segment s, as words if they are aligned and the machine is little-endian.
+// segment returns segment s. If the words are aligned and the machine is little-endian, it uses
+// them in place; otherwise it uses bytes.
 func (v *View) segment(s int) segment {
 	start, g, _ := v.layout.segment(s)
 	n := g.words(v.layout.bits())
@@ -102,8 +106,8 @@ func (v *View) Filter(i int) *bloom.Filter {
 	return l.filter(&seg, i%segmentMembers, v.info)
 }
 
-// Name returns the name of member i, or "" if it has none. If the name was damaged since it was
-// written, the error wraps [bloom.ErrFormat].
+// Name returns the name of member i, or "" if it has none. If the name is damaged, the error wraps
+// [bloom.ErrFormat].
 func (v *View) Name(i int) (string, error) {
 	l := v.open()
 	check(i, l.members)
@@ -127,11 +131,10 @@ func (v *View) Stats() bloom.Stats {
 	return l.stats(v.segment, l.members, int64(len(v.bytes.Data)))
 }
 
-// LogValue returns what String returns.
+// LogValue implements slog.LogValuer. The value is the result of String.
 func (v *View) LogValue() slog.Value { return slog.StringValue(v.String()) }
 
-// Verify reads all of the binary form. The error wraps [bloom.ErrFormat] unless the bytes are
-// those of a Bank.
+// Verify reads the whole binary form. If it is not intact, the error wraps [bloom.ErrFormat].
 func (v *View) Verify() error {
 	l := v.open()
 	done := v.bytes.Sequential()
@@ -143,7 +146,7 @@ func (v *View) Verify() error {
 	return err
 }
 
-// String describes v by its parameters.
+// String returns the name of v's type, the Bank's parameters and the number of its members.
 func (v *View) String() string {
 	if v.bytes.Data == nil {
 		return "bank.View(closed)"

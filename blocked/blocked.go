@@ -1,4 +1,4 @@
-// Package blocked provides a Bloom filter that keeps the bits of a key in one to four cache lines.
+// Package blocked provides a Bloom filter that keeps each key's bits in one to four cache lines.
 //
 //	seen, err := blocked.New(1_000_000, 0.01)
 //	if err != nil {
@@ -7,22 +7,21 @@
 //	seen.AddString("ada")        // true: certainly new
 //	seen.ContainsString("grace") // false: certainly not added
 //
-// An added key is always found. A key that was not added is reported as present with at most about
-// the probability that New was given. The caller supplies the number of keys, this probability, and
-// keys or their digests.
+// An added key is always found. A key that was not added is reported as present with a probability
+// of about p or less, the second argument of New.
 //
-// For a key, a classic filter, [bloom.Filter], touches up to 7 cache lines at a rate of 1 %, and up
-// to 20 at 1e-6; a blocked filter touches one at 1 %, and two at 1e-6. If the filters are larger
-// than the processor's cache, the blocked one takes less time, above all at low rates, and batches
-// take less again; see benchmarks/RESULTS.md. The price is memory. New needs this much more than a
-// classic filter:
+// A classic filter, [bloom.Filter], touches up to 7 cache lines for each key at a rate of 1 %, and
+// up to 20 at 1e-6. A blocked filter touches one at 1 %, and two at 1e-6. So it is faster if the
+// filter is larger than the processor's cache, above all at low rates, and batches are faster
+// still; see benchmarks/RESULTS.md. The price is memory. A blocked filter needs this much more than
+// a classic one:
 //
 //	rate     1e-2  1e-3  1e-4  1e-5  1e-6  1e-7  1e-8  1e-9
 //	lines       1     1     2     2     2     3     3     3
 //	memory  +10 % +18 % +10 % +12 % +18 % +11 % +14 % +18 %
 //
-// Use [bloom.Filter] if Java has to read the bytes, if memory matters more than time, or for a rate
-// below 1e-12. See [NewBitset] for the split-block filters of the Parquet format.
+// Use [bloom.Filter] if Java must read the bytes, if memory matters more than time, or if the rate
+// is below 1e-12. For the split-block filters of the Parquet format, see [NewBitset].
 package blocked
 
 import (
@@ -35,18 +34,18 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
-// Filter is a blocked Bloom filter: blocks of 32 bytes, eight 32-bit words. Each of a key's lines
-// picks a block, and sets one bit in each of its words.
+// Filter is a blocked Bloom filter. It consists of blocks of eight 32-bit words, and a key has one
+// to four lines. Each line selects a block, and sets one bit in each word of that block.
 //
-// The first line of a key depends only on the first word of its [bloom.Hash], and the others also
-// on the second. If the second is always 0, the false-positive rate is much higher; see
-// [bloom.SumUint64] for 64-bit digests.
+// A key's first line depends only on the first word of its [bloom.Hash]; the other lines depend on
+// both words. If the second word is always 0, the false-positive rate is much higher. To use 64-bit
+// digests, see [bloom.SumUint64].
 //
 // The zero Filter contains nothing and can be decoded into; adding to it panics. Many goroutines
-// may read a Filter while none writes; a [SyncFilter] has no such limit. A Filter must not be
+// may read a Filter while none writes to it; a [SyncFilter] has no such limit. A Filter must not be
 // copied; see [Filter.Clone].
 //
-// A filter of one line is the split-block Bloom filter of the Parquet format (Parquet format
+// A filter with one line is the split-block Bloom filter of the Parquet format (Parquet format
 // specification, BloomFilter.md; Putze, Sanders and Singler, Cache-, Hash- and Space-Efficient
 // Bloom Filters, 2007). See [NewBitset] for files of that format.
 type Filter struct {
@@ -54,20 +53,21 @@ type Filter struct {
 	filter
 }
 
-// filter holds all of a Filter. Methods that encode it have value receivers, so that fmt, json and
-// gob call them for a Filter held by value.
+// filter has the data of a Filter. Its encoding methods have value receivers, so that fmt, json and
+// gob also call them for a Filter that is held by value.
 type filter struct {
 	b    splitblock.Blocks
 	info form.Kept
 }
 
-// New returns an empty filter sized for n distinct keys. With n keys in it, it reports a key that
-// was not added as present with a probability of at most about p, and a lower one in a filter of
-// few blocks. New uses the fewest lines whose memory is within 10 % of the optimum.
+// New returns an empty filter for n distinct keys. When it contains n keys, it reports a key that
+// was not added as present with a probability of at most about p; in a filter of few blocks, the
+// probability is lower. The filter has the fewest lines for which the memory is within 10 % of the
+// optimum.
 //
-// It returns an error unless n > 0, 1e-12 <= p < 1 and the filter has at most 2^35 blocks, which
-// are a tebibyte. Below 1e-12 four lines need much more memory than [bloom.New]. If the machine
-// lacks the memory, the process ends, as with make. The filter's Info has n and p.
+// New returns an error unless n > 0, 1e-12 <= p < 1, and the filter has at most 2^35 blocks, which
+// are a tebibyte. Below 1e-12, four lines need much more memory than [bloom.New]. If the machine
+// has too little memory, the process ends, as with make. The filter's Info has n and p.
 func New(n uint64, p float64) (*Filter, error) {
 	m, lines, err := Size(n, p)
 	if err != nil {
@@ -79,12 +79,11 @@ func New(n uint64, p float64) (*Filter, error) {
 }
 
 // NewSize returns an empty filter of m bits, rounded up to a multiple of 256, with the given number
-// of lines for each key. It returns an error unless lines is 1 to 4 and m rounds up to 1 to 2^35
-// blocks.
+// of lines. It returns an error unless lines is 1 to 4 and the filter has 1 to 2^35 blocks.
 //
-// NewSize(m, 1) makes the filter of a Parquet column. Parquet readers that follow the format's text
-// accept any size. Arrow's C++ reader accepts only powers of two of at least 32 bytes: round m up
-// to a power of two, 1<<bits.Len64(m-1).
+// NewSize(m, 1) makes the filter of a Parquet column. Parquet readers that follow the specification
+// accept any size. Arrow's C++ reader accepts only powers of two of at least 32 bytes; for that,
+// round m up to a power of two, 1<<bits.Len64(m-1).
 func NewSize(m uint64, lines int) (*Filter, error) {
 	if lines < 1 || lines > splitblock.MaxLines {
 		bad := form.NewParam("lines", lines, "outside [1, %d]", splitblock.MaxLines)
@@ -98,10 +97,11 @@ func NewSize(m uint64, lines int) (*Filter, error) {
 	return newFilter(n, lines), nil
 }
 
-// NewBitset returns a filter of one line with the bits of bitset: what [Filter.Bitset] returned, or
-// the Bloom filter of a Parquet column. In Parquet, the first word of a value's [bloom.Hash] is the
-// xxHash64 of the plain-encoded value; see [bloom.NewHash]. NewBitset returns an error that wraps
-// [bloom.ErrFormat] unless bitset has 1 to 2^30 blocks of 32 bytes. It does not retain bitset.
+// NewBitset returns a filter with one line and the bits in bitset, which is a result of
+// [Filter.Bitset] or the Bloom filter of a Parquet column. In Parquet, the first word of a value's
+// [bloom.Hash] is the xxHash64 of the plain-encoded value; see [bloom.NewHash]. NewBitset returns
+// an error that wraps [bloom.ErrFormat] unless bitset has 1 to 2^30 blocks of 32 bytes. It does not
+// retain bitset.
 func NewBitset(bitset []byte) (*Filter, error) {
 	n, rest := len(bitset)/splitblock.Bytes, len(bitset)%splitblock.Bytes
 	if n < 1 || n > splitblock.Narrow || rest != 0 {
@@ -113,9 +113,9 @@ func NewBitset(bitset []byte) (*Filter, error) {
 	return f, nil
 }
 
-// Bitset returns a copy of the bits as a Parquet file holds them: 32-bit words, little-endian,
-// eight to a block. It panics if f has more than one line, or more than 2^30 blocks: no Parquet
-// filter has either. Make f with NewSize(m, 1).
+// Bitset returns a copy of the bits in the form of a Parquet file: little-endian 32-bit words,
+// eight to a block. It panics if f has more than one line or more than 2^30 blocks, which no
+// Parquet filter has. NewSize(m, 1) makes a filter with one line.
 func (f *Filter) Bitset() []byte {
 	if f.b.Lines > 1 || f.M()/splitblock.Bits > splitblock.Narrow {
 		panic(fmt.Sprintf("blocked: Bitset of %v", f))
@@ -127,7 +127,7 @@ func newFilter(n uint64, lines int) *Filter {
 	return &Filter{filter: filter{b: splitblock.New(n, lines), info: form.Keep(form.Info{})}}
 }
 
-// Add adds key and reports whether the filter changed: true means that key was certainly new, false
+// Add adds key and reports whether the filter changed. True means that key was certainly new, false
 // that it was probably added before.
 func (f *Filter) Add(key []byte) bool { return f.b.AddKey(key) }
 
@@ -137,8 +137,8 @@ func (f *Filter) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)
 // AddHash is like Add. If f has one line, only h's first word matters.
 func (f *Filter) AddHash(h bloom.Hash) bool { return f.b.Add(h) }
 
-// Contains reports whether key may have been added. False is certain. A key that was not added gets
-// true with the probability FPR of [Filter.Stats].
+// Contains reports whether key may have been added. False is certain. For a key that was not added,
+// it returns true with the probability FPR in [Filter.Stats].
 func (f *Filter) Contains(key []byte) bool { return f.b.ContainsKey(key) }
 
 // ContainsString is like Contains.

@@ -13,11 +13,11 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// Reader looks keys up in a file that [Filter.SaveFile] wrote, wherever that is; see "Files" in
-// package bloom. Most absent keys need one request of 32 bytes. A present key needs one for each
-// line, some of them concurrent; see [Filter.Lines].
+// Reader looks keys up in a file that [Filter.SaveFile] wrote, without loading it; see "Files" in
+// package bloom. Most absent keys need one request of 32 bytes. A present key needs one for each of
+// its lines, and some of these run concurrently; see [Filter.Lines].
 //
-// Damage and the zero value are as in [bloom.Reader]. A Reader must not be copied.
+// Damaged files and the zero value are as in [bloom.Reader]. A Reader must not be copied.
 type Reader struct {
 	_      nocopy.Locker
 	r      io.ReaderAt
@@ -27,8 +27,8 @@ type Reader struct {
 	info   form.Info
 }
 
-// NewReader returns a Reader of r, which has size bytes. If they are not a Filter's file, the error
-// wraps [bloom.ErrFormat]. If r fails, it wraps r's error.
+// NewReader returns a Reader for the file in the size bytes of r. If that is not the file of a
+// Filter, the error wraps [bloom.ErrFormat]. If r fails, it wraps r's error.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	params, info, err := form.Blocked.ParseAt(r, size, splitblock.CheckParams)
 	if err != nil {
@@ -48,14 +48,14 @@ func (r *Reader) Info() bloom.Info { return bloom.Info(r.info) }
 
 func (r *Reader) m() uint64 { return splitblock.Bits * uint64(r.blocks) }
 
-// String describes r by the filter's parameters.
+// String returns the name of r's type and the filter's parameters.
 func (r *Reader) String() string { return describe("blocked.Reader", r.m(), r.lines) }
 
-// LogValue returns what String returns.
+// LogValue implements slog.LogValuer. The value is the result of String.
 func (r *Reader) LogValue() slog.Value { return slog.StringValue(r.String()) }
 
 // Contains reports whether key may have been added; see [Filter.Contains]. On error it returns
-// true. It is for keys that were hashed with [bloom.Sum]; look at [Reader.Info] first.
+// true. It requires that the keys were hashed with [bloom.Sum]; check [Reader.Info] first.
 func (r *Reader) Contains(key []byte) (bool, error) { return r.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is like Contains.
@@ -70,8 +70,8 @@ func (r *Reader) ContainsHash(h bloom.Hash) (bool, error) {
 	return found[0], err
 }
 
-// ContainsBatch looks hs up; see "Batches" in package bloom. Lines that are near each other
-// share a request of up to 256 KiB, and up to 64 requests run in parallel. On error it sets
+// ContainsBatch looks hs up; see "Batches" in package bloom. It combines requests for lines that
+// are near each other, up to 256 KiB, and runs up to 64 requests in parallel. On error it sets
 // found[i] to true for all of hs.
 func (r *Reader) ContainsBatch(found []bool, hs []bloom.Hash) error {
 	found = bitwords.Fill("blocked", found, len(hs))

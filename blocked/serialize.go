@@ -9,7 +9,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// Info returns the filter's Info, which New and UpdateInfo set, and Merge may change. Every
+// Info returns the filter's Info. New and UpdateInfo set it, and Merge may change it. Every
 // encoding keeps it.
 func (f *filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
@@ -65,8 +65,8 @@ func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Blocked, path, new(Filter))
 }
 
-// LoadOrNew loads the file at path, or returns New(n, p); see "Files" in package bloom. A saved
-// filter must have the M and Lines of New(n, p).
+// LoadOrNew loads the file at path, or returns New(n, p) if there is none; see "Files" in package
+// bloom. The saved filter must have the same M and Lines as New(n, p).
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	m, lines, err := Size(n, p)
 	if err != nil {

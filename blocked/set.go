@@ -11,12 +11,11 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
-// Merge adds the keys of g to f. The false-positive rate becomes that of a filter with the keys of
-// both.
+// Merge adds the keys of g to f. Afterwards f has the false-positive rate of a filter that contains
+// the keys of both.
 //
-// Unless the two agree in M and Lines, and in Info's Hash if both have one, Merge leaves f
-// unchanged and returns an error that wraps [bloom.ErrMismatch]. If f has no Hash, it gets that of
-// g.
+// If the filters differ in M or Lines, or have different Hashes in their Infos, Merge leaves f
+// unchanged and returns an error that wraps [bloom.ErrMismatch]. If only g has a Hash, f gets it.
 func (f *Filter) Merge(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
@@ -25,9 +24,9 @@ func (f *Filter) Merge(g *Filter) error {
 	return nil
 }
 
-// Intersect clears all bits of f that are not set in g, which leaves every key that was added to
-// both, at a higher false-positive rate than a filter built from these keys. It returns an error as
-// [Filter.Merge] does.
+// Intersect clears all bits of f that are not set in g. Every key that was added to both remains,
+// but the false-positive rate is higher than that of a filter to which only those keys were added.
+// Intersect returns the same errors as [Filter.Merge].
 func (f *Filter) Intersect(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
@@ -36,8 +35,8 @@ func (f *Filter) Intersect(g *Filter) error {
 	return nil
 }
 
-// compatible returns an error unless f can be merged with g. Without an error, f's Info has the
-// Hash of g's if it had none.
+// compatible returns an error if f cannot be merged with g. Otherwise, if only g has a Hash in its
+// Info, f gets that Hash.
 func (f *filter) compatible(g *Filter) error {
 	if g == nil {
 		return form.MismatchNil("blocked")
@@ -58,13 +57,13 @@ func (f *filter) fits(m uint64, lines int) error {
 	return nil
 }
 
-// Fold returns a new filter of M()/d bits with the keys of f: the filter of that size, with f's
-// Lines, after the same additions. Its false-positive rate is higher; see [Filter.Stats]. Its Info
-// has no N and P. f is unchanged.
+// Fold returns a new filter with the keys of f in M()/d bits. It equals a filter of that size, with
+// the Lines of f, to which the same keys were added. Its false-positive rate is higher; see
+// [Filter.Stats]. Its Info has no N and P. Fold does not change f.
 //
-// Fold returns an error unless d divides M()/256, the number of blocks. It also returns one if f
-// has more than 2^30 blocks and the new filter would not, because the two would use different bits
-// of a digest to pick a block.
+// Fold returns an error unless d divides M()/256, the number of blocks. It also returns an error if
+// f has more than 2^30 blocks and the result has not, because the two use different bits of a
+// digest to select a block.
 func (f *Filter) Fold(d int) (*Filter, error) {
 	n := int(f.M() / splitblock.Bits)
 	if d < 1 || d > n || n%d != 0 {
@@ -75,8 +74,8 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 			n, splitblock.Narrow)
 		return nil, bad.In("blocked")
 	}
-	// A block's number is a fraction of the number of blocks, rounded down, so blocks d*i to
-	// d*i+d-1 become block i.
+	// A digest selects a block by a fraction of the number of blocks, rounded down, so blocks d*i
+	// to d*i+d-1 become block i.
 	g := newFilter(uint64(n/d), f.b.Lines)
 	g.info = form.Keep(f.info.Get().Folded())
 	const each = splitblock.Bits / 64
@@ -89,19 +88,19 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 	return g, nil
 }
 
-// Clone returns an independent copy, with its Info.
+// Clone returns an independent copy of f, including its Info.
 func (f *Filter) Clone() *Filter { return &Filter{filter: f.clone()} }
 
-// clone returns a copy of f. Other goroutines may write to f during the call.
+// clone returns a copy of f. Other goroutines may write to f at the same time.
 func (f *filter) clone() filter { return filter{f.b.Clone(), f.info.Clone()} }
 
-// Reset removes all keys. It keeps the memory, the parameters and the Info.
+// Reset removes all keys. f keeps its memory, parameters and Info.
 func (f *Filter) Reset() {
 	bitwords.Clear(f.b.Words)
 }
 
-// Equal reports whether f and g have the same parameters and bits, whatever their Infos.
-// reflect.DeepEqual and testify's assert.Equal agree with it for filters with equal Infos. It
+// Equal reports whether f and g have the same parameters and bits. It ignores their Infos. If the
+// Infos are equal too, reflect.DeepEqual and testify's assert.Equal give the same answer. Equal
 // panics if g is nil.
 func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
@@ -112,14 +111,14 @@ func (f *Filter) Equal(g *Filter) bool {
 
 func (f *filter) m() uint64 { return uint64(len(f.b.Words)) * 64 }
 
-// M returns the number of bits, a multiple of 256.
+// M returns the number of bits, which is a multiple of 256.
 func (f *Filter) M() uint64 { return f.m() }
 
-// Lines returns the number of blocks, each in one cache line, in which a key has bits: 1 to 4, or 0
-// for the zero Filter.
+// Lines returns the number of blocks in which a key has bits: 1 to 4, or 0 for the zero Filter.
+// Each block lies in one cache line.
 func (f *Filter) Lines() int { return f.b.Lines }
 
-// String describes f by its parameters.
+// String returns the name of f's type and its parameters.
 func (f filter) String() string { return describe("blocked.Filter", f.m(), f.b.Lines) }
 
 func describe(name string, m uint64, lines int) string {
@@ -129,16 +128,17 @@ func describe(name string, m uint64, lines int) string {
 	return fmt.Sprintf("%s(m=%d, lines=%d)", name, m, lines)
 }
 
-// Stats returns all statistics of f. It reads the whole filter. M is the number of bits, a multiple
-// of 256. K is the number of bits that a key sets: 8 for each of its lines.
+// Stats returns the statistics of f. It reads the whole filter. M is the number of bits, a multiple
+// of 256. K is the number of bits that a key sets: 8 for each line.
 //
-// ApproxCount adds up blocks. A block counts as the number of lines for which its count of ones is
-// likeliest, ln(1 - ones/256) / ln(31/32), as if half a bit were clear if all are set. If the
-// filter holds the n keys of [New], the estimate is 0.1 % too high on average.
+// ApproxCount is a sum over all blocks. For each block, it estimates the number of lines that were
+// added from the number of ones: ln(1 - ones/256) / ln(31/32). If all bits of a block are set, it
+// computes as if half a bit were clear. When the filter contains the n keys of [New], the estimate
+// is 0.1 % too high on average.
 //
-// For one line, FPR is the mean, over all blocks, of the product of the fill ratios of a block's
-// eight words. For more lines, which are independent, it is a power of that mean.
+// With one line, FPR is the mean over all blocks of the product of the fill ratios of the block's
+// eight words. Lines are independent, so with more lines it is a power of that mean.
 func (f *filter) Stats() bloom.Stats { return f.b.Stats(f.size()) }
 
-// LogValue returns what String returns.
+// LogValue implements slog.LogValuer. The value is the result of String.
 func (f *filter) LogValue() slog.Value { return slog.StringValue(f.String()) }

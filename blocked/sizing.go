@@ -11,8 +11,8 @@ import (
 
 const minRate = limits.BlockedRate
 
-// Size returns the parameters of New's filter for n keys at rate p. It returns an error as New
-// does.
+// Size returns the parameters of the filter that New(n, p) returns. It returns the same errors as
+// New.
 func Size(n uint64, p float64) (m uint64, lines int, err error) {
 	if !(p >= minRate && p < 1) {
 		return 0, 0, form.NewParam("p", p, "outside [%v, 1)", minRate).In("blocked")
@@ -31,8 +31,7 @@ func Size(n uint64, p float64) (m uint64, lines int, err error) {
 	return blocks * splitblock.Bits, lines, nil
 }
 
-// blocksFor returns the number of blocks in the filter that New makes, and the number of lines of
-// each key.
+// blocksFor returns the number of blocks and of lines in the filter that New returns.
 func blocksFor(n uint64, p float64) (blocks uint64, lines int) {
 	var need [splitblock.MaxLines + 1]uint64
 	least := uint64(math.MaxUint64)
@@ -47,12 +46,14 @@ func blocksFor(n uint64, p float64) (blocks uint64, lines int) {
 	return need[lines], lines
 }
 
-// fewest returns the smallest number of blocks for which the rate is at most p.
+// fewest returns the smallest number of blocks for which the rate is at most p, with the given
+// number of lines.
 func fewest(n uint64, p float64, lines int) uint64 {
 	excess := func(blocks uint64) float64 { return portable.Log(rate(n, blocks, lines) / p) }
-	// With few blocks, each has at least many lines, which is too many. With 2048 lines in each
-	// block, the rate is 1 as a float64. With 160, an absent line is found with a probability of at
-	// least 1 - 8 e^(-160/32), and an absent key of four lines with 0.8.
+	// With too few blocks, the rate is certainly above p, so the search can start above few. With
+	// 2048 lines in each block, the rate is 1 as a float64. With 160, an absent line is found with
+	// a probability of at least 1 - 8 e^(-160/32), and an absent key with four lines with one of
+	// 0.8.
 	many := uint64(2048)
 	if p < 0.5 {
 		many = 160
@@ -79,9 +80,9 @@ func fewest(n uint64, p float64, lines int) uint64 {
 	return enough
 }
 
-// FalsePositiveRate returns the probability that the filter of [NewSize] with m bits and the given
-// number of lines, holding n keys, reports a key that was never added. It is 1 if lines is not from
-// 1 to 4, and for m = 0 and n > 0.
+// FalsePositiveRate returns the probability that a filter which was made by [NewSize](m, lines),
+// and contains n keys, reports a key that was not added as present. It is 1 if lines is not 1 to 4,
+// and if m is 0 and n is not.
 func FalsePositiveRate(m uint64, lines int, n uint64) float64 {
 	blocks := m/splitblock.Bits + min(1, m%splitblock.Bits) // as NewSize rounds m
 	switch {
@@ -89,20 +90,20 @@ func FalsePositiveRate(m uint64, lines int, n uint64) float64 {
 		return 1
 	case n == 0:
 		return 0
-	case float64(n)*float64(lines) >= 2048*float64(blocks): // or no blocks
+	case float64(n)*float64(lines) >= 2048*float64(blocks): // or there are no blocks
 		return 1 // as a float64
 	}
 	return max(0, min(rate(n, blocks, lines), 1))
 }
 
-// rate returns the false-positive rate of a filter of n keys, for the given number of blocks and of
-// lines for each key. The lines of an absent key are independent, even in the same block.
+// rate returns the false-positive rate of a filter with n keys and the given numbers of blocks and
+// lines. The lines of an absent key are independent, even if they lie in the same block.
 func rate(n, blocks uint64, lines int) float64 {
 	mean := float64(n) * float64(lines) / float64(blocks)
 	e, q := blockRates(mean, lines), 1/float64(blocks)
-	// found returns the probability that the bits of a key's last lines are set. left is the number
-	// of these lines, and others that of the blocks in which the lines before them lie. The first
-	// of the last lines lies in a new block, and t of them, with the first, share that block.
+	// found returns the probability that all bits of a key's last left lines are set. The key's
+	// lines before those lie in others blocks. The next line lies in a new block, which it shares
+	// with t-1 of the remaining lines.
 	var found func(left, others int) float64
 	found = func(left, others int) (sum float64) {
 		if left == 0 {
@@ -119,10 +120,10 @@ func rate(n, blocks uint64, lines int) float64 {
 	return found(lines, 0)
 }
 
-// coefficients are those of inclusion and exclusion. If t bits of a word are picked independently,
+// coefficients are those of inclusion and exclusion. If t bits of a word are chosen independently,
 // the probability that all are set is the sum over d of coefficients[t][d] times the probability
-// that d given bits are clear. The recurrence adds one pick, which is one of the d given bits or
-// another bit.
+// that d given bits are clear. The recurrence adds a t-th bit, which is either one of the d given
+// bits or another.
 var coefficients = func() (all [splitblock.MaxLines + 1][splitblock.MaxLines + 1]float64) {
 	all[0][0] = 1
 	for t := 1; t <= splitblock.MaxLines; t++ {
@@ -134,20 +135,20 @@ var coefficients = func() (all [splitblock.MaxLines + 1][splitblock.MaxLines + 1
 	return all
 }()
 
-// blockRates returns, for each t from 1 to lines, the probability that t lines of an absent key,
-// all in one block, find their bits set. The number j of lines that were added to a block has a
-// Poisson distribution (Putze, Sanders and Singler, equation 3).
+// blockRates returns, in e[t], the probability that t lines of an absent key that lie in one block
+// find all their bits set. The number j of lines that were added to a block has a Poisson
+// distribution (Putze, Sanders and Singler, equation 3).
 func blockRates(mean float64, lines int) (e [splitblock.MaxLines + 1]float64) {
-	// Terms further than this from the mean are too small to change the sum.
+	// Terms that are further than this from the mean are too small to change the sum.
 	spread := 8*math.Sqrt(mean) + 20
 	j := math.Floor(max(0, mean-spread))
-	// unset[d] is the probability that j lines leave d given bits of a word clear.
+	// unset[d] is the probability that d given bits of a word are clear after j lines.
 	var unset, step [splitblock.MaxLines + 1]float64
 	for d := range unset {
 		step[d] = 1 - float64(d)/32
 		unset[d] = portable.Power(step[d], uint64(j))
 	}
-	poisson, total := 1.0, 0.0 // in proportion to the probabilities
+	poisson, total := 1.0, 0.0 // poisson is proportional to the probability of j; total is the sum
 	for ; j <= mean+spread; j++ {
 		for t := 1; t <= lines; t++ {
 			set := 1.0
@@ -166,8 +167,8 @@ func blockRates(mean float64, lines int) (e [splitblock.MaxLines + 1]float64) {
 	for t := range e {
 		e[t] /= total
 	}
-	// All eight bits of a line are computed from 32 bits of the digest, which a line of an absent
-	// key may share with a line that was added.
+	// A line's eight bits depend on 32 bits of the digest. A line of an absent key may have the
+	// same 32 bits as a line that was added.
 	e[1] += mean / (1 << 32)
 	return e
 }

@@ -10,13 +10,13 @@ import (
 )
 
 // SyncFilter is a [Filter] for any number of goroutines; see "Goroutines" in package bloom. Adding
-// and looking up take no lock. It has the bits and the binary form of a Filter.
+// keys and looking them up take no lock. It has the same bits and binary form as a Filter.
 //
 // Look-ups are as fast as in a Filter. Adding a key that is present writes nothing. Adding a new
-// key needs up to four atomic writes for each line. Both scale as in a [bloom.SyncFilter].
+// key takes up to four atomic writes for each line. Both scale as in a [bloom.SyncFilter].
 //
-// There are only the operations that make sense while others write; [SyncFilter.Snapshot] returns a
-// Filter for the rest.
+// A SyncFilter has only operations that make sense while other goroutines write. For the others,
+// call [SyncFilter.Snapshot], which returns a Filter.
 //
 // The zero SyncFilter contains nothing and can be decoded into; adding to it panics. A SyncFilter
 // must not be copied.
@@ -25,8 +25,8 @@ type SyncFilter struct {
 	syncFilter
 }
 
-// syncFilter is a filter with a String of its own. The methods of filter that encode or count load
-// each word once, atomically.
+// syncFilter is a filter with another String. The methods of filter that encode or count load each
+// word once and atomically.
 type syncFilter struct{ filter }
 
 // NewSync is like [New], but returns a SyncFilter.
@@ -38,8 +38,8 @@ func NewSync(n uint64, p float64) (*SyncFilter, error) {
 	return &SyncFilter{syncFilter: syncFilter{f.filter}}, nil
 }
 
-// NewSyncFrom returns a SyncFilter that begins with a copy of f. It panics if f is nil. To avoid
-// holding both, decode into a SyncFilter.
+// NewSyncFrom returns a SyncFilter that starts as a copy of f. It panics if f is nil. To avoid the
+// memory for two filters, decode into a SyncFilter instead.
 func NewSyncFrom(f *Filter) *SyncFilter {
 	if f == nil {
 		panic("blocked: NewSyncFrom a nil Filter")
@@ -47,10 +47,11 @@ func NewSyncFrom(f *Filter) *SyncFilter {
 	return &SyncFilter{syncFilter: syncFilter{f.clone()}}
 }
 
-// Snapshot returns a copy, while others may add; see "Goroutines" in package bloom.
+// Snapshot returns a copy of s as a Filter. Other goroutines may add keys at the same time; see
+// "Goroutines" in package bloom.
 func (s *SyncFilter) Snapshot() *Filter { return &Filter{filter: s.clone()} }
 
-// Add adds key and reports whether it was new, as [bloom.SyncFilter.Add] does.
+// Add adds key and reports whether it was new; see [bloom.SyncFilter.Add].
 func (s *SyncFilter) Add(key []byte) bool { return s.b.AddKeyShared(key) }
 
 // AddString is like Add.
@@ -82,7 +83,8 @@ func (s *SyncFilter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	s.b.ContainsBatch(splitblock.Writers, bitwords.Fill("blocked", found, len(hs)), hs)
 }
 
-// Merge is like [Filter.Merge], while others may add; see "Goroutines" in package bloom.
+// Merge is like [Filter.Merge], but other goroutines may add keys at the same time; see
+// "Goroutines" in package bloom.
 func (s *SyncFilter) Merge(g *Filter) error {
 	if err := s.compatible(g); err != nil {
 		return err
@@ -91,11 +93,12 @@ func (s *SyncFilter) Merge(g *Filter) error {
 	return nil
 }
 
-// Reset is like [Filter.Reset], while others may add; see "Goroutines" in package bloom.
+// Reset is like [Filter.Reset], but other goroutines may add keys at the same time; see
+// "Goroutines" in package bloom.
 func (s *SyncFilter) Reset() { bitwords.ClearAtomic(s.b.Words) }
 
-// String describes s by its parameters.
+// String returns the name of s's type and its parameters.
 func (s syncFilter) String() string { return describe("blocked.SyncFilter", s.m(), s.b.Lines) }
 
-// LogValue returns what String returns.
+// LogValue implements slog.LogValuer. The value is the result of String.
 func (s *syncFilter) LogValue() slog.Value { return slog.StringValue(s.String()) }

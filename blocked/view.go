@@ -11,24 +11,23 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// View looks keys up in a filter's binary form without decoding it. Files, changes of the bytes,
+// View looks keys up in a filter's binary form without decoding it. Files, changes to the bytes,
 // concurrent use and the zero value are as in [bloom.View]. The file may be larger than memory.
 //
-// A View answers exactly as the [Filter] decoded from the same bytes. It is as fast on a
-// little-endian 64-bit machine if the bytes begin at a multiple of 8 in memory, and otherwise
-// somewhat slower. A View must not be copied.
+// A View gives the same answers as a [Filter] that was decoded from the same bytes. It is as fast
+// as the Filter if the machine is little-endian and has 64 bits, and the bytes begin at a multiple
+// of 8 in memory; otherwise it is somewhat slower. A View must not be copied.
 type View struct {
 	_     nocopy.Locker
 	bytes storage.Bytes // the binary form
-	body  []byte        // the bytes of its words
+	body  []byte        // the bytes of the words
 	lines int
 	info  form.Info
-	// b has the words of body, without a copy. It is zero unless body is aligned; see
-	// bitwords.Aligned.
+	// b shares the memory of body. It is zero unless body is aligned; see bitwords.Aligned.
 	b splitblock.Blocks
 }
 
-// NewView returns a View of data, which it retains. data must be exactly one binary form, such as
+// NewView returns a View of data, and retains data. data must be exactly one binary form, such as
 // the content of a file. NewView checks the header and the Info, in constant time; [View.Verify]
 // checks the rest. Errors wrap [bloom.ErrFormat].
 func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}) }
@@ -45,12 +44,12 @@ func newView(b storage.Bytes) (*View, error) {
 	return v, nil
 }
 
-// OpenFile opens a file that [Filter.SaveFile] wrote, and checks the length, the header and the
-// Info; see "Files" in package bloom. The caller must Close the View.
+// OpenFile opens a file that [Filter.SaveFile] wrote. It checks the length, the header and the
+// Info; see "Files" in package bloom. The caller must call [View.Close].
 //
 // On Linux, OpenFile advises the kernel to read only the pages that look-ups need: one for nearly
-// every absent key, and one for each line of a present key. If memory has room for the file, and
-// many keys follow, call Verify first: it reads the whole file in order.
+// every absent key, and one for each line of a present key. If the file fits in memory, and many
+// keys will be looked up, call Verify first, which reads the whole file in order.
 func OpenFile(path string) (*View, error) {
 	v, err := storage.OpenView("blocked", path, newView)
 	if err == nil {
@@ -59,22 +58,22 @@ func OpenFile(path string) (*View, error) {
 	return v, err
 }
 
-// Close ends the View. It releases the map of [OpenFile]; after it, the bytes that [NewView] got
-// may change. No other method may run during the call. Closing twice does nothing.
+// Close unmaps the file of [OpenFile]. After Close, the argument of [NewView] may change. No other
+// method may run at the same time. Closing again does nothing.
 func (v *View) Close() error {
 	b := v.bytes
 	*v = View{}
 	return b.Close("blocked")
 }
 
-// open returns v, and panics if v is closed or zero.
+// open returns v. It panics if v is closed or zero.
 func (v *View) open() *View {
 	v.bytes.Check("blocked")
 	return v
 }
 
-// Contains reports whether key may have been added; see [Filter.Contains]. It is for keys that were
-// hashed with [bloom.Sum]; look at [View.Info] first.
+// Contains reports whether key may have been added; see [Filter.Contains]. It requires that the
+// keys were hashed with [bloom.Sum]; check [View.Info] first.
 func (v *View) Contains(key []byte) bool {
 	if v.open().b.Lines > 0 {
 		return v.b.ContainsKey(key)
@@ -106,8 +105,7 @@ func (v *View) ContainsBatch(found []bool, hs []bloom.Hash) {
 	}
 }
 
-// contains is like ContainsHash, but for bytes that need not be aligned, on a machine of any byte
-// order.
+// contains is like ContainsHash, but works for unaligned bytes and any byte order.
 func (v *View) contains(h bloom.Hash) bool {
 	for l := range v.lines {
 		offset := splitblock.Bytes * splitblock.Block(h, l, len(v.body)/splitblock.Bytes)
@@ -121,7 +119,7 @@ func (v *View) contains(h bloom.Hash) bool {
 // Info returns the filter's Info.
 func (v *View) Info() bloom.Info { return bloom.Info(v.open().info) }
 
-// Stats reads the whole filter; see [Filter.Stats].
+// Stats returns the statistics of the filter, and reads all of it; see [Filter.Stats].
 func (v *View) Stats() bloom.Stats {
 	defer v.open().bytes.Sequential()()
 	var c splitblock.Census
@@ -134,14 +132,14 @@ func (v *View) Stats() bloom.Stats {
 	return c.Stats(v.lines, int64(len(v.bytes.Data)))
 }
 
-// Verify reads the whole binary form. It returns an error, which wraps [bloom.ErrFormat], if the
-// checksum is wrong.
+// Verify reads the whole binary form. If the checksum is wrong, it returns an error that wraps
+// [bloom.ErrFormat].
 func (v *View) Verify() error {
 	defer v.open().bytes.Sequential()()
 	return form.Blocked.Verify(v.bytes.Data)
 }
 
-// String describes v by its parameters.
+// String returns the name of v's type and the filter's parameters.
 func (v *View) String() string {
 	if v.bytes.Data == nil {
 		return "blocked.View(closed)"
@@ -149,5 +147,5 @@ func (v *View) String() string {
 	return describe("blocked.View", 8*uint64(len(v.body)), v.lines)
 }
 
-// LogValue returns what String returns.
+// LogValue implements slog.LogValuer. The value is the result of String.
 func (v *View) LogValue() slog.Value { return slog.StringValue(v.String()) }

@@ -6,13 +6,13 @@ import "golang.org/x/sys/cpu"
 
 var useAVX2 = cpu.X86.HasAVX2
 
-// bitsAtOnce is the largest number of words of bits that one call of fourToBits sets. The scheduler
-// cannot interrupt such a call. It lasts some tens of microseconds if the system must first provide
-// the pages of these words.
+// bitsAtOnce is the largest number of words that one call of fourToBits sets. The scheduler cannot
+// interrupt such a call. A call takes tens of microseconds if the system must first provide the
+// pages.
 const bitsAtOnce = 4 << 10
 
-// manyToBits sets the first n words of dst to the bits of their counters. n is a multiple of four;
-// the caller sets the other words.
+// manyToBits sets the first n words of dst to the bits of their counters. n is a multiple of 4. The
+// caller must set the other words.
 func manyToBits(dst, counters []uint64) (n int) {
 	if !useAVX2 {
 		return 0
@@ -24,8 +24,8 @@ func manyToBits(dst, counters []uint64) (n int) {
 	return n
 }
 
-// chunkToBits is not inlined: the scheduler can interrupt a goroutine at each call, but not in a
-// loop that calls nothing but assembly.
+// chunkToBits is not inlined: the scheduler can interrupt Go code at the call of a Go function, but
+// not in a loop that calls only assembly.
 //
 //go:noinline
 func chunkToBits(dst, counters []uint64) int {
@@ -34,7 +34,7 @@ func chunkToBits(dst, counters []uint64) int {
 }
 
 // fourToBits sets the first 4*times words of dst to the bits of the first 16*times words of
-// counters. times is at least 1.
+// counters. times must be at least 1.
 //
 //go:noescape
 func fourToBits(dst, counters *uint64, times int)

@@ -8,44 +8,44 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/digest"
 )
 
-// counters has a counter of four bits for each bit of a bloom.Filter. get and change are atomic for
-// each word and need no lock. The caller of a method on all counters must prevent other changes.
+// counters has a 4-bit counter for each bit of a bloom.Filter. get and change are atomic and need
+// no lock. During a method that uses all counters, the caller must prevent other changes.
 //
-// The 64 counters of a word of bits lie in four words, so that a few shifts turn counters into
-// bits. The counter of bit 4i+j is counter i of word j. Counter 0 of a word has the least
-// significant bits.
+// The 64 counters for a word of bits lie in four consecutive words, arranged so that a few shifts
+// turn counters into bits: the counter of bit 4i+j is counter i of word j. Counter 0 of a word is
+// in its least significant bits.
 type counters struct {
 	words      []uint64
-	reciprocal uint64 // the reciprocal of len(words)/perBits; see digest.Locate
+	reciprocal uint64 // of len(words)/perBits; see digest.Locate
 }
 
 const (
-	full    = 15 // the value of a counter that counts 15 or more
-	perBits = 4  // the number of words of counters for a word of bits
+	full    = 15 // the value of a counter that stands for 15 or more
+	perBits = 4  // words of counters for each word of bits
 
-	ones = 0x1111111111111111 // a one in each counter of a word
+	ones = 0x1111111111111111 // 1 in each counter of a word
 )
 
 func countersOf(words []uint64) counters {
 	return counters{words, digest.Reciprocal(len(words) / perBits)}
 }
 
-// find returns the index of the word with the counter of x's bit, and the counter's lowest bit in
-// that word.
+// find returns the index of the word that holds the counter for x, and the position of the
+// counter's lowest bit in that word.
 func (c counters) find(x uint64) (word, shift uint64) {
 	i, pos := digest.Locate(x, uint64(len(c.words)/perBits), c.reciprocal)
 	return i*perBits | pos%perBits, pos / perBits * 4
 }
 
-// get returns the counter of x's bit.
+// get returns the value of the counter for x.
 func (c counters) get(x uint64) uint64 {
 	word, shift := c.find(x)
 	return atomic.LoadUint64(&c.words[word]) >> shift & full
 }
 
-// change adds delta, which is 1 or -1, to a counter and returns its old value. A full counter does
-// not change, and neither does a counter of 0 if delta is -1; change returns full in both cases.
-// Other goroutines may change counters of the same word in parallel.
+// change adds delta, which must be 1 or -1, to a counter, and returns the previous value. It
+// changes neither a full counter nor, if delta is -1, a counter of 0; in both cases it returns
+// full. Other goroutines may change counters in the same word at the same time.
 func (c counters) change(word, shift uint64, delta int64) uint64 {
 	for {
 		w := atomic.LoadUint64(&c.words[word])
@@ -59,7 +59,7 @@ func (c counters) change(word, shift uint64, delta int64) uint64 {
 	}
 }
 
-// toBits returns the word of bits for four words of counters: a bit is set if its counter is not 0.
+// toBits returns the word of bits for four words of counters. A bit is set if its counter is not 0.
 func toBits(c0, c1, c2, c3 uint64) uint64 {
 	const (
 		bit0 = ones
@@ -68,13 +68,13 @@ func toBits(c0, c1, c2, c3 uint64) uint64 {
 		bit3 = ones << 3
 	)
 	// In even and odd, two bits of each counter show whether any of its four bits is set. In the
-	// result, one bit does.
+	// result, one bit shows it.
 	even := (c0|c0>>2)&(bit0|bit1) | (c2|c2<<2)&(bit2|bit3)
 	odd := (c1|c1>>2)&(bit0|bit1) | (c3|c3<<2)&(bit2|bit3)
 	return (even|even>>1)&(bit0|bit2) | (odd|odd<<1)&(bit1|bit3)
 }
 
-// toBits sets dst, which has one word for every four words of c, to the bits of the counters.
+// toBits sets dst to the bits of the counters. dst must have one word for every four words of c.
 func (c counters) toBits(dst []uint64) {
 	for i := manyToBits(dst, c.words); i < len(dst); i++ {
 		w := (*[perBits]uint64)(c.words[i*perBits:])
@@ -90,7 +90,8 @@ func (c counters) onesCount() (n uint64) {
 	return n
 }
 
-// merge adds the counters of d to those of c, and returns how many of c are not 0 afterwards.
+// merge adds the counters of d to those of c. It returns the number of counters of c that are not 0
+// afterwards.
 func (c counters) merge(d counters) (n uint64) {
 	dst, src := c.words, d.words
 	for len(dst) >= perBits && len(src) >= perBits {
@@ -109,14 +110,14 @@ func (c counters) merge(d counters) (n uint64) {
 	return n
 }
 
-// addAll returns the sums of the sixteen counters of a and of b, at most 15.
+// addAll adds each of the 16 counters in b to the same counter in a. Sums above 15 become 15.
 func addAll(a, b uint64) uint64 {
 	const high = 8 * ones // the highest bit of each counter
-	// The sum of the lower three bits has its carry in the place of the highest bit.
+	// The carry of the lower three bits is in the place of the highest bit.
 	sum := a&^high + b&^high
-	// A sum is above 15 if at least two of these are set: a's highest bit, b's highest bit, and the
-	// carry.
+	// A sum exceeds 15 if at least two of three bits are set: the highest bit of a, that of b, and
+	// the carry.
 	over := (a&b | (a|b)&sum) & high
 	sum ^= (a ^ b) & high
-	return sum | (over<<1 - over>>3) // sets all four bits of each counter in over
+	return sum | (over<<1 - over>>3) // sets all four bits of each counter that over marks
 }

@@ -16,31 +16,32 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// maxWords is the largest number of words of bits. Each takes perBits words of counters.
+// maxWords is the largest number of words of bits. Each needs perBits words of counters.
 const maxWords = min(form.MaxWords, form.MaxFrameWords/perBits)
 
-// Filter is a Bloom filter that keys can be removed from. It counts: a key that was added twice is
-// there until it is removed twice.
+// Filter is a Bloom filter from which keys can be removed. It counts: a key that was added twice
+// remains until it is removed twice.
 //
-// Each bit of [bloom.New]'s filter has a counter of four bits. A counter that reaches 15 is full.
-// It may stand for more than 15 keys, so it never changes again: that causes a few false positives,
-// but no key is lost. With n keys and a p of at most 1/2, a counter is full with a probability of
-// less than 1e-13; at a p of 0.99 all are. Adding one key fifteen times, or many times n keys, also
-// fills counters.
+// A Filter has a 4-bit counter for each bit of the filter that [bloom.New] would return. A counter
+// that reaches 15 is full. It may stand for more than 15 keys, so it never changes again: this
+// causes a few false positives, but no key is lost. With n keys and p up to 1/2, the probability
+// that any counter is full is less than 1e-13; with p = 0.99 all are. Adding a key 15 times, or
+// many times n keys, also fills counters.
 //
 // Any number of goroutines may use a Filter; see "Goroutines" in package bloom. Look-ups and Stats
-// take no lock, and adding or removing takes one of several. Methods that copy, encode, compare or
-// reset the filter take all of them: a copy holds each key as a whole or not at all.
+// take no lock. Adding and removing take one lock of several. Methods that copy, encode, compare or
+// reset the filter take all of them, so a copy contains either all of a key or nothing of it.
 //
-// The zero Filter contains nothing and can be decoded into. Adding to it panics. A Filter must not
+// The zero Filter contains nothing and can be decoded into; adding to it panics. A Filter must not
 // be copied; see [Filter.Clone].
 type Filter struct {
 	_ nocopy.Locker
 	filter
 }
 
-// filter holds all of a Filter. Methods that encode it have value receivers, so that fmt, json and
-// gob call them for a Filter held by value. It is small, because each such call copies it.
+// filter has the data of a Filter. Its encoding methods have value receivers, so that fmt, json and
+// gob also call them for a Filter that is held by value. It is small, because each such call copies
+// it.
 type filter struct {
 	*state // nil in the zero Filter
 	info   form.Kept
@@ -52,12 +53,12 @@ type state struct {
 	stripes  [stripes]stripe
 }
 
-// stripe is a lock for a part of all keys. It is held while one of these keys is added or removed.
-// If two goroutines remove a key that was added once, the second waits and finds the key gone. Keys
-// of different stripes may share counters, which are therefore changed atomically.
+// stripe is a lock for some of the keys. It is held while one of them is added or removed. If two
+// goroutines remove a key that was added once, the second one waits, and then finds the key gone.
+// Keys of different stripes may share counters, so counters are changed atomically.
 type stripe struct {
 	sync.Mutex
-	ones atomic.Int64 // how many counters left 0, minus how many returned to 0
+	ones atomic.Int64 // number of counters that rose from 0, minus those that fell to 0
 	_    [48]byte     // fills a cache line
 }
 
@@ -69,32 +70,33 @@ const (
 
 func (f *filter) zero() bool { return f.state == nil }
 
-// New returns an empty filter sized for n distinct keys, with a counter for each bit of
-// [bloom.New]'s filter. With n keys, it reports an absent key as present with a probability of
-// about p, or more if n is small; see [bloom.StrictSize]. The filter's Info has n and p.
+// New returns an empty filter for n distinct keys, with a counter for each bit of the filter that
+// [bloom.New] would return. When it contains n keys, it reports an absent key as present with a
+// probability of about p, or more if n is small; see [bloom.StrictSize]. The filter's Info has n
+// and p.
 //
-// New returns an error if bloom.New does. On a 32-bit machine it also returns an error if the
+// New returns the same errors as bloom.New. On a 32-bit machine it also returns an error if the
 // counters would need more than 2 GiB.
 func New(n uint64, p float64) (*Filter, error) {
 	m, k, bad := door.Size(n, p, maxWords)
 	if bad != nil {
 		return nil, bad.In("counting")
 	}
-	// All counters are 0. Counting them, as stateOf does, would make the system provide all pages
-	// now.
+	// New does not call stateOf, which counts the counters that are not 0: that would make the
+	// system provide all pages now.
 	s := &state{counters: countersOf(bitwords.Make(int(m/64) * perBits)), k: k}
 	return &Filter{filter: filter{state: s, info: form.Keep(form.Info{N: n, P: p})}}, nil
 }
 
-// stateOf returns a state with the given words of counters, and k hashes.
+// stateOf returns a state with the given counters and k hash functions.
 func stateOf(words []uint64, k int) *state {
 	s := &state{counters: countersOf(words), k: k}
 	s.stripes[0].ones.Store(int64(s.counters.onesCount()))
 	return s
 }
 
-// LoadOrNew loads the file at path, or returns New(n, p); see "Files" in package bloom. A saved
-// filter must have the M and K of New(n, p).
+// LoadOrNew loads the file at path, or returns New(n, p) if there is none; see "Files" in package
+// bloom. The saved filter must have the same M and K as New(n, p).
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	fresh, err := New(n, p)
 	if err != nil {
@@ -114,10 +116,10 @@ func (f *Filter) fits(g *Filter) error {
 	return nil
 }
 
-// stripe returns the stripe of h, which depends on all of h.
+// stripe returns the stripe for h. It depends on both words of h.
 func (s *state) stripe(h bloom.Hash) *stripe {
 	h1, h2 := h.Words()
-	return &s.stripes[(h1^h2)*0x9e3779b97f4a7c15>>stripeShift] // 2^64 over the golden ratio
+	return &s.stripes[(h1^h2)*0x9e3779b97f4a7c15>>stripeShift] // 2^64 divided by the golden ratio
 }
 
 func (s *state) lock() {
@@ -141,7 +143,7 @@ func (s *state) onesCount() uint64 {
 	return uint64(max(0, ones))
 }
 
-// setOnes sets what onesCount returns. The caller has locked all stripes.
+// setOnes sets the result of onesCount. The caller must hold all stripes.
 func (s *state) setOnes(ones uint64) {
 	for i := range s.stripes {
 		s.stripes[i].ones.Store(0)
@@ -150,8 +152,8 @@ func (s *state) setOnes(ones uint64) {
 }
 
 // Add adds key. It reports whether any bit of [Filter.Bloom] changed: true means that key was
-// certainly not there, false that key was probably there. In both cases key is counted once more,
-// and must be removed once more.
+// certainly absent, false that it was probably present. In both cases key is counted once more, and
+// must be removed once more.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
 // AddString is like Add.
@@ -176,13 +178,13 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	return ones > 0
 }
 
-// Remove undoes one addition of key. Call it only for a key that was added more often than it was
-// removed. If key is certainly not there, Remove returns false and changes nothing.
+// Remove undoes one addition of key. Call it only for a key that was added more often than removed.
+// If key is certainly absent, Remove returns false and changes nothing.
 //
-// Removing an absent key that Contains reports as present damages other keys, even future ones,
-// which may then be reported as absent. An absent key is reported with the probability FPR of
-// [Filter.Stats]. For the empty key it is FillRatio, about a half in a filter of n keys, because
-// the empty key has only bit 0, as in Guava.
+// If an absent key is removed, and Contains reports it as present, other keys are damaged, even
+// future ones: they may then be reported as absent. The probability that an absent key is reported
+// as present is FPR in [Filter.Stats]. For the empty key it is FillRatio, which is about a half in
+// a filter with n keys, because the empty key has only bit 0, as in Guava.
 func (f *Filter) Remove(key []byte) bool { return f.RemoveHash(bloom.Sum(key)) }
 
 // RemoveString is like Remove.
@@ -196,7 +198,7 @@ func (f *Filter) RemoveHash(h bloom.Hash) bool {
 	s := f.stripe(h)
 	s.Lock()
 	defer s.Unlock()
-	if !f.ContainsHash(h) { // another call removed h before the lock was taken
+	if !f.ContainsHash(h) { // another call has removed h in the meantime
 		return false
 	}
 	if ones := f.change(h, -1, 1); ones > 0 {
@@ -205,8 +207,8 @@ func (f *Filter) RemoveHash(h bloom.Hash) bool {
 	return true
 }
 
-// Contains reports whether key may be there. False is certain. An absent key gets true with the
-// probability FPR of [Filter.Stats]; for the empty key, see [Filter.Remove].
+// Contains reports whether key may be present. False is certain. For an absent key, it returns true
+// with the probability FPR in [Filter.Stats]; for the empty key, see [Filter.Remove].
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is like Contains.
@@ -228,12 +230,12 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	return true
 }
 
-// batchAhead is the number of digests whose counters AddBatch reads before it changes them: few
-// enough for these counters to be still in the cache.
+// batchAhead is the number of digests whose counters AddBatch reads before it changes them. It is
+// small enough that the counters are still in the cache then.
 const batchAhead = 16
 
-// touchWords is the smallest number of words for which AddBatch reads counters ahead. Fewer are in
-// a cache that is near enough.
+// touchWords is the smallest number of words for which AddBatch reads counters ahead. Fewer words
+// are in a cache that is fast enough.
 const touchWords = 1 << 20 / 8
 
 // AddBatch adds hs; see "Batches" in package bloom.
@@ -261,16 +263,16 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	}
 }
 
-// change adds delta, which is 1 or -1, to the counters of h that are not full. It returns how many
-// of these counters had the value before until then.
+// change adds delta, which must be 1 or -1, to the counters of h. It does not change full counters.
+// It returns the number of counters that changed and had the value before.
 //
 // If two of the key's k indexes are the same, which is rare, their counter counts the key only
-// once. Otherwise Remove of an absent key could subtract 2 from a counter of 1.
+// once. Otherwise, Remove of an absent key could subtract 2 from a counter of 1.
 //
-// The counters of a key that is there are not 0. But if an absent key is removed, another Remove
-// may set one of its counters to 0 at the same time; such a counter stays 0.
+// The counters of a present key are not 0. But while an absent key is being removed, another Remove
+// may set one of its counters to 0; such a counter stays 0.
 func (s *state) change(h bloom.Hash, delta int64, before uint64) (n int64) {
-	var seen uint64 // bit j is set if the low six bits of an earlier index were j
+	var seen uint64 // bit j is set if an earlier index has the low six bits j
 	x, step := h.Words()
 	for i := range s.k {
 		word, shift := s.counters.find(x)
@@ -299,9 +301,9 @@ func (s *state) repeated(h bloom.Hash, i int, word, shift uint64) bool {
 	return false
 }
 
-// touch reads the counters of h into the cache, without a lock. Nothing waits for these reads, so
-// their cache misses overlap. If touch were inlined, the compiler would remove the reads, because
-// their sum is not used.
+// touch reads the counters of h into the cache, without a lock. No computation depends on these
+// reads, so their cache misses overlap. touch is not inlined, because the compiler would then
+// remove the reads.
 //
 //go:noinline
 func (s *state) touch(h bloom.Hash) (sum uint64) {
@@ -313,12 +315,11 @@ func (s *state) touch(h bloom.Hash) (sum uint64) {
 	return sum
 }
 
-// Merge adds the counters of g to those of f: f then counts a key as often as f and g did together.
-// A sum of 15 or more makes a counter full.
+// Merge adds the counters of g to those of f. Afterwards f counts a key as often as f and g
+// together did before. A sum of 15 or more makes a counter full.
 //
-// Merge changes nothing and returns an error that wraps [bloom.ErrMismatch] if f and g differ in M
-// or K, or if both Infos have a Hash and these differ. If only g's Info has a Hash, f's Info gets
-// that Hash.
+// If f and g differ in M or K, or have different Hashes in their Infos, Merge changes nothing and
+// returns an error that wraps [bloom.ErrMismatch]. If only g has a Hash, f gets it.
 func (f *Filter) Merge(g *Filter) error {
 	if g == nil {
 		return form.MismatchNil("counting")
@@ -340,7 +341,7 @@ func (f *Filter) Merge(g *Filter) error {
 	return nil
 }
 
-// Clone returns an independent copy, with its Info.
+// Clone returns an independent copy of f, including its Info.
 func (f *Filter) Clone() *Filter {
 	if f.zero() {
 		return &Filter{filter: filter{info: f.info.Clone()}}
@@ -354,9 +355,9 @@ func (f *Filter) Clone() *Filter {
 	return &Filter{filter: filter{state: s, info: f.info.Clone()}}
 }
 
-// Bloom returns a bloom.Filter of the keys that are there, with f's Info. Apart from full counters
-// (see [Filter]), it is byte for byte the filter that [bloom.New] with the same n and p returns,
-// after an Add of each key. The Bloom of the zero Filter is the zero bloom.Filter.
+// Bloom returns a bloom.Filter that contains the keys of f and has its Info. Except for full
+// counters (see [Filter]), it is byte for byte the result of [bloom.New] with the same n and p to
+// which each key was added. For the zero Filter, it is the zero bloom.Filter.
 func (f *Filter) Bloom() *bloom.Filter {
 	if f.zero() {
 		g := new(bloom.Filter)
@@ -375,9 +376,9 @@ func (f *Filter) Bloom() *bloom.Filter {
 	return door.Filter[bloom.Filter](h, words, f.info.Get())
 }
 
-// Equal reports whether f and g have the same parameters and counters, whatever their Infos.
-// reflect.DeepEqual and testify's assert.Equal can report filters as unequal that Equal reports as
-// equal. Equal panics if g is nil.
+// Equal reports whether f and g have the same parameters and counters. It ignores their Infos.
+// reflect.DeepEqual and testify's assert.Equal may find a difference where Equal finds none. Equal
+// panics if g is nil.
 func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("counting: Equal to a nil Filter")
@@ -390,8 +391,7 @@ func (f *Filter) Equal(g *Filter) bool {
 	return f.k == g.k && slices.Equal(f.counters.words, g.counters.words)
 }
 
-// Reset removes all keys, and empties full counters. It keeps the memory, the parameters and the
-// Info.
+// Reset removes all keys, and also clears full counters. f keeps its memory, parameters and Info.
 func (f *Filter) Reset() {
 	if f.zero() {
 		return
@@ -405,7 +405,7 @@ func (f *Filter) Reset() {
 	}
 }
 
-// M returns the number of counters, which is the number of bits of [Filter.Bloom].
+// M returns the number of counters, which is the number of bits in [Filter.Bloom].
 func (f *Filter) M() uint64 { return f.m() }
 
 func (f *filter) m() uint64 {
@@ -415,7 +415,7 @@ func (f *filter) m() uint64 {
 	return uint64(len(f.counters.words)/perBits) * 64
 }
 
-// K returns the number of hashes, which is the number of counters of a key.
+// K returns the number of hash functions, which is the number of counters of each key.
 func (f *Filter) K() int {
 	if f.zero() {
 		return 0
@@ -423,7 +423,8 @@ func (f *Filter) K() int {
 	return f.k
 }
 
-// Stats returns the statistics of [Filter.Bloom], but with f's SizeBytes. It needs constant time.
+// Stats returns the statistics of [Filter.Bloom], but with the SizeBytes of f. It takes constant
+// time.
 func (f *Filter) Stats() bloom.Stats {
 	if f.zero() {
 		return bloom.Stats{}
@@ -433,10 +434,10 @@ func (f *Filter) Stats() bloom.Stats {
 	return s
 }
 
-// LogValue returns what String returns.
+// LogValue implements slog.LogValuer. The value is the result of String.
 func (f *Filter) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
-// String describes f by its parameters, without its keys.
+// String returns the name of f's type and its parameters.
 func (f filter) String() string {
 	if f.zero() {
 		return "counting.Filter(zero)"

@@ -11,7 +11,7 @@ import (
 
 const errNoForm = form.NoForm("counting")
 
-// checkParams returns the number of words that follow the parameters of a frame.
+// checkParams is a form.Check.
 func checkParams(p []uint64) (uint64, error) {
 	switch {
 	case p[0] < 1 || p[0] > maxWords:
@@ -22,7 +22,7 @@ func checkParams(p []uint64) (uint64, error) {
 	return p[0] * perBits, nil
 }
 
-// Info returns the filter's Info, which New and UpdateInfo set, and Merge may change. Every
+// Info returns the filter's Info. New and UpdateInfo set it, and Merge may change it. Every
 // encoding keeps it.
 func (f *Filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
@@ -31,8 +31,7 @@ func (f *Filter) UpdateInfo(update func(*bloom.Info)) {
 	f.info.Update(func(i *form.Info) { update((*bloom.Info)(i)) })
 }
 
-// SizeBytes returns the length of the binary form in bytes, about M()/2. It is 0 for the
-// zero Filter.
+// SizeBytes returns the length of the binary form in bytes, about M()/2, or 0 for the zero Filter.
 func (f filter) SizeBytes() int64 {
 	if f.zero() {
 		return 0
@@ -48,8 +47,8 @@ func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary implements encoding.BinaryMarshaler.
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
-// WriteTo implements io.WriterTo. Add and Remove wait until it returns: if w is slow, write a
-// [Filter.Clone].
+// WriteTo implements io.WriterTo. Add and Remove wait until it returns. If w is slow, encode the
+// result of [Filter.Clone] instead.
 func (f filter) WriteTo(w io.Writer) (int64, error) {
 	if f.zero() {
 		return 0, errNoForm
@@ -68,7 +67,6 @@ func (f *filter) UnmarshalBinary(data []byte) error {
 // ReadFrom implements io.ReaderFrom.
 func (f *filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, f, read) }
 
-// read reads what WriteTo writes.
 func read(r io.Reader) (filter, int64, error) {
 	params, array, info, n, err := form.Counting.Read(r, checkParams)
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/invariants"
 )
 
-// verifyOnes checks that onesCount counts the counters that are not 0. All stripes are locked.
+// verifyOnes checks that the result of onesCount is right. The caller must hold all stripes.
 func (s *state) verifyOnes() {
 	n, counted := s.counters.onesCount(), s.onesCount()
 	invariants.Require(n == counted, "counting: %d counters above 0, %d counted", n, counted)
 }
 
-// verifyAdded checks that no counter of a key that was added is 0. The caller has locked the key's
+// verifyAdded checks that no counter of a key that was added is 0. The caller must hold the key's
 // stripe.
 func (s *state) verifyAdded(h bloom.Hash) {
 	x, step := h.Words()
@@ -34,7 +34,7 @@ func (c counters) verifySums(a, b counters) {
 	}
 }
 
-// verifyBits checks that dst has a bit for each counter that is not 0.
+// verifyBits checks that dst has a bit set for each counter that is not 0, and no others.
 func (c counters) verifyBits(dst []uint64) {
 	for i := range uint64(len(dst)) * 64 {
 		word := i/64*perBits | i%perBits

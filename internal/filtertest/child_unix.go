@@ -19,8 +19,8 @@ var (
 	emulated bool
 )
 
-// Child returns a command that runs one test of this binary in a process of its own, with
-// variable, such as NAME=value, in its environment.
+// Child returns a command that runs one test of this binary in a new process. variable, such as
+// NAME=value, is added to its environment.
 func Child(t testing.TB, test, variable string) *exec.Cmd {
 	t.Helper()
 	exe, err := os.Executable()
@@ -30,7 +30,7 @@ func Child(t testing.TB, test, variable string) *exec.Cmd {
 		t.Skip("this binary runs in an emulator, which a child process would be without")
 	}
 	cmd := exec.Command(exe, "-test.run=^"+strings.ReplaceAll(test, "/", "$/^")+"$")
-	// Without a setting, a process with the race detector sleeps a second before it exits.
+	// By default, a process with the race detector sleeps for a second before it exits.
 	cmd.Env = append(os.Environ(), variable, "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	return cmd
 }

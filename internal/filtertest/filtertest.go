@@ -15,7 +15,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// Digests returns n random digests, the same ones for the same seed.
+// Digests returns n random digests. They depend only on seed.
 func Digests(seed uint64, n int) []bloom.Hash {
 	rnd := rand.New(rand.NewPCG(seed, seed))
 	hs := make([]bloom.Hash, n)
@@ -25,7 +25,6 @@ func Digests(seed uint64, n int) []bloom.Hash {
 	return hs
 }
 
-// Count returns how many of answers are true.
 func Count(answers []bool) (n int) {
 	for _, yes := range answers {
 		if yes {
@@ -35,7 +34,7 @@ func Count(answers []bool) (n int) {
 	return n
 }
 
-// Equal is like require.Equal, but fast if nothing fails, for loops of a million rounds.
+// Equal is like require.Equal, but faster when it succeeds, for loops of a million rounds.
 func Equal[T comparable](t testing.TB, want, got T, about ...any) {
 	if want != got {
 		t.Helper()
@@ -43,7 +42,7 @@ func Equal[T comparable](t testing.TB, want, got T, about ...any) {
 	}
 }
 
-// Long reports whether tests may take minutes: BLOOM_LONG is set.
+// Long reports whether BLOOM_LONG is set, which permits tests to take minutes.
 func Long() bool { return os.Getenv("BLOOM_LONG") != "" }
 
 // Names returns the names of all files in dir, including temporary ones.
@@ -57,7 +56,7 @@ func Names(t testing.TB, dir string) (names []string) {
 	return names
 }
 
-// Allocated returns the bytes that f allocates.
+// Allocated returns the number of bytes that f allocates.
 func Allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -66,8 +65,8 @@ func Allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// Damage tests that decode accepts good, and returns errors that wrap ErrFormat for copies with a
-// flipped bit, an extra byte, or a missing end. It leaves out copies whose lengths are in cuts.
+// Damage requires that decode accepts good, and refuses copies with a flipped bit, an extra byte or
+// a missing end. The errors must wrap ErrFormat. Damage does not try the lengths in cuts.
 func Damage(t *testing.T, good []byte, decode func([]byte) error, cuts ...int) {
 	t.Helper()
 	require.NoError(t, decode(good))
@@ -88,14 +87,14 @@ func Damage(t *testing.T, good []byte, decode func([]byte) error, cuts ...int) {
 	require.ErrorIs(t, decode(append(bytes.Clone(good), 0)), form.ErrFormat, "a byte more")
 }
 
-// Sealed returns a copy of data with the right checksums of a frame, so that a fuzzer gets past
-// them, or data itself if it is too short.
+// Sealed returns a copy of data in which the checksums of a frame are correct, so that a fuzzer
+// gets past them. It returns data itself if that is too short for a frame.
 func Sealed(data []byte) []byte {
 	if len(data) < 8+form.MinTrailer {
 		return data
 	}
 	data = bytes.Clone(data)
-	size := 24 // head size of a test's own kind
+	size := 24 // the head size of the kind that form's own tests use
 	if kind := form.KindOf(data); kind != nil {
 		size = kind.HeadSize()
 	}
@@ -104,19 +103,19 @@ func Sealed(data []byte) []byte {
 	if len(trailer) < 16 {
 		return data
 	}
-	at := len(trailer) - 16
+	sums := len(trailer) - 16
 	var sum form.Sum
 	sum.Write(head)
-	sum.Write(trailer[:at])
-	binary.BigEndian.PutUint32(trailer[at:], uint32(sum))
+	sum.Write(trailer[:sums])
+	binary.BigEndian.PutUint32(trailer[sums:], uint32(sum))
 	sum = 0
 	sum.Write(data[:len(data)-4])
-	binary.BigEndian.PutUint32(trailer[at+12:], uint32(sum))
+	binary.BigEndian.PutUint32(trailer[sums+12:], uint32(sum))
 	return data
 }
 
 // LimitedWriter accepts N bytes. The write that exceeds N returns a short count and Err, which may
-// be nil. Writes after that panic.
+// be nil. Any later write panics.
 type LimitedWriter struct {
 	N   int64
 	Err error
@@ -135,7 +134,7 @@ func (w *LimitedWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Words returns n words that differ.
+// Words returns n different words.
 func Words(n int) []uint64 {
 	array := make([]uint64, n)
 	for i := range array {
@@ -144,20 +143,20 @@ func Words(n int) []uint64 {
 	return array
 }
 
-// RateBound returns a number of hits that n trials of probability p exceed by chance about once in
-// a million times (4.75 standard deviations).
+// RateBound returns a number of hits. By chance, n trials with probability p exceed it about once
+// in a million times (4.75 standard deviations).
 func RateBound(n int, p float64) float64 {
 	return float64(n)*p + 4.75*math.Sqrt(float64(n)*p*(1-p))
 }
 
-// Added adds hs to f as a batch, and returns the answers.
+// Added adds hs to f in a batch, and returns the results.
 func Added[F interface{ AddBatch([]bool, []H) }, H any](f F, hs []H) []bool {
 	added := make([]bool, len(hs))
 	f.AddBatch(added, hs)
 	return added
 }
 
-// Found looks hs up in f as a batch, and returns the answers.
+// Found looks hs up in f in a batch, and returns the results.
 func Found[F interface{ ContainsBatch([]bool, []H) }, H any](f F, hs []H) []bool {
 	found := make([]bool, len(hs))
 	f.ContainsBatch(found, hs)

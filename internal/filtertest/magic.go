@@ -11,11 +11,11 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/magic"
 )
 
-// Head is the beginning of a file that magic.Table describes.
+// Head is the beginning of a file of a kind in magic.Table.
 type Head struct{ Name, Refusal, Bytes string }
 
-// Heads returns two heads for each row of magic.Table. A digit that may be any is 1 in the first
-// and 9 in the second, and other bytes are letters.
+// Heads returns two heads for each row of magic.Table. The digits that the row leaves open are 1 in
+// the first and 9 in the second. Bytes between the pieces are letters.
 func Heads(t *testing.T) (heads []Head) {
 	for row := range strings.Lines(magic.Table) {
 		columns := strings.Split(strings.TrimSpace(row), " | ")

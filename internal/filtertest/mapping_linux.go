@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Mapping returns the given number of bytes of address space. Only pages that are written to use
-// memory. If the system has too little, Mapping skips t.
+// Mapping returns bytes of address space, of which only the pages that are written to take memory.
+// It skips t if the system has too little.
 func Mapping(t testing.TB, bytes int) []byte {
 	t.Helper()
 	m, err := syscall.Mmap(-1, 0, bytes, syscall.PROT_READ|syscall.PROT_WRITE,
@@ -21,7 +21,7 @@ func Mapping(t testing.TB, bytes int) []byte {
 	return m
 }
 
-// Faults runs f, and reports whether it touched memory that it may not.
+// Faults reports whether f accesses memory that it must not access.
 func Faults(f func()) (fault bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() { fault = recover() != nil }()

@@ -1,6 +1,6 @@
-// Package filtertest tests what all filters of the module promise: each package calls [Test] with
-// its types. It also has the functions that tests of several packages share. Because it imports
-// package bloom, tests of bloom, and of what bloom imports, are external.
+// Package filtertest tests the promises that all filters of this module make: each package calls
+// [Test] with its types. It also has functions that the tests of several packages share. It imports
+// package bloom, so the tests of bloom, and of the packages that bloom imports, are external.
 package filtertest
 
 import (
@@ -40,14 +40,14 @@ type answers interface {
 	String() string
 }
 
-// View has the methods of the View of every package.
+// View has the methods that every package's View has.
 type View interface {
 	answers
 	Verify() error
 	io.Closer
 }
 
-// Filter has the methods of all types that store keys. Those that add or look up are in Type.
+// Filter has the methods that all filters have, except those that add keys or look keys up.
 type Filter interface {
 	answers
 	Reset()
@@ -63,7 +63,7 @@ type Filter interface {
 	io.ReaderFrom
 }
 
-// asker has the methods of most types that look keys up.
+// asker has the methods with which most types look keys up.
 type asker interface {
 	Contains(key []byte) bool
 	ContainsString(key string) bool
@@ -71,7 +71,7 @@ type asker interface {
 	ContainsBatch(found []bool, hs []bloom.Hash)
 }
 
-// Set is a Filter with the methods of most types that add keys and look them up.
+// Set is a Filter that also has the usual methods to add keys and look them up.
 type Set interface {
 	Filter
 	asker
@@ -81,7 +81,7 @@ type Set interface {
 	AddBatch(added []bool, hs []bloom.Hash)
 }
 
-// Adds are a filter's methods that add keys. The last one is nil if there is none.
+// Adds has the methods of a filter that add keys. AddBatch is nil if the filter has none.
 type Adds struct {
 	Add       func(key []byte) bool
 	AddString func(key string) bool
@@ -89,7 +89,7 @@ type Adds struct {
 	AddBatch  func(added []bool, hs []bloom.Hash)
 }
 
-// Asks are the methods of a filter or View that look keys up. All but ContainsHash may be nil.
+// Asks has the methods of a filter or View that look keys up. All except ContainsHash may be nil.
 type Asks struct {
 	Contains       func(key []byte) bool
 	ContainsString func(key string) bool
@@ -97,47 +97,47 @@ type Asks struct {
 	ContainsBatch  func(found []bool, hs []bloom.Hash)
 }
 
-// Type is a type of Filter.
+// Type describes a type of Filter.
 type Type struct {
 	Name string // for example blocked.SyncFilter
-	// Make returns an empty filter for a few thousand keys at 1 % or less. All such filters are
-	// equal.
+	// Make returns an empty filter for a few thousand keys at a rate of 1 % or less. All results
+	// are equal.
 	Make func() Filter
 	// Zero returns a zero value.
 	Zero func() Filter
-	// Adds returns the methods of a filter that add keys. If Adds is nil, the filter is a Set.
+	// Adds returns a filter's methods that add keys. If Adds is nil, the filter is a Set.
 	Adds func(Filter) Adds
-	// Asks returns the methods of a Filter or a View that look keys up. If Asks is nil, these have
-	// their usual names.
+	// Asks returns the methods of a Filter or View that look keys up. If Asks is nil, the methods
+	// have their usual names.
 	Asks func(any) Asks
 	Load func(path string) (Filter, error)
-	// Open opens a file, or is nil.
+	// Open opens a file. It is nil if the package has no View.
 	Open func(path string) (View, error)
-	// LoadOrNew calls the package's LoadOrNew. With p = 0.01, it uses the parameters of Make. It
-	// is nil if the package's LoadOrNew makes another type.
+	// LoadOrNew calls the package's LoadOrNew. With p = 0.01, the parameters are those of Make. The
+	// field is nil if the package's LoadOrNew returns another type.
 	LoadOrNew func(path string, p float64) (Filter, error)
-	// Others call LoadOrNew, each with a different value for one parameter.
+	// Others call LoadOrNew, each with another value for one parameter.
 	Others map[string]func(path string) (Filter, error)
-	// Snapshot calls the method Snapshot of a filter that Make returned. It is nil if there is
-	// none.
+	// Snapshot calls the Snapshot method of a filter that Make returned. It is nil if there is no
+	// such method.
 	Snapshot func(Filter) Filter
 
-	// The fields below are exceptions.
+	// The fields below are true for types that make exceptions.
 
-	Guava         bool // the binary form is that of Guava, without a checksum and an Info
-	GuavasIndexes bool // a key has the indexes of Guava: all 0 for the empty key
-	AnyN          bool // Make's filter need not know N
+	Guava         bool // the binary form is Guava's, which has no checksum and no Info
+	GuavasIndexes bool // keys have Guava's indexes: for the empty key, all are 0
+	AnyN          bool // the filter that Make returns may not know N
 	Multiset      bool // a key added twice is kept twice, and new both times; AddBatch needs added
 }
 
-// filter is a Filter with the methods that its Type names.
+// filter is a Filter together with the methods that its Type names.
 type filter struct {
 	Filter
 	Adds
 	Asks
 }
 
-// wrap returns f with its methods. f may be a filter already.
+// wrap returns f together with its methods. f may already be a filter.
 func (typ Type) wrap(f Filter) *filter {
 	if f, ok := f.(*filter); ok {
 		return f
@@ -149,8 +149,8 @@ func (typ Type) wrap(f Filter) *filter {
 	return &filter{f, Adds{own.Add, own.AddString, own.AddHash, own.AddBatch}, typ.asks(f)}
 }
 
-// asks returns the methods of a Filter or a View that look keys up. If typ.Asks leaves Contains
-// nil, asks replaces Contains and ContainsString with functions that call ContainsHash.
+// asks returns the methods of a Filter or View that look keys up. If typ.Asks omits Contains, asks
+// provides a Contains and a ContainsString that call ContainsHash.
 func (typ Type) asks(x any) Asks {
 	if typ.Asks == nil {
 		own := x.(asker)
@@ -164,7 +164,7 @@ func (typ Type) asks(x any) Asks {
 	return a
 }
 
-// found looks hs up, as a batch if there is such a method.
+// found looks hs up, in a batch if possible.
 func (a *Asks) found(hs []bloom.Hash) []bool {
 	found := make([]bool, len(hs))
 	if a.ContainsBatch != nil {
@@ -177,7 +177,7 @@ func (a *Asks) found(hs []bloom.Hash) []bool {
 	return found
 }
 
-// addAll adds hs, as a batch if there is such a method.
+// addAll adds hs, in a batch if possible.
 func (f *filter) addAll(hs []bloom.Hash) {
 	if f.AddBatch != nil {
 		f.AddBatch(make([]bool, len(hs)), hs)
@@ -188,7 +188,7 @@ func (f *filter) addAll(hs []bloom.Hash) {
 	}
 }
 
-// makeOne, zero and load return what Make, Zero and Load return, with its methods.
+// makeOne, zero and load wrap the results of Make, Zero and Load.
 func (typ Type) makeOne() *filter { return typ.wrap(typ.Make()) }
 func (typ Type) zero() *filter    { return typ.wrap(typ.Zero()) }
 
@@ -208,7 +208,7 @@ var (
 	}
 )
 
-// Test tests all promises of types.
+// Test tests all promises for the given types.
 func Test(t *testing.T, types ...Type) {
 	for _, typ := range types {
 		for name, promise := range map[string]func(*testing.T, Type){
@@ -238,7 +238,7 @@ func Test(t *testing.T, types ...Type) {
 
 func (typ Type) pkg() string { return typ.Name[:strings.IndexByte(typ.Name, '.')] }
 
-// filled returns a filter with keys.
+// filled returns a filter that contains keys and has the Info info.
 func (typ Type) filled() *filter {
 	f := typ.makeOne()
 	for _, h := range keys {
@@ -248,15 +248,16 @@ func (typ Type) filled() *filter {
 	return f
 }
 
-// saved returns a filter with keys, the path of the file that it was saved to, and the file's data.
+// saved returns the filter of filled, the path of a file to which it was saved, and the file's
+// content.
 func (typ Type) saved(t *testing.T) (f *filter, path string, data []byte) {
 	f, path = typ.filled(), filepath.Join(t.TempDir(), "f")
 	require.NoError(t, f.SaveFile(path))
 	return f, path, bloom.Must(os.ReadFile(path))
 }
 
-// failed requires that err begins with the package's name and wraps target, if target is not
-// nil.
+// failed requires that err begins with the package's name. If target is not nil, err must also wrap
+// it.
 func (typ Type) failed(t *testing.T, err, target error, about ...any) {
 	t.Helper()
 	require.Error(t, err, about...)
@@ -266,7 +267,7 @@ func (typ Type) failed(t *testing.T, err, target error, about ...any) {
 	}
 }
 
-// failedFor is like failed, but also requires that err names path once.
+// failedFor is like failed, but also requires that err mentions path exactly once.
 func (typ Type) failedFor(t *testing.T, path string, err, target error, about ...any) {
 	t.Helper()
 	typ.failed(t, err, target, about...)
@@ -280,8 +281,8 @@ func requireSame(t *testing.T, want, got Filter, about ...any) {
 	require.True(t, bytes.Equal(wanted, bloom.Must(got.MarshalBinary())), about...)
 }
 
-// requireKept requires that f is as filled returned it, and that its binary form has the given
-// size.
+// requireKept requires that f, a result of filled, has not changed, and that its binary form has
+// size bytes.
 func requireKept(t *testing.T, f *filter, size int64, about ...any) {
 	t.Helper()
 	require.Equal(t, info, f.Info(), about...)
@@ -297,13 +298,13 @@ func panicOf(f func()) (value any) {
 	return nil
 }
 
-// testKeys: a key is the same key as bytes, as a string and as a digest.
+// testKeys tests that a key is the same key as bytes, as a string and as a digest.
 func testKeys(t *testing.T, typ Type) {
 	byBytes, byString, byHash := typ.makeOne(), typ.makeOne(), typ.makeOne()
 	long := strings.Repeat("a key of some length ", 20)
-	for i := range 300 { // the last 100 keys are the first ones again
+	for i := range 300 { // the last 100 keys repeat the first ones
 		n := i % 200
-		key := long[n%16:][:n] // keys have every length, and begin at every place in a word
+		key := long[n%16:][:n] // keys have every length, and begin at every offset in a word
 		h := bloom.SumString(key)
 		isNew := byHash.AddHash(h)
 		if i == 0 {
@@ -327,8 +328,8 @@ func testKeys(t *testing.T, typ Type) {
 	require.Less(t, Count(byHash.found(others)), 40, "absent keys of 1000")
 }
 
-// testEmptyKey: the empty key is absent until it is added, and a false positive no more often than
-// other keys, except with Guava's arithmetic.
+// testEmptyKey tests that the empty key is absent until it is added. It must not be a false
+// positive more often than other keys, except with Guava's indexes.
 func testEmptyKey(t *testing.T, typ Type) {
 	f := typ.makeOne()
 	require.Equal(t, bloom.Hash{}, bloom.Sum(nil))
@@ -354,8 +355,8 @@ func testEmptyKey(t *testing.T, typ Type) {
 	require.LessOrEqual(t, float64(found), RateBound(filters, rate), "of %d filters", filters)
 }
 
-// testBatches: a batch returns the answers of calls for single keys in turn, and does not change
-// the elements after these. It panics if there is no room for the answers.
+// testBatches tests that a batch returns the results of single calls in order. It must not change
+// results after those, and must panic if there is no room for them.
 func testBatches(t *testing.T, typ Type) {
 	one, batch := typ.makeOne(), typ.makeOne()
 	if batch.AddBatch == nil {
@@ -403,12 +404,12 @@ func testBatches(t *testing.T, typ Type) {
 		batch.AddBatch(withoutRoom, hs[:300])
 		batch.ContainsBatch(room, hs)
 	})
-	if !Race { // with the race detector, a sync.Pool drops some elements
+	if !Race { // with the race detector, a sync.Pool drops elements at random
 		require.Zero(t, allocations, "of batches")
 	}
 }
 
-// testAllocations: calls for single keys allocate nothing.
+// testAllocations tests that calls for single keys do not allocate.
 func testAllocations(t *testing.T, typ Type) {
 	long := strings.Repeat("a long key, which goes to the murmur3 package ", 100)
 	f := typ.makeOne()
@@ -426,8 +427,8 @@ func testAllocations(t *testing.T, typ Type) {
 	}
 }
 
-// testZero: a zero value contains nothing, has no binary form and the empty text, and can be
-// decoded into. Adding to it panics, with a message that begins with the package's name.
+// testZero tests that a zero value contains nothing, has no binary form and an empty text, and can
+// be decoded into. Adding to it must panic, with a message that begins with the package's name.
 func testZero(t *testing.T, typ Type) {
 	z, f := typ.zero(), typ.filled()
 	require.Equal(t, `""`, string(bloom.Must(json.Marshal(z))), "a field that was never set")
@@ -478,7 +479,7 @@ func testZero(t *testing.T, typ Type) {
 	require.True(t, z.ContainsString("another key"))
 }
 
-// testReset: after Reset a filter is like a new one, and keeps its Info.
+// testReset tests that Reset makes a filter like a new one, but keeps its Info.
 func testReset(t *testing.T, typ Type) {
 	f, fresh := typ.filled(), typ.makeOne()
 	f.addAll(Digests(6, 10_000))
@@ -496,7 +497,7 @@ func testReset(t *testing.T, typ Type) {
 	require.Equal(t, fresh.Stats(), f.Stats())
 }
 
-// testStats: Stats returns the statistics that the methods return.
+// testStats tests that Stats agrees with the methods for single statistics, also after decoding.
 func testStats(t *testing.T, typ Type) {
 	empty := typ.makeOne().Stats()
 	require.Equal(t, bloom.Stats{M: empty.M, K: empty.K, SizeBytes: empty.SizeBytes}, empty)
@@ -511,7 +512,7 @@ func testStats(t *testing.T, typ Type) {
 	agrees(t, f.Filter, s)
 	decoded := typ.zero()
 	require.NoError(t, decoded.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
-	// SizeBytes includes the Info, and Guava's form has none
+	// SizeBytes includes the Info, which Guava's form does not have
 	decoded.UpdateInfo(func(i *bloom.Info) { *i = info })
 	got := decoded.Stats()
 	require.InDelta(t, s.ApproxCount, got.ApproxCount, 20)
@@ -521,7 +522,7 @@ func testStats(t *testing.T, typ Type) {
 	require.Equal(t, s, got)
 }
 
-// agrees requires that a method of x with the same name as a field of s returns the field's value.
+// agrees requires that each method of x that is named after a field of s returns the field's value.
 func agrees(t *testing.T, x any, s bloom.Stats) {
 	t.Helper()
 	if x, ok := x.(interface{ M() uint64 }); ok {
@@ -550,7 +551,8 @@ func agrees(t *testing.T, x any, s bloom.Stats) {
 	}
 }
 
-// testSnapshot: a snapshot has the keys and the Info of a filter, and shares no memory with it.
+// testSnapshot tests that a snapshot has the keys and the Info of its filter, but shares no memory
+// with it.
 func testSnapshot(t *testing.T, typ Type) {
 	if typ.Snapshot == nil {
 		t.Skip("there is no such method")
@@ -571,8 +573,8 @@ func testSnapshot(t *testing.T, typ Type) {
 	require.False(t, g.ContainsHash(others[1]))
 }
 
-// testEncodings: every form has the keys. SizeBytes is the length of the binary form. JSON of a
-// filter is its text and never {}.
+// testEncodings tests that every encoding holds the keys, that SizeBytes is the length of the
+// binary form, and that a filter's JSON is its text, never {}.
 func testEncodings(t *testing.T, typ Type) {
 	f := typ.filled()
 	data := bloom.Must(f.MarshalBinary())
@@ -607,7 +609,7 @@ func testEncodings(t *testing.T, typ Type) {
 		require.Equal(t, typ.Multiset, g.AddHash(keys[999]))
 	}
 
-	// held is a copy of the filter in an interface, so it has no address.
+	// held is a copy of the filter in an interface, so it is not addressable.
 	held := reflect.ValueOf(f.Filter).Elem().Interface()
 	require.Equal(t, `"`+text+`"`, string(bloom.Must(json.Marshal(held))))
 	require.Equal(t, f.String(), fmt.Sprint(held))
@@ -619,7 +621,7 @@ func testEncodings(t *testing.T, typ Type) {
 	requireSame(t, f, viaGob)
 }
 
-// cuts returns places in n bytes: many near both ends, and two in the middle.
+// cuts returns offsets in n bytes: many near both ends, and two in the middle.
 func cuts(n int) (places []int) {
 	for i := range 48 {
 		places = append(places, i, n-1-i)
@@ -627,9 +629,9 @@ func cuts(n int) (places []int) {
 	return append(places, n/3, n/2)
 }
 
-// testReaders: ReadFrom reads portions of any size, and returns how many bytes it read. The error
-// is the reader's own, or reports damage if the reader ends early. An error leaves the filter
-// unchanged.
+// testReaders tests that ReadFrom accepts portions of any size, and returns the number of bytes
+// that it read. If the reader fails, the error must be the reader's; if the reader ends early, it
+// must wrap ErrFormat. In both cases the filter must not change.
 func testReaders(t *testing.T, typ Type) {
 	f := typ.filled()
 	data, size := bloom.Must(f.MarshalBinary()), f.Stats().SizeBytes
@@ -660,7 +662,7 @@ func testReaders(t *testing.T, typ Type) {
 	}
 }
 
-// testWriters: WriteTo returns the error of any write, and how many bytes were written.
+// testWriters tests that WriteTo returns the error of any write, and the number of bytes written.
 func testWriters(t *testing.T, typ Type) {
 	f := typ.filled()
 	size := int(f.Stats().SizeBytes)
@@ -678,7 +680,7 @@ func testWriters(t *testing.T, typ Type) {
 	require.EqualValues(t, size, n)
 }
 
-// decoders are the ways to decode a binary form. The last one ignores bytes after it.
+// decoders has the methods that decode a binary form. The last one ignores bytes after the form.
 var decoders = []func(f Filter, data []byte) error{
 	Filter.UnmarshalBinary,
 	func(f Filter, data []byte) error {
@@ -687,9 +689,9 @@ var decoders = []func(f Filter, data []byte) error{
 	func(f Filter, data []byte) error { return errOf(f.ReadFrom(bytes.NewReader(data))) },
 }
 
-// refused writes data to a file at path. It requires that Load and Open refuse the file, that
-// decoders[:ways] refuse data, and that f, which filled returned, does not change. All errors must
-// wrap ErrFormat and, if it is not nil, target.
+// refused writes data to the file at path. It requires that Load and Open refuse the file, that
+// decoders[:ways] refuse data, and that f, a result of filled, does not change. All errors must
+// wrap ErrFormat, and also target if it is not nil.
 func (typ Type) refused(
 	t *testing.T, f *filter, path string, data []byte, target error, ways int, about string,
 ) {
@@ -718,8 +720,8 @@ func (typ Type) refused(
 	requireKept(t, f, size, about)
 }
 
-// testDamage: decoders notice damage to any byte that SaveFile wrote, in every form, and leave the
-// filter unchanged.
+// testDamage tests that decoders notice damage to any byte that SaveFile wrote, in every encoding,
+// and leave the filter unchanged.
 func testDamage(t *testing.T, typ Type) {
 	f, path, data := typ.saved(t)
 	bare, ways := len(data), 3
@@ -745,7 +747,7 @@ func testDamage(t *testing.T, typ Type) {
 	}
 }
 
-// testNewer: every decoder distinguishes a newer version's data from damage.
+// testNewer tests that every decoder distinguishes a newer version's data from damaged data.
 func testNewer(t *testing.T, typ Type) {
 	f, path, data := typ.saved(t)
 	at := func(i int, b byte) []byte {
@@ -765,15 +767,15 @@ func testNewer(t *testing.T, typ Type) {
 	typ.refused(t, f, path, longer, bloom.ErrVersion, 2, "trailer of any length")
 }
 
-// testInfo: every form and file holds the Info, except Guava's form without a trailer. Decoding
-// replaces a filter's keys and Info.
+// testInfo tests that every encoding and every file holds the Info, except Guava's form without a
+// trailer. Decoding must replace a filter's keys and Info.
 func testInfo(t *testing.T, typ Type) {
 	f, path, _ := typ.saved(t)
 	require.Equal(t, info, f.Info())
-	made := typ.makeOne().Info()
-	require.Positive(t, made.P)
+	fresh := typ.makeOne().Info()
+	require.Positive(t, fresh.P)
 	if !typ.AnyN {
-		require.Greater(t, made.N, uint64(1000))
+		require.Greater(t, fresh.N, uint64(1000))
 	}
 	for _, info := range []bloom.Info{
 		info,
@@ -820,7 +822,7 @@ func testInfo(t *testing.T, typ Type) {
 	}
 }
 
-// testFiles: a saved file holds the filter, and errors name their file once.
+// testFiles tests that a saved file holds the filter, and that errors mention their file once.
 func testFiles(t *testing.T, typ Type) {
 	f, path, _ := typ.saved(t)
 	dir := filepath.Dir(path)
@@ -837,7 +839,7 @@ func testFiles(t *testing.T, typ Type) {
 	}
 }
 
-// testOpened: a View of a file returns the answers and the Stats of the filter.
+// testOpened tests that a View of a file returns the same answers and Stats as the filter.
 func testOpened(t *testing.T, typ Type) {
 	if typ.Open == nil {
 		t.Skip("no file of it is opened")
@@ -875,13 +877,13 @@ func testOpened(t *testing.T, typ Type) {
 	}
 }
 
-// testNothingStaysOpen: after a file was closed, loaded or refused, the process has no descriptor
-// and no map of it.
+// testNothingStaysOpen tests that the process has no descriptor and no map of a file that has been
+// closed, loaded or refused.
 func testNothingStaysOpen(t *testing.T, typ Type) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there is no /proc/self")
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a garbage collection would close files
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a garbage collection might close files
 	_, path, good := typ.saved(t)
 	dir := filepath.Dir(path)
 	open := func() (open []string) {
@@ -889,8 +891,8 @@ func testNothingStaysOpen(t *testing.T, typ Type) {
 			open = append(open, line)
 		}
 		for _, name := range Names(t, "/proc/self/fd") {
-			to, _ := os.Readlink("/proc/self/fd/" + name)
-			open = append(open, to)
+			target, _ := os.Readlink("/proc/self/fd/" + name)
+			open = append(open, target)
 		}
 		return slices.DeleteFunc(open, func(path string) bool { return !strings.Contains(path, dir) })
 	}
@@ -918,7 +920,7 @@ func testNothingStaysOpen(t *testing.T, typ Type) {
 	}
 }
 
-// testClosed: the methods of a View that is closed panic, except Close and String.
+// testClosed tests that all methods of a closed View panic, except Close and String.
 func testClosed(t *testing.T, typ Type, v View) {
 	require.NoError(t, v.Close(), "closing again")
 	require.Equal(t, typ.pkg()+".View(closed)", v.String())
@@ -936,8 +938,8 @@ func testClosed(t *testing.T, typ Type, v View) {
 	}
 }
 
-// testLoadOrNew: LoadOrNew loads a file with its keys and Info, unless the file is for other
-// parameters. If there is no file, LoadOrNew returns a new filter and writes no file.
+// testLoadOrNew tests that LoadOrNew loads a file with its keys and Info, but refuses it if it has
+// other parameters. Without a file, LoadOrNew must return a new filter, and must not write a file.
 func testLoadOrNew(t *testing.T, typ Type) {
 	if typ.LoadOrNew == nil {
 		t.Skip("LoadOrNew makes no such filter")
@@ -978,18 +980,18 @@ func testLoadOrNew(t *testing.T, typ Type) {
 	}
 }
 
-// WithoutTrailer returns a form of a frame without its trailer, which ends with its length, 5 bytes
-// of magic, a version and a checksum.
+// WithoutTrailer returns data, a form with a trailer, without the trailer. A trailer ends with its
+// length, 5 bytes of magic, a version and a checksum.
 func WithoutTrailer(data []byte) []byte {
 	size := binary.BigEndian.Uint16(data[len(data)-12:])
 	return data[:len(data)-int(size)]
 }
 
-// Fuzz decodes bytes as they are, and after Sealed has corrected their checksums. If bytes are
-// refused, the error wraps ErrFormat, and the zero value stays zero. Otherwise the filter is
-// encoded to the same bytes, finds keys that are added, and can then be encoded and decoded again.
-// Fuzz passes the filter to more, which makes further checks. It uses only Zero, Adds, Asks and
-// Multiset of typ.
+// Fuzz decodes data as it is, and again after Sealed has corrected the checksums. If data is
+// refused, the error must wrap ErrFormat, and the zero value must stay zero. Otherwise the filter
+// must encode to the same bytes, find keys that are added to it, and survive another encoding and
+// decoding. Fuzz then passes the filter to more for further checks. Of typ, it uses only Zero,
+// Adds, Asks and Multiset.
 func Fuzz[F Filter](f *testing.F, typ Type, more func(t *testing.T, g F), seeds ...[]byte) {
 	for _, data := range seeds {
 		f.Add(data)
@@ -1016,7 +1018,7 @@ func Fuzz[F Filter](f *testing.F, typ Type, more func(t *testing.T, g F), seeds 
 			return
 		}
 		require.NoError(t, errFrom)
-		// Flags and texts of a later version are skipped, and not written again.
+		// Decoders skip the flags and texts of a later version, and encoders do not write them.
 		written := bloom.Must(g.MarshalBinary())
 		require.Equal(t, WithoutTrailer(data), WithoutTrailer(written))
 		require.Equal(t, written, bloom.Must(read.MarshalBinary()))
@@ -1024,7 +1026,7 @@ func Fuzz[F Filter](f *testing.F, typ Type, more func(t *testing.T, g F), seeds 
 		require.NoError(t, rewritten.UnmarshalBinary(written))
 		require.Equal(t, written, bloom.Must(rewritten.MarshalBinary()))
 		filled := typ.wrap(g)
-		if !filled.AddString("key") && typ.Multiset { // it was full
+		if !filled.AddString("key") && typ.Multiset { // the filter was full
 			g.Reset()
 			require.True(t, filled.AddString("key"))
 		}

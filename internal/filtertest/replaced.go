@@ -9,18 +9,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Replacement is a way in which the file at a path gets other bytes.
+// Replacement is one way to replace the content of the file at a path.
 type Replacement struct {
 	Name string
-	// Begin makes the file with its first bytes.
+	// Begin creates the file.
 	Begin func(t testing.TB, path string, data []byte)
-	// Replace gives it other bytes. It may be called several times.
+	// Replace gives it other content. It may be called several times.
 	Replace func(t testing.TB, path string, data []byte)
 }
 
-// Replacements returns all ways: a file is renamed to the path, written in place, removed and made,
-// or a link at the path is switched to another file. In each way it gets the current time, or keeps
-// the time of the last write, as "cp -p" and "rsync -t" do. The bytes may have any size.
+// Replacements returns all ways: another file is renamed to path, the file is written in place, it
+// is removed and created again, or a link at path is switched to another file. Each way exists
+// twice: the file gets the current time, or keeps its modification time, as with "cp -p" and "rsync
+// -t". The content may have any size.
 func Replacements(t testing.TB) (all []Replacement) {
 	write := func(t testing.TB, path string, data []byte) {
 		t.Helper()

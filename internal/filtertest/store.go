@@ -6,7 +6,8 @@ import (
 )
 
 // Store is an io.ReaderAt that reads from Data and records the length of each request. If Fails is
-// not 0, request number Fails and all later ones return Err. Asked restarts the numbers at 1.
+// not 0, the request with that number and all later ones return Err. Requests are counted from 1;
+// Asked starts the count again.
 type Store struct {
 	Data  []byte
 	Err   error

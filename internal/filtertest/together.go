@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Together runs all functions concurrently, and lets them begin together.
+// Together runs all functions concurrently. They start at the same time.
 func Together(functions ...func()) { AtOnce(len(functions), func(i int) { functions[i]() }) }
 
-// AtOnce runs f(0) to f(n-1) concurrently. The calls begin together.
+// AtOnce runs f(0) to f(n-1) concurrently. The calls start at the same time.
 func AtOnce(n int, f func(i int)) {
 	var ready atomic.Int32
 	var done sync.WaitGroup
@@ -28,8 +28,8 @@ func AtOnce(n int, f func(i int)) {
 	done.Wait()
 }
 
-// Waits reports whether f waits while lock is held. If should is true, f is expected to wait, so it
-// has only 25 ms to end, instead of a minute.
+// Waits reports whether f waits while lock is held. If should is true, f is expected to wait, so
+// Waits gives it 25 ms to return, and otherwise a minute.
 func Waits(lock sync.Locker, should bool, f func()) (waited bool) {
 	patience := time.Minute
 	if should {
@@ -48,11 +48,11 @@ func Waits(lock sync.Locker, should bool, f func()) (waited bool) {
 	return waited
 }
 
-// Becomes waits until is returns true, and reports whether it did. After a minute the test fails:
-// what says what did not happen.
-func Becomes(t testing.TB, what string, is func() bool) bool {
+// Becomes waits until condition returns true, and reports whether it did within a minute. If not,
+// the test fails; what describes the event that did not happen.
+func Becomes(t testing.TB, what string, condition func() bool) bool {
 	t.Helper()
-	for began := time.Now(); !is(); runtime.Gosched() {
+	for began := time.Now(); !condition(); runtime.Gosched() {
 		if time.Since(began) > time.Minute {
 			t.Errorf("within a minute: %s", what)
 			return false

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Without runs the tests whose names match a regular expression once more, in a process without a
-// feature of the amd64 processor, such as avx2. So every go test covers all forms of a function
-// that has several. Of [Test], it leaves out the promises that no such function keeps.
+// Without runs the tests that match a regular expression once more, in a process that does not use
+// one feature of the amd64 processor, such as avx2. So each run of go test covers all variants of a
+// function.
 func Without(t *testing.T, feature, tests string) {
 	t.Helper()
 	if runtime.GOARCH != "amd64" || Race {
