@@ -7,20 +7,20 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
-// ahead is the number of keys whose buckets a batch touches before it uses them: few enough for
-// these buckets to be still in the cache.
+// ahead is the number of keys whose buckets a batch touches before it uses them. It is small enough
+// that the buckets are still in the cache then.
 const ahead = 64
 
 const (
-	// shortBatch is the smallest length of a batch for which touching ahead pays, and touchWords
-	// the smallest number of words of the table. A smaller table is in a cache that is near enough.
+	// A batch touches buckets ahead only if it has at least shortBatch keys and the table has at
+	// least touchWords words. A smaller table is in a cache that is fast enough.
 	shortBatch = 8
 	touchWords = 1 << 20 / 8
 )
 
-// touch sets the places of hs, and reads a word of each of their buckets into the cache. Nothing
-// waits for these reads, so their cache misses overlap. If touch were inlined, the compiler would
-// remove the reads, because their sum is not used.
+// touch stores the places of hs in places, and reads a word from each of their buckets into the
+// cache. No computation depends on these reads, so their cache misses overlap. touch is not
+// inlined, because the compiler would then remove the reads.
 //
 //go:noinline
 func (t *table) touch(places *[ahead]place, hs []bloom.Hash) (sum uint64) {
@@ -35,8 +35,8 @@ func (t *table) touch(places *[ahead]place, hs []bloom.Hash) (sum uint64) {
 	return sum
 }
 
-// changeBatch inserts or removes each key of hs by calling change, and sets done[i] to the result
-// for hs[i]. If t is nil, all results are false.
+// changeBatch calls change for each key in hs, and sets done[i] to the result for hs[i]. change is
+// insert or remove. If t is nil, all results are false.
 func (t *table) changeBatch(done []bool, hs []bloom.Hash, change func(*table, bloom.Hash) bool) {
 	done = bitwords.Fill("cuckoo", done, len(hs))
 	if t == nil {
@@ -59,7 +59,7 @@ func (t *table) changeBatch(done []bool, hs []bloom.Hash, change func(*table, bl
 	}
 }
 
-// containsBatch sets found[i] to the result of contains for hs[i]. A nil t contains nothing.
+// containsBatch sets found[i] to contains(hs[i]). A nil t contains nothing.
 func (t *table) containsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("cuckoo", found, len(hs))
 	if t == nil {
@@ -75,7 +75,7 @@ func (t *table) containsBatch(found []bool, hs []bloom.Hash) {
 	t.containsTouched(found, hs)
 }
 
-// containsTouched is like containsBatch, but for a long batch.
+// containsTouched is containsBatch for a long batch in a large table.
 func (t *table) containsTouched(found []bool, hs []bloom.Hash) {
 	var places [ahead]place
 	for len(hs) > 0 {

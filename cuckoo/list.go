@@ -7,23 +7,24 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// The list has the keys that found no slot: the few for which a search found no free slot, and keys
-// that were inserted more than eight times.
+// The list holds the keys that have no slot: those for which a search found no free slot, which are
+// few, and those that were inserted more than eight times.
 //
-// The list is one word, and then room entries. Bit t of that word is 1 if the list has a key whose
-// tag is t modulo 64, so most look-ups read only this word. An entry has three words: the two words
-// of a digest, and how many times the digest is in the list, which is 0 if the entry is free.
+// The list is one word, followed by room entries. Bit t of that word is set if the list has a key
+// whose tag is t modulo 64, so most look-ups read only this word. An entry has three words: the two
+// words of a digest, and the number of times that it is in the list. That number is 0 if the entry
+// is free.
 const (
-	room       = 32 // the number of entries
+	room       = 32 // number of entries
 	entryWords = 3
 	listWords  = 1 + entryWords*room
 	maxTimes   = 1<<32 - 1
 )
 
-// entry is H1 and H2 of a key, and how many times the key is in the list.
+// entry holds the two words of a digest, and the number of times that it is in the list.
 type entry = [entryWords]uint64
 
-const times = 2 // the index of that number in an entry
+const times = 2 // index of that number in an entry
 
 func (t *table) entry(i int) *entry { return (*entry)(t.list[1+entryWords*i:]) }
 
@@ -42,12 +43,12 @@ func (t *table) index(h bloom.Hash) int {
 	return -1
 }
 
-// listed reports whether the list has h, whose tag is tag.
+// listed reports whether h, whose tag is tag, is in the list.
 func (t *table) listed(h bloom.Hash, tag uint64) bool {
 	return atomic.LoadUint64(&t.list[0])>>(tag%64)&1 != 0 && t.index(h) >= 0
 }
 
-// enlist adds 1 to h's number in the list, and reports whether there was room.
+// enlist adds h to the list once more. It reports whether there was room.
 func (t *table) enlist(h bloom.Hash, tag uint64) bool {
 	i := t.index(h)
 	for free := 0; i < 0 && free < room; free++ {
@@ -67,7 +68,7 @@ func (t *table) enlist(h bloom.Hash, tag uint64) bool {
 	return true
 }
 
-// delist subtracts 1 from h's number in the list, and reports whether h was there.
+// delist removes h from the list once. It reports whether h was there.
 func (t *table) delist(h bloom.Hash, tag uint64) bool {
 	if !t.listed(h, tag) {
 		return false
@@ -81,7 +82,7 @@ func (t *table) delist(h bloom.Hash, tag uint64) bool {
 	return true
 }
 
-// mark computes the list's first word from the entries.
+// mark sets the first word of the list from the entries.
 func (t *table) mark() {
 	var tags uint64
 	for i := range room {
@@ -92,7 +93,7 @@ func (t *table) mark() {
 	t.store(&t.list[0], tags)
 }
 
-// entries returns the entries that are not free, sorted.
+// entries returns a sorted copy of the entries that are not free.
 func (t *table) entries() (es []entry) {
 	for i := range room {
 		if e := t.entry(i); e[times] != 0 {
@@ -103,7 +104,7 @@ func (t *table) entries() (es []entry) {
 	return es
 }
 
-// flat returns the words of all entries that are not free, sorted by entry.
+// flat returns the words of the entries that are not free, in the order of entries.
 func (t *table) flat() (words []uint64) {
 	for _, e := range t.entries() {
 		words = append(words, e[:]...)

@@ -4,7 +4,7 @@ package cuckoo
 
 import "github.com/seed79a3ff49/bloom"
 
-// Moves returns how many slots differ.
+// Moves returns the number of slots that differ between f and g.
 func (f *Filter) Moves(g *Filter) (n int) {
 	t, u := f.table, g.table
 	for slot := uint64(0); slot < t.buckets*t.width; slot += t.bits {
@@ -15,8 +15,9 @@ func (f *Filter) Moves(g *Filter) (n int) {
 	return n
 }
 
-// Moved returns those of hs whose tag is in different buckets of f and g: in f in the one that a
-// look-up reads first, and in g in the other, with at least a word between the two slots.
+// Moved returns the digests in hs whose tag is in different buckets of f and g: in f in the bucket
+// that a look-up reads first, and in g in the other one. The two slots must have at least a word
+// between them.
 func (f *Filter) Moved(g *Filter, hs []bloom.Hash) (moved []bloom.Hash) {
 	t, u := f.table, g.table
 	for _, h := range hs {
@@ -33,5 +34,4 @@ func (f *Filter) Moved(g *Filter, hs []bloom.Hash) (moved []bloom.Hash) {
 	return moved
 }
 
-// Tag returns h's tag.
 func (f *Filter) Tag(h bloom.Hash) uint64 { return f.table.place(h).tag }

@@ -7,31 +7,32 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/invariants"
 )
 
-// node is a full bucket that a search found. A tag can move there when the bucket has a free slot.
+// node is a full bucket that a search has reached. If a slot in it becomes free, tag can move
+// there.
 type node struct {
-	i      uint64 // the number of the bucket
-	tag    uint64 // the tag that can move there
-	slot   uint64 // the slot where the tag is now
-	parent int    // the index of the node with that slot, or -1 for a bucket of the new key
+	i      uint64 // index of the bucket
+	tag    uint64 // the tag that can move to the bucket
+	slot   uint64 // the slot where tag is now
+	parent int    // index of the node with that slot, or -1 if the bucket is the new key's
 }
 
-// expanded is the largest number of buckets whose tags a search tries to move. For each, it looks
-// at the four buckets to which its tags can move.
+// expanded is the largest number of buckets whose tags a search tries to move. For each of them, it
+// looks at the four buckets to which its tags can move.
 const expanded = 1024
 
-// limit is like expanded, but for the next search.
+// limit returns the limit for the next search, which is expanded or, after refusals, less.
 func (t *table) limit() int { return expanded >> t.tired }
 
-// tiredest is the largest value of tired: a search then expands eight buckets.
+// tiredest is the largest value of tired. A search then tries to move the tags of eight buckets.
 const tiredest = 7
 
-// refused makes later searches shorter after a search that failed; looked is the number of buckets
+// refused makes later searches shorter after a search has failed. looked is the number of buckets
 // that the search looked at. A failed search costs as much as a few hundred insertions, and in a
-// full table every search fails. Each refusal halves the work of the next search, until rested is
-// called.
+// full table every search fails. So each refusal halves the limit of the next search, until rested
+// is called.
 //
-// While less than 96 % of the slots are taken, which is what New plans for, searches keep their
-// length: a refusal then has another reason, such as a key that was inserted many times.
+// While less than 96 % of the slots are taken, which is the load that New plans for, refused
+// changes nothing: the refusal then has another cause, such as a key that was inserted many times.
 func (t *table) refused(looked int) {
 	full := 25*t.placed() >= 24*4*t.buckets
 	if full && looked >= t.limit() && t.tired < tiredest {
@@ -39,9 +40,9 @@ func (t *table) refused(looked int) {
 	}
 }
 
-// rested restores the length of searches, because a slot may be free again.
+// rested restores the limit of searches, because a slot may be free again.
 func (t *table) rested() {
-	if t.tired != 0 { // look-ups read the same cache line
+	if t.tired != 0 { // avoids a write to a cache line that look-ups read
 		t.tired = 0
 	}
 }
@@ -49,12 +50,12 @@ func (t *table) rested() {
 var queues = sync.Pool{New: func() any { return new([expanded]node) }}
 
 // makeRoom moves tags until one of a key's two full buckets has a free slot, and returns that slot.
-// looked is the number of buckets that it looked at. If no path of moves leads to a free slot,
+// looked is the number of buckets that it looked at. If no sequence of moves leads to a free slot,
 // makeRoom moves nothing and returns false.
 //
-// The search is breadth-first: it finds a shortest path, and no bucket is on it twice. Tags move
-// from the end of the path back to its beginning, each into a slot that is free or whose tag was
-// just copied to the next slot. So at any time every tag is in a slot.
+// The search is breadth-first, so it finds a shortest path, on which no bucket occurs twice. Tags
+// move in the order from the end of the path to its beginning. Each moves into a slot that is free,
+// or whose tag has just been copied onwards. So every tag is in some slot at any time.
 func (t *table) makeRoom(home place) (free uint64, looked int, ok bool) {
 	queue := queues.Get().(*[expanded]node)
 	defer queues.Put(queue)

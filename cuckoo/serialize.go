@@ -11,8 +11,8 @@ import (
 
 const errNoForm = form.NoForm("cuckoo")
 
-// checkParams returns the number of words that follow the parameters of a frame: those of the
-// buckets, the number of keys, and the entries of the list.
+// checkParams is a form.Check. The words are those of the buckets, the number of keys, and the
+// entries of the list.
 func checkParams(params []uint64) (uint64, error) {
 	buckets, bits, entries := params[0], params[1], params[2]
 	if err := checkSize(buckets, bits); err != nil {
@@ -24,8 +24,8 @@ func checkParams(params []uint64) (uint64, error) {
 	return wordsFor(buckets, bits) + 1 + 3*entries, nil
 }
 
-// tableOf returns a table without buckets. The argument list has the words of the entries of its
-// list.
+// tableOf returns a table that has the given parameters and list but no buckets. list is the words
+// of the list's entries.
 func tableOf(params, list []uint64) (*table, error) {
 	t := &table{list: make([]uint64, listWords)}
 	t.shape(params[0], params[1])
@@ -45,7 +45,7 @@ func tableOf(params, list []uint64) (*table, error) {
 	return t, nil
 }
 
-// check reads all of t. It returns an error if insertions and removals cannot have made t.
+// check reads all of t. It returns an error if no insertions and removals can have produced t.
 func (t *table) check() error {
 	n := t.tags()
 	for _, e := range t.entries() {
@@ -61,8 +61,8 @@ func (t *table) check() error {
 	return nil
 }
 
-// SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Filter. Each key
-// in the list adds 24 bytes; see [Filter.Insert].
+// SizeBytes returns the length of the binary form in bytes, or 0 for the zero Filter. Each key in
+// the list adds 24 bytes; see [Filter.Insert].
 func (f *Filter) SizeBytes() int64 { return f.Stats().SizeBytes }
 
 // AppendBinary implements encoding.BinaryAppender; see "Encodings" in package bloom.
@@ -74,7 +74,7 @@ func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo implements io.WriterTo. Insertions into a SyncFilter and removals from it wait until it
-// returns: if w is slow, write a [SyncFilter.Snapshot].
+// returns. If w is slow, encode the result of [SyncFilter.Snapshot] instead.
 func (f filter) WriteTo(w io.Writer) (int64, error) {
 	t := f.table
 	if t == nil {
@@ -103,7 +103,6 @@ func (f *filter) UnmarshalBinary(data []byte) error {
 // ReadFrom implements io.ReaderFrom.
 func (f *filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, f, read) }
 
-// read reads what WriteTo writes.
 func read(r io.Reader) (f filter, n int64, err error) {
 	params, array, info, n, err := form.Cuckoo.Read(r, checkParams)
 	if err != nil {
@@ -137,8 +136,8 @@ func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Cuckoo, path, new(Filter))
 }
 
-// LoadOrNew loads the file at path, or returns New(n, p); see "Files" in package bloom. A saved
-// filter must have as many buckets as New(n, p), and tags of as many bits.
+// LoadOrNew loads the file at path, or returns New(n, p) if there is none; see "Files" in package
+// bloom. The saved filter must have the same number of buckets, and of bits in a tag, as New(n, p).
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	buckets, bits, err := size(n, p)
 	if err != nil {

@@ -5,23 +5,23 @@ import (
 	"sync/atomic"
 )
 
-// shared is the part of a SyncFilter that serves many goroutines. One of them writes at a time;
-// others read at the same time, without a lock.
+// shared has what a SyncFilter adds to a table. One goroutine writes at a time. Others read
+// concurrently, without a lock.
 //
-// A tag that is moved is copied first, so it is in one of its slots at any time. But a look-up that
-// reads the new slot before the copy, and the old slot after it was cleared, does not see the tag.
-// Therefore a tag's counter goes up before the tag is cleared or overwritten. A look-up that does
-// not find its tag starts again if the counter has changed.
+// A tag that moves is copied before its old slot is cleared, so it is always in one of its slots.
+// But a look-up may read the new slot before the copy, and the old slot after it was cleared, and
+// so miss the tag. Therefore the tag's counter is incremented before the tag is cleared or
+// overwritten. A look-up that does not find its tag starts again if the counter has changed.
 type shared struct {
 	sync.Mutex
-	moves [256]atomic.Uint32 // a counter for each low byte of a tag
+	moves [256]atomic.Uint32 // a counter for each value of a tag's low byte
 }
 
-// bump counts tag's move. The caller then clears or overwrites the tag.
+// bump counts a move of tag. The caller must then clear or overwrite the tag.
 func (s *shared) bump(tag uint64) { s.moves[tag%256].Add(1) }
 
-// lock keeps other goroutines from writing to a SyncFilter's table. It does nothing to the table of
-// a Filter.
+// lock keeps other goroutines from writing to the table of a SyncFilter. For the table of a Filter,
+// it does nothing.
 func (t *table) lock() {
 	if t.shared != nil {
 		t.shared.Lock()

@@ -8,18 +8,18 @@ import (
 )
 
 // SyncFilter is a [Filter] for any number of goroutines; see "Goroutines" in package bloom.
-// Look-ups take no lock. A look-up whose tag was moved in between starts again, which is rare.
-// Methods that insert or remove wait for each other, and for those that copy or encode.
+// Look-ups take no lock. If a key's tag moves during a look-up, which is rare, the look-up starts
+// again. Methods that insert or remove wait for each other, and for those that copy or encode.
 //
-// The zero SyncFilter contains nothing and can be decoded into. Inserting into it panics. A
+// The zero SyncFilter contains nothing and can be decoded into; inserting into it panics. A
 // SyncFilter must not be copied.
 type SyncFilter struct {
 	_ nocopy.Locker
 	syncFilter
 }
 
-// syncFilter is a filter with a String of its own, and with methods that decode into a table for
-// many goroutines.
+// syncFilter is a filter with its own String, and with methods that decode into a table for many
+// goroutines.
 type syncFilter struct{ filter }
 
 // NewSync is like [New], but returns a SyncFilter.
@@ -32,8 +32,8 @@ func NewSync(n uint64, p float64) (*SyncFilter, error) {
 	return &SyncFilter{syncFilter: syncFilter{f.filter}}, nil
 }
 
-// NewSyncFrom returns a SyncFilter that is a copy of f, with its Info. It panics if f is nil. To
-// avoid two copies in memory, decode into a SyncFilter.
+// NewSyncFrom returns a SyncFilter that is a copy of f, including its Info. It panics if f is nil.
+// To avoid the memory for two filters, decode into a SyncFilter instead.
 func NewSyncFrom(f *Filter) *SyncFilter {
 	if f == nil {
 		panic("cuckoo: NewSyncFrom a nil Filter")
@@ -43,8 +43,8 @@ func NewSyncFrom(f *Filter) *SyncFilter {
 	return s
 }
 
-// share lets many goroutines share the table that was decoded. If decoding failed with err, share
-// does nothing. share returns err.
+// share prepares the table for many goroutines after it was decoded. It does nothing if err, the
+// error of decoding, is not nil. It returns err.
 func (s *syncFilter) share(err error) error {
 	if err == nil && s.table != nil {
 		s.table.shared = new(shared)
@@ -55,10 +55,10 @@ func (s *syncFilter) share(err error) error {
 // Snapshot returns a copy of s as it was at one moment during the call.
 func (s *SyncFilter) Snapshot() *Filter { return &Filter{filter: s.clone()} }
 
-// String describes s by its parameters.
+// String returns the name of s's type and its parameters.
 func (s syncFilter) String() string { return s.table.describe("cuckoo.SyncFilter") }
 
-// LogValue returns what String returns.
+// LogValue implements slog.LogValuer. The value is the result of String.
 func (s *syncFilter) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 // UnmarshalBinary is like [Filter.UnmarshalBinary].

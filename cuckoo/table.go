@@ -17,36 +17,36 @@ import (
 //
 //	tag     7 to 33 bits of a key, never 0. Equal keys have equal tags.
 //	slot    room for one tag. An empty slot is 0. The documentation calls a slot a place.
-//	bucket  four slots, side by side. Buckets lie in words one after the other, without gaps.
-//	place   what a look-up needs of a key: its tag and its two buckets, which may coincide.
-//	        The tag is in one of them. The tag and one bucket determine the other bucket,
+//	bucket  four consecutive slots. Buckets follow one another in words without gaps.
+//	place   what a look-up needs of a key: its tag and its two buckets, which may be the same.
+//	        The tag is in one of them. The tag and either bucket determine the other bucket,
 //	        so tags can be moved without their keys.
-//	step    as many slots of a bucket as fit into 64 bits: 4, 2 or 1. All slots of a step
-//	        are compared with a tag together.
-//	list    up to 32 digests of keys that found no slot, each with the number of times that it is
-//	        in. The literature calls this list a stash. See list.go.
-//	load    the share of slots that have a tag
+//	step    as many slots of a bucket as fit in 64 bits: 4, 2 or 1. A tag is compared with all
+//	        slots of a step at once.
+//	list    up to 32 digests that have no slot, each with a count. The literature calls it a
+//	        stash. See list.go.
+//	load    the fraction of slots that have a tag
 //
-// Positions are numbers of bits. Position 0 is the beginning of the first bucket. p and q are the
-// positions of a key's buckets, and slot is the position of a slot.
+// Positions count bits from the beginning of the first bucket. p and q are the positions of a key's
+// buckets, and slot is the position of a slot.
 type table struct {
-	words []uint64 // the buckets, and then the number of keys; nil if bytes has them
-	bytes []byte   // these words, little-endian; only in a View whose bytes are not aligned
+	words []uint64 // the buckets, followed by the number of keys; nil if bytes has them
+	bytes []byte   // the same words, little-endian; used only in a View whose bytes are not aligned
 
 	buckets uint64
-	bits    uint64 // bits of a tag
-	width   uint64 // bits of a bucket
-	step    uint64 // bits of a step
+	bits    uint64 // bits in a tag
+	width   uint64 // bits in a bucket
+	step    uint64 // bits in a step
 	mask    uint64 // all bits of a tag
-	ones    uint64 // the lowest bit of each tag of a step
-	highs   uint64 // the highest bit of each tag of a step
+	ones    uint64 // the lowest bit of each tag in a step
+	highs   uint64 // the highest bit of each tag in a step
 
 	list   []uint64
-	shared *shared // nil unless a SyncFilter has the table
-	tired  uint    // how far searches are cut short; see refused
+	shared *shared // nil unless the table belongs to a SyncFilter
+	tired  uint    // how often the limit of searches is halved; see refused
 }
 
-// A tag has minBits to maxBits bits.
+// minBits and maxBits bound the number of bits in a tag.
 const (
 	minBits = 7
 	maxBits = 33
@@ -61,7 +61,7 @@ func newTable(buckets uint64, bits int) *table {
 	return t
 }
 
-// shape sets all fields but the arrays and shared.
+// shape sets all fields except the arrays and shared.
 func (t *table) shape(buckets, bits uint64) {
 	t.buckets = buckets
 	t.bits = bits
@@ -77,7 +77,7 @@ func (t *table) shape(buckets, bits uint64) {
 	t.highs = t.ones << (bits - 1)
 }
 
-// wordsFor returns the number of words of all buckets.
+// wordsFor returns the number of words in all buckets.
 func wordsFor(buckets, bits uint64) uint64 { return (buckets*bits + 15) / 16 }
 
 type place struct{ tag, p, q uint64 }
@@ -89,9 +89,9 @@ func (t *table) place(h bloom.Hash) place {
 	return place{tag + 1, i * t.width, t.other(i, tag+1) * t.width}
 }
 
-// other returns the number of the second bucket of a tag that is in bucket i: d - i modulo the
-// number of buckets, where d depends on the tag. The second bucket of the result is i again. With
-// only one multiplication, the values of d would form a lattice, and fewer keys would find a slot.
+// other returns the index of the second bucket for a tag in bucket i: d - i modulo the number of
+// buckets, where d depends on the tag. Called with its result, it returns i again. With only one
+// multiplication, the values of d would form a lattice, and fewer keys would find a slot.
 func (t *table) other(i, tag uint64) uint64 {
 	x := tag * 0x9e3779b97f4a7c15
 	d, _ := bits.Mul64((x^x>>32)*0xd6e8feb86659fd93, t.buckets)
@@ -99,7 +99,7 @@ func (t *table) other(i, tag uint64) uint64 {
 	return j + t.buckets&-below
 }
 
-// bitsAt returns the 64 bits of words that begin at slot.
+// bitsAt returns the 64 bits of words that begin at position slot.
 func bitsAt(words []uint64, slot uint64) uint64 {
 	i := slot / 64
 	high := atomic.LoadUint64(&words[i+1])
@@ -111,16 +111,16 @@ func (t *table) get(slot uint64) uint64 {
 	return (t.word(slot/64)>>(slot%64) | t.word(slot/64+1)<<1<<(^slot%64)) & t.mask
 }
 
-// zeros looks for tags of 0 in the step x, and returns the highest bit of each. Above the lowest
-// one, it may also return the highest bit of a tag of 1, because the subtraction borrows. ones and
-// highs are the table's.
+// zeros returns the highest bit of each tag in the step x that is 0. Above the lowest such tag, it
+// may also return the highest bit of a tag that is 1, because the subtraction borrows. ones and
+// highs are those of the table.
 func zeros(x, ones, highs uint64) uint64 { return (x - ones) &^ x & highs }
 
-// holds reports whether a key's tag is in one of its buckets. It always reads both buckets, so that
-// their cache misses overlap.
+// holds reports whether the key's tag is in one of its buckets. It always reads both buckets, so
+// that their cache misses overlap.
 func (t *table) holds(home place) bool {
 	p, q := home.p, home.q
-	// The compiler would load these fields again after each atomic load.
+	// The compiler would load these fields again after every atomic load.
 	words := t.words
 	ones := t.ones
 	highs := t.highs
@@ -142,7 +142,7 @@ func (t *table) holds(home place) bool {
 	return hits != 0
 }
 
-// holdsBytes is like holds, but for a table without words.
+// holdsBytes is holds for a table that has bytes instead of words.
 func (t *table) holdsBytes(home place) bool {
 	for o := uint64(0); o < t.width; o += t.bits {
 		if t.get(home.p+o) == home.tag || t.get(home.q+o) == home.tag {
@@ -152,7 +152,7 @@ func (t *table) holdsBytes(home place) bool {
 	return false
 }
 
-// find returns a slot that has tag, in the bucket at p or in the bucket at q.
+// find returns a slot that holds tag in the bucket at p or q. ok is false if there is none.
 func (t *table) find(p, q, tag uint64) (slot uint64, ok bool) {
 	tags := tag * t.ones
 	for o := uint64(0); o < t.width; o += t.step {
@@ -166,7 +166,7 @@ func (t *table) find(p, q, tag uint64) (slot uint64, ok bool) {
 	return 0, false
 }
 
-// put writes a tag into a slot. A tag of 0 clears the slot.
+// put writes tag to a slot. A tag of 0 clears the slot.
 func (t *table) put(slot, tag uint64) {
 	if t.shared != nil {
 		if old := t.get(slot); old != 0 {
@@ -180,7 +180,7 @@ func (t *table) put(slot, tag uint64) {
 	}
 }
 
-// store sets *word to w, atomically if other goroutines may read the table.
+// store sets *word to w. It is atomic if other goroutines may read the table.
 func (t *table) store(word *uint64, w uint64) {
 	if t.shared != nil {
 		atomic.StoreUint64(word, w)
@@ -189,7 +189,7 @@ func (t *table) store(word *uint64, w uint64) {
 	}
 }
 
-// count returns the word with the number of keys.
+// count returns the word that holds the number of keys.
 func (t *table) count() *uint64 { return &t.words[len(t.words)-1] }
 
 func (t *table) len() uint64 { return t.word(wordsFor(t.buckets, t.bits)) }
@@ -201,16 +201,16 @@ func (t *table) word(i uint64) uint64 {
 	return atomic.LoadUint64(&t.words[i])
 }
 
-// contains reports whether a key's tag is in one of its buckets, or the key is in the list.
+// contains reports whether the key's tag is in one of its buckets, or the key is in the list.
 func (t *table) contains(h bloom.Hash) bool {
 	home := t.place(h)
-	if t.shared == nil { // as in containsAt, but saves a call
+	if t.shared == nil { // the same as containsAt, without a call
 		return t.holds(home) || t.listed(h, home.tag)
 	}
 	return t.containsAt(h, home)
 }
 
-// containsAt is like contains, but the caller passes home, the place of h.
+// containsAt is like contains. home is the place of h.
 func (t *table) containsAt(h bloom.Hash, home place) bool {
 	if t.shared == nil {
 		return t.holds(home) || t.listed(h, home.tag)
@@ -267,7 +267,7 @@ func (t *table) remove(h bloom.Hash) bool {
 	return true
 }
 
-// tags returns the number of slots that have a tag. It reads all of t.
+// tags returns the number of slots that hold a tag, and reads all of t.
 func (t *table) tags() (n uint64) {
 	for slot := uint64(0); slot < t.buckets*t.width; slot += t.bits {
 		if t.get(slot) != 0 {
@@ -277,7 +277,7 @@ func (t *table) tags() (n uint64) {
 	return n
 }
 
-// placed returns the number of slots that have a tag: len without the keys in the list.
+// placed returns the number of slots that hold a tag: the number of keys without those in the list.
 func (t *table) placed() uint64 {
 	n := t.len()
 	for i := range room {
@@ -286,7 +286,7 @@ func (t *table) placed() uint64 {
 	return n
 }
 
-// stats returns the statistics of a filter with the given Info. The caller has locked the table.
+// stats returns the statistics of a filter with the given Info. The caller must hold the lock.
 func (t *table) stats(info form.Info) bloom.Stats {
 	n := t.len()
 	tags := t.placed()
@@ -304,7 +304,7 @@ func (t *table) stats(info form.Info) bloom.Stats {
 	}
 }
 
-// clearAll removes all keys. The caller has locked the table.
+// clearAll removes all keys. The caller must hold the lock.
 func (t *table) clearAll() {
 	for _, words := range [][]uint64{t.words, t.list} {
 		if t.shared != nil {
@@ -316,7 +316,7 @@ func (t *table) clearAll() {
 	t.rested()
 }
 
-// clone returns a copy of t, whose shared is nil. If t is nil, the copy is nil.
+// clone returns a copy of t in which shared is nil. If t is nil, so is the copy.
 func (t *table) clone() *table {
 	if t == nil {
 		return nil
@@ -330,14 +330,14 @@ func (t *table) clone() *table {
 	return &c
 }
 
-// equal reports whether t and u have the same tags in the same slots, and the same keys in the
-// list.
+// equal reports whether t and u have the same tags in the same slots, and the same keys in their
+// lists.
 func (t *table) equal(u *table) bool {
 	return t.buckets == u.buckets && t.bits == u.bits &&
 		slices.Equal(t.words, u.words) && slices.Equal(t.entries(), u.entries())
 }
 
-// describe returns the text of String for a type with the given name. t may be nil.
+// describe returns the result of String for a type with the given name. t may be nil.
 func (t *table) describe(name string) string {
 	if t == nil {
 		return name + "(zero)"

@@ -5,11 +5,11 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/invariants"
 )
 
-// maxVerified is the largest number of buckets of a table that verify reads as a whole.
+// maxVerified is the largest number of buckets in a table that verify reads as a whole.
 const maxVerified = 300
 
-// verify checks t after a mutation: the list, and in a small table the number of keys and the bits
-// after the last bucket. The caller has locked the table.
+// verify checks t after a mutation: the list and, in a small table, the number of keys and the bits
+// after the last bucket. The caller must hold the lock.
 func (t *table) verify() {
 	marks := uint64(0)
 	for i := range room {
@@ -34,8 +34,8 @@ func (t *table) verifyInserted(h bloom.Hash) {
 	invariants.Require(t.contains(h), "cuckoo: %v is not found after its insertion", h)
 }
 
-// verifyPath checks, before the tags of a path move, that each of them may be in the slot to which
-// it moves. The path's last node is queue[k], and slot is the free slot at its end.
+// verifyPath checks a path before its tags move: each tag must be allowed in the slot to which it
+// moves. queue[k] is the last node of the path, and slot is the free slot at its end.
 func (t *table) verifyPath(queue []node, k int, slot uint64) {
 	inBucket := func(slot, i uint64) bool { return slot/t.width == i && slot%t.width%t.bits == 0 }
 	invariants.Require(t.get(slot) == 0, "cuckoo: the slot at the end of a path is taken")

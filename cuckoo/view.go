@@ -10,15 +10,15 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// View looks keys up in a filter's binary form without decoding it. Files, changes of the bytes,
+// View looks keys up in a filter's binary form without decoding it. Files, changes to the bytes,
 // concurrent use and the zero value are as in [bloom.View]. The file may be larger than memory; a
-// look-up reads one or two pages of it. If the file fits into memory and many look-ups follow, call
-// [View.Verify] first: it reads the whole file in order.
+// look-up reads one or two pages of it. If the file fits in memory, and many keys will be looked
+// up, call [View.Verify] first, which reads the whole file in order.
 //
-// A View answers exactly as the [Filter] decoded from the same bytes. On a little-endian 64-bit
-// machine it is as fast as the Filter if the bytes begin at a multiple of 8 in memory, and
-// otherwise somewhat slower. NewView copies only the list of keys that found no place; see
-// [Filter.Insert]. A View must not be copied.
+// A View gives the same answers as a [Filter] that was decoded from the same bytes. It is as fast
+// as the Filter if the machine is little-endian and has 64 bits, and the bytes begin at a multiple
+// of 8 in memory; otherwise it is somewhat slower. NewView copies only the list of keys that have
+// no place; see [Filter.Insert]. A View must not be copied.
 type View struct {
 	_     nocopy.Locker
 	bytes storage.Bytes // the binary form
@@ -26,7 +26,7 @@ type View struct {
 	info  form.Info
 }
 
-// NewView returns a View of data, which it retains. data must be exactly one binary form, such as
+// NewView returns a View of data, and retains data. data must be exactly one binary form, such as
 // the content of a file. NewView checks the header, the list and the Info, in constant time;
 // [View.Verify] checks the rest. Errors wrap [bloom.ErrFormat].
 func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}) }
@@ -51,8 +51,8 @@ func newView(b storage.Bytes) (*View, error) {
 	return &View{bytes: b, table: t, info: info}, nil
 }
 
-// OpenFile opens a file that [Filter.SaveFile] wrote, and checks the length, the header, the list
-// and the Info; see "Files" in package bloom. The caller must Close the View.
+// OpenFile opens a file that [Filter.SaveFile] wrote. It checks the length, the header, the list
+// and the Info; see "Files" in package bloom. The caller must call [View.Close].
 func OpenFile(path string) (*View, error) {
 	v, err := storage.OpenView("cuckoo", path, newView)
 	if err == nil {
@@ -61,21 +61,21 @@ func OpenFile(path string) (*View, error) {
 	return v, err
 }
 
-// Close ends the View. It releases the map of [OpenFile]; after it, the bytes that [NewView] got
-// may change. No other method may run during the call. Closing again does nothing.
+// Close unmaps the file of [OpenFile]. After Close, the argument of [NewView] may change. No other
+// method may run at the same time. Closing again does nothing.
 func (v *View) Close() error {
 	b := v.bytes
 	*v = View{}
 	return b.Close("cuckoo")
 }
 
-// open returns the table of v, and panics if v is closed or zero.
+// open returns the table of v. It panics if v is closed or zero.
 func (v *View) open() *table {
 	v.bytes.Check("cuckoo")
 	return v.table
 }
 
-// Contains reports whether key may be in; see [Filter.Contains].
+// Contains reports whether key may be present; see [Filter.Contains].
 func (v *View) Contains(key []byte) bool { return v.open().contains(bloom.Sum(key)) }
 
 // ContainsString is like Contains.
@@ -87,13 +87,13 @@ func (v *View) ContainsHash(h bloom.Hash) bool { return v.open().contains(h) }
 // ContainsBatch looks hs up; see "Batches" in package bloom.
 func (v *View) ContainsBatch(found []bool, hs []bloom.Hash) { v.open().containsBatch(found, hs) }
 
-// Len returns the number of insertions that were not removed; see [Filter.Len].
+// Len returns the number of insertions that have not been removed; see [Filter.Len].
 func (v *View) Len() uint64 { return v.open().len() }
 
 // Stats returns the statistics of the filter; see [Filter.Stats].
 func (v *View) Stats() bloom.Stats { return v.open().stats(v.info) }
 
-// LogValue returns what String returns.
+// LogValue implements slog.LogValuer. The value is the result of String.
 func (v *View) LogValue() slog.Value { return slog.StringValue(v.String()) }
 
 // Info returns the filter's Info.
@@ -102,8 +102,8 @@ func (v *View) Info() bloom.Info {
 	return bloom.Info(v.info)
 }
 
-// Verify reads the whole binary form. It returns an error, which wraps [bloom.ErrFormat], if no
-// filter can have written these bytes.
+// Verify reads the whole binary form. If no filter can have written it, the error wraps
+// [bloom.ErrFormat].
 func (v *View) Verify() error {
 	t := v.open()
 	done := v.bytes.Sequential()
@@ -114,7 +114,7 @@ func (v *View) Verify() error {
 	return t.check()
 }
 
-// String describes v by its parameters.
+// String returns the name of v's type and the filter's parameters.
 func (v *View) String() string {
 	if v.table == nil {
 		return "cuckoo.View(closed)"

@@ -1,8 +1,8 @@
-// Package file replaces files as a whole, and locks them against other processes: what belongs to a
-// saved filter is written and guarded as the filter itself is.
+// Package file locks the file of a filter against other processes, and writes other files as safely
+// as filters are saved.
 //
-// Each program that changes a filter's file holds its lock from before the load until after the
-// save, so no keys of the others are lost:
+// A program that changes a filter's file must hold the file's lock from before it loads the file
+// until after it saves it. Otherwise it may lose keys that another program adds in between.
 //
 //	target, unlock, err := file.Lock(ctx, "seen.bloom")
 //	if err != nil {
@@ -16,17 +16,18 @@
 //	seen.AddString(key)
 //	return seen.SaveFile(target)
 //
-// A filter's SaveFile and LoadFile need no lock to keep a file whole.
+// SaveFile and LoadFile need no lock to keep a file whole.
 //
 // # The lock
 //
-// It is a lock of the system on an empty file in the target's directory, named .NAME.bloom-lock,
-// which Lock creates and unlock removes. A killed process leaves the empty file, unlocked, and the
-// next Lock takes it over. Lock refuses anything but a regular file there. The lock keeps out only
-// those who also call Lock, such as the command bloom.
+// Lock creates an empty file named .NAME.bloom-lock in the target's directory, and locks it with
+// the operating system's file locks. unlock removes the file. If a process is killed, the file
+// remains, but it is unlocked, and the next call of Lock uses it. Lock returns an error if that
+// name is taken by anything but a regular file. The lock affects only programs that also call Lock,
+// such as the bloom command.
 //
-// Linux, macOS, Windows and the BSDs have such locks, and some file systems have none. On NFS the
-// lock holds between machines if the server and the mount support locks.
+// Linux, macOS, Windows and the BSDs have such locks, but some file systems do not support them. On
+// NFS, the lock also excludes other machines if the server and the mount support locks.
 package file
 
 import (
@@ -38,9 +39,9 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/files"
 )
 
-// Write replaces or creates the file at path with what w writes, by the rules of SaveFile for
-// crashes, permissions and links; see "Files" in package bloom. It returns w's error, wrapped. It
-// does not buffer w's writes.
+// Write replaces or creates the file at path with the output of w. It follows the same rules as
+// SaveFile for crashes, permissions and links; see "Files" in package bloom. It wraps the error of
+// w. It does not buffer the writes of w.
 func Write(path string, w io.WriterTo) error {
 	if w == nil {
 		return errors.New("file: Write without a WriterTo")
@@ -55,15 +56,17 @@ func Write(path string, w io.WriterTo) error {
 	return nil
 }
 
-// Lock locks the file at path, which need not exist, against other processes and other calls of
-// Lock, until unlock is called or the process ends in any way. Calling unlock again does nothing.
+// Lock locks the file at path against other processes and other calls of Lock. The file need not
+// exist. The lock is held until unlock is called or the process ends. Calling unlock again does
+// nothing.
 //
-// target is path or, if symbolic links are there, the path that they lead to. It has one lock under
-// all its names. Load and save the file at target: SaveFile would replace a link.
+// target is path or, if symbolic links are there, the path to which they lead. So a file has the
+// same lock under all its names. Load and save the file at target: SaveFile at path would replace a
+// link.
 //
-// While the lock is held, Lock waits. If ctx is done first, the error wraps that of ctx; Lock tries
-// once even if ctx is done before the call. If the system has no such locks, the error wraps
-// [errors.ErrUnsupported], and target is returned nevertheless.
+// Lock waits while another holder has the lock. If ctx is done before Lock succeeds, the error
+// wraps that of ctx; but Lock tries at least once. If there are no locks here, the error wraps
+// [errors.ErrUnsupported], and target is still valid.
 func Lock(ctx context.Context, path string) (target string, unlock func() error, err error) {
 	target, unlock, err = files.Lock(ctx, path)
 	if err != nil {

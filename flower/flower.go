@@ -1,5 +1,5 @@
-// Package flower provides a filter that remembers recent keys better than old ones, in memory that
-// is fixed however many keys are added. It finds which events of an endless stream recur.
+// Package flower provides a filter that remembers recent keys better than old ones. Its memory is
+// fixed, however many keys are added. It finds recurring events in an endless stream.
 //
 //	config, err := flower.Optimal(1_000_000, 0.9, 0.01) // finds 90 % at an age of a million
 //	if err != nil {
@@ -14,14 +14,14 @@
 //	recent.ContainsString("bob") // false
 //
 // A key's age is the number of other keys that were added after it. Only the newest key is certain
-// to be found; [Filter.Recall] is the probability for each age. A key that was never added is
-// reported as present with the probability FPR of [Filter.Stats].
+// to be found; [Filter.Recall] returns the probability for any age. A key that was never added is
+// reported as present with the probability FPR in [Filter.Stats].
 //
-// The caller supplies an age, the probability of finding a key of that age, and the rate of false
-// positives; [Optimal] finds the smallest filter for them, whose memory is in proportion to the
-// age. If keys must certainly be found, or if their age is measured in time, use package window. A
-// window needs about 2.9 MB for a million keys at 1 %, but its caller must know how many keys there
-// will be; docs/memory.svg compares the two.
+// The caller chooses an age, the probability of finding a key of that age, and the rate of false
+// positives. [Optimal] returns the smallest filter for them; its memory is proportional to the age.
+// If keys must be found with certainty, or if their age is a time, use package window. A window
+// needs about 2.9 MB for a million keys at 1 %, but its caller must know how many keys there will
+// be; docs/memory.svg compares the two.
 package flower
 
 import (
@@ -37,11 +37,11 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// Filter remembers recent keys better than old ones. It is an array of slots, each of which is
-// empty or holds a fingerprint of a few bits. A key writes its fingerprint into several slots, and
-// overwrites what they held. It is found until all its slots are overwritten. Any number of
-// goroutines may use a Filter; see "Goroutines" in package bloom. Adding and looking up take no
-// lock.
+// Filter remembers recent keys better than old ones. It is an array of slots. A slot is empty or
+// holds a fingerprint of a few bits. Adding a key writes its fingerprints to several slots, and
+// overwrites what they held. The key is found until all of these are overwritten. Any number of
+// goroutines may use a Filter; see "Goroutines" in package bloom. Adding keys and looking them up
+// take no lock.
 //
 // The zero Filter contains nothing and can be decoded into; adding to it panics. A Filter must not
 // be copied.
@@ -50,28 +50,28 @@ type Filter struct {
 	filter
 }
 
-// filter holds all of a Filter. Methods that encode it have value receivers, so that fmt, json and
-// gob call them for a Filter held by value.
+// filter has the data of a Filter. Its encoding methods have value receivers, so that fmt, json and
+// gob also call them for a Filter that is held by value.
 type filter struct {
 	info  form.Kept
-	words []uint64 // the slots, from the least significant bits of the first word on
+	words []uint64 // the slots; slot 0 is in the lowest bits of the first word
 	slots uint64   // Config.Slots
 	ways  uint64   // Config.Ways
-	bits  uint     // Config.Bits, the size of a slot
+	bits  uint     // Config.Bits, the number of bits in a slot
 
-	mask   uint64 // as many of the lowest bits as a slot has
-	perWay uint64 // the number of slots of a way; way w has the slots from w*perWay on
+	mask   uint64 // the bits of a slot
+	perWay uint64 // number of slots in a way; those of way w begin at slot w*perWay
 }
 
 // Config configures a Filter. [Optimal] returns the smallest one for a purpose.
 type Config struct {
-	// Slots is the number of fingerprints that the filter holds, at least Ways. It is rounded down
-	// to a multiple of Ways: the slots beyond that are not used.
+	// Slots is the number of slots, at least Ways. If it is not a multiple of Ways, the remainder
+	// is not used.
 	Slots uint64
-	// Ways is the number of slots that a key writes, from 1 to 64. With more ways, recent keys are
-	// more likely to be found, and old keys less likely.
+	// Ways is the number of slots to which each key is written, from 1 to 64. With more ways,
+	// recent keys are more likely to be found, and old keys less likely.
 	Ways int
-	// Bits is the size of a fingerprint: 8, 16 or 32. Once all slots are written, a key that was
+	// Bits is the size of a slot in bits: 8, 16 or 32. When all slots are full, a key that was
 	// never added is reported as present with probability 1 - (1 - 1/(2^Bits - 1))^Ways.
 	Bits int
 }
@@ -79,8 +79,8 @@ type Config struct {
 const maxWays = 64
 
 // New returns an empty filter of Slots*Bits/8 bytes. If a field is out of range, the error names
-// it. If the machine lacks the memory, the process ends, as with make. The filter's Info has no N.
-// Its P is the rate of false positives when all slots are written.
+// it. If the machine has too little memory, the process ends, as with make. In the filter's Info, N
+// is 0, and P is the rate of false positives when all slots are full.
 func New(c Config) (*Filter, error) {
 	words, err := c.words()
 	if err != nil {
@@ -89,7 +89,7 @@ func New(c Config) (*Filter, error) {
 	return &Filter{filter: newFilter(c, bitwords.Make(int(words)), form.Info{P: c.fpr()})}, nil
 }
 
-// words returns the number of words for c, or an error if c is out of range.
+// words returns the number of words for c, or an error if a field is out of range.
 func (c Config) words() (uint64, error) {
 	switch {
 	case c.Bits != 8 && c.Bits != 16 && c.Bits != 32:
@@ -98,9 +98,9 @@ func (c Config) words() (uint64, error) {
 		return 0, form.NewParam("Ways", c.Ways, "outside [1, %d]", maxWays).In("flower")
 	}
 	perWord := 64 / uint64(c.Bits)
-	if most := form.MaxFrameWords * perWord; c.Slots < uint64(c.Ways) || c.Slots > most {
+	if limit := form.MaxFrameWords * perWord; c.Slots < uint64(c.Ways) || c.Slots > limit {
 		bad := form.NewParam("Slots", c.Slots, "outside [%d, %d] for %d ways of %d bits",
-			c.Ways, most, c.Ways, c.Bits)
+			c.Ways, limit, c.Ways, c.Bits)
 		return 0, bad.In("flower")
 	}
 	return (c.Slots + perWord - 1) / perWord, nil
@@ -110,7 +110,7 @@ func (c Config) text() string {
 	return fmt.Sprintf("Slots = %d, Ways = %d, Bits = %d", c.Slots, c.Ways, c.Bits)
 }
 
-// newFilter returns a filter with words. c has passed Config.words.
+// newFilter returns a filter that consists of words. c must be valid.
 func newFilter(c Config, words []uint64, info form.Info) filter {
 	return filter{
 		info:   form.Keep(info),
@@ -123,13 +123,12 @@ func newFilter(c Config, words []uint64, info form.Info) filter {
 	}
 }
 
-// Config returns the configuration that f was made or saved with, which is zero for the zero
-// Filter.
+// Config returns the Config that f was made or saved with. It is zero for the zero Filter.
 func (f *Filter) Config() Config {
 	return Config{Slots: f.slots, Ways: int(f.ways), Bits: int(f.bits)}
 }
 
-// String describes f by its parameters.
+// String returns the name of f's type and its parameters.
 func (f filter) String() string {
 	if f.ways == 0 {
 		return "flower.Filter(zero)"
@@ -137,10 +136,11 @@ func (f filter) String() string {
 	return fmt.Sprintf("flower.Filter(%d slots of %d bits, %d ways)", f.slots, f.bits, f.ways)
 }
 
-// Add adds key, which [Filter.Contains] finds with probability Recall(t) after t other keys were
-// added. Add reports whether key was new: whether Contains did not find it before. Both answers can
-// be wrong, as those of Contains can. If other keys that are added during the calls write the same
-// slots, several goroutines that add one key may get true, or none.
+// Add adds key. After t other keys were added, [Filter.Contains] finds key with probability
+// Recall(t). Add reports whether key was new: true means that Contains would not have found it.
+// Like those of Contains, both answers can be wrong. If several goroutines add the same new key,
+// more than one or none of them may get true, in case other keys are written to the same slots at
+// the same time.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
 // AddString is like Add.
@@ -151,18 +151,19 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	if f.ways == 0 {
 		panic("flower: Add to a zero Filter: make it with New, or decode into it")
 	}
-	// These reads may miss the cache. Here their misses overlap; between the writes they would not.
+	// These reads may miss the cache. Here the misses overlap; between the writes they would not.
 	isNew := !f.ContainsHash(h)
-	// The slot of way 0 decides which of several concurrent calls adds the key. The first call that
-	// writes it did not find the key, because no other call had written any slot yet. The others
-	// find the fingerprint there.
+	// If several calls add the key concurrently, the slot of way 0 decides which of them gets true.
+	// The first call that writes it has not found the key, because no other call had written any
+	// slot before. The others find the fingerprint there.
 	x, step := h.Words()
 	for way := range f.ways {
 		word, shift, fingerprint := f.slot(way, x)
 		x = nextX(x, step)
 		for {
 			old := atomic.LoadUint64(word)
-			// The other bits of the word are other slots, which other goroutines may write now.
+			// The other bits belong to other slots, which other goroutines may write at the same
+			// time.
 			now := old&^(f.mask<<shift) | fingerprint<<shift
 			if old == now {
 				isNew = isNew && way > 0
@@ -188,8 +189,9 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	}
 }
 
-// Contains reports whether key is found: a key that was added with the probability [Filter.Recall]
-// of its age, and one that was never added with the probability FPR of [Filter.Stats].
+// Contains reports whether key is found. A key that was added is found with the probability that
+// [Filter.Recall] returns for its age, and a key that was never added with the probability FPR in
+// [Filter.Stats].
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is like Contains.
@@ -216,31 +218,30 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	}
 }
 
-// slot returns the slot that x selects in the given way, as its word and its shift in the word, and
-// the fingerprint for it, which is at least 1. An empty slot has 0.
+// slot returns the slot that x selects in a way, as a word and a shift, and the fingerprint to
+// write there. A fingerprint is at least 1, and an empty slot is 0.
 //
-// A key has one slot in each way, with a fingerprint of its own, so its slots are overwritten
-// independently of each other, and its fingerprints equal those of another key independently. That
-// makes the formulas of Stats and Recall true even for few slots.
+// A key has one slot in each way, and a different fingerprint for each. So its slots are
+// overwritten independently of each other, and its fingerprints equal those of another key
+// independently. Therefore the formulas of Stats and Recall hold even for few slots.
 func (f *Filter) slot(way, x uint64) (word *uint64, shift, fingerprint uint64) {
 	i, _ := bits.Mul64(x, f.perWay) // depends on the highest bits of x
-	at := (way*f.perWay + i) * uint64(f.bits)
-	return &f.words[at>>6], at & 63, uint64(uint32(x))*f.mask>>32 + 1
+	pos := (way*f.perWay + i) * uint64(f.bits)
+	return &f.words[pos>>6], pos & 63, uint64(uint32(x))*f.mask>>32 + 1
 }
 
-// nextX returns the x that selects the slot of the next way. The rotation makes other bits of x the
-// highest, so that two keys with almost the same x in two ways have a different x in a third one.
-// If nextX only added step, such keys would have almost the same x in all ways, and one would too
-// often overwrite all slots of the other.
+// nextX returns the x for the next way. The rotation brings other bits to the top. So two keys that
+// have almost the same x in two ways have different ones in a third way. If nextX only added step,
+// such keys would have almost the same x in all ways, and one would too often overwrite all slots
+// of the other.
 func nextX(x, step uint64) uint64 { return bits.RotateLeft64(x, 21) + step }
 
-// Reset forgets all keys.
 func (f *Filter) Reset() { bitwords.ClearAtomic(f.words) }
 
-// Stats returns the statistics of f. It reads the whole filter. A slot counts as a bit: M is Slots,
-// rounded down to a multiple of Ways, K is Ways, OnesCount is the number of slots that were
-// written, and FillRatio their share. FPR is 1 - (1 - FillRatio/(2^Bits - 1))^Ways. ApproxCount
-// estimates how many keys were ever added, until all slots are written.
+// Stats returns the statistics of f, and reads the whole filter. Slots take the place of bits: M is
+// Slots, rounded down to a multiple of Ways, K is Ways, OnesCount is the number of full slots, and
+// FillRatio is the fraction of full slots. FPR is 1 - (1 - FillRatio/(2^Bits - 1))^Ways. Until all
+// slots are full, ApproxCount estimates the number of keys that were ever added.
 func (f *Filter) Stats() bloom.Stats {
 	if f.ways == 0 {
 		return bloom.Stats{}
@@ -249,12 +250,12 @@ func (f *Filter) Stats() bloom.Stats {
 	for i := range f.words {
 		word := atomic.LoadUint64(&f.words[i])
 		for shift := f.bits / 2; shift > 0; shift /= 2 {
-			word |= word >> shift // the lowest bit of a slot becomes 1 if any bit of it is 1
+			word |= word >> shift // the lowest bit of a slot becomes 1 if any of its bits is 1
 		}
 		ones += uint64(bits.OnesCount64(word & (math.MaxUint64 / f.mask)))
 	}
 	m := f.perWay * f.ways
-	ones = min(ones, m) // decoded bytes may have fingerprints in slots that are not used
+	ones = min(ones, m) // decoded bytes may have fingerprints in unused slots
 	fill := float64(ones) / float64(m)
 	return bloom.Stats{
 		M:           m,
@@ -267,11 +268,11 @@ func (f *Filter) Stats() bloom.Stats {
 	}
 }
 
-// LogValue returns what String returns.
+// LogValue implements slog.LogValuer. The value is the result of String.
 func (f *Filter) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
-// Recall returns the probability that Contains finds a key after t other keys were added. As t
-// grows, it falls to the rate of false positives when all slots are written.
+// Recall returns the probability that Contains finds a key after t other keys were added. With
+// growing t, it falls to the rate of false positives when all slots are full.
 func (f *Filter) Recall(t uint64) float64 {
 	if f.ways == 0 {
 		return 0

@@ -7,11 +7,11 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/portable"
 )
 
-// Optimal returns the configuration of the smallest filter that finds a key with probability recall
-// after t other keys were added, and that reports a key that was never added with a probability of
-// at most fpr, even when all slots are written. At 1 % false positives, a t of a million needs 5.2
-// MB to find 90 % of the keys, and 18.9 MB to find 99 %. Younger keys are more likely to be found,
-// and older ones less likely.
+// Optimal returns the Config of the smallest filter that finds a key with probability recall after
+// t other keys were added, and that reports a key that was never added with a probability of at
+// most fpr, even when all slots are full. At 1 % false positives and a t of a million, finding 90 %
+// of the keys needs 5.2 MB, and finding 99 % needs 18.9 MB. Younger keys are more likely to be
+// found, and older ones less likely.
 //
 // Optimal returns an error unless t >= 1, 0 < recall < 1 and 0 < fpr < 1. It also returns an error
 // if fpr is too small for 32 bits, or if the filter would be larger than a tebibyte.
@@ -20,18 +20,18 @@ func Optimal(t uint64, recall, fpr float64) (Config, error) {
 		return Config{}, bad.In("flower")
 	}
 	var best Config
-	most := uint64(maxBits) // the largest number of bits of a filter that is smaller than best
+	limit := uint64(maxBits) // a filter with this many bits is smaller than best
 	for _, bits := range []int{8, 16, 32} {
 		for ways := 1; ways <= maxWays; ways++ {
 			c := Config{Ways: ways, Bits: bits}
 			if c.fpr() > fpr {
 				break
 			}
-			c.Slots = most / uint64(bits)
+			c.Slots = limit / uint64(bits)
 			if c.Slots < uint64(ways) || c.recall(t) < recall {
 				continue
 			}
-			// Find the smallest number of slots by bisection.
+			// Bisect to find the smallest number of slots.
 			enough := c.Slots
 			tooFew := uint64(ways - 1)
 			for tooFew+1 < enough {
@@ -44,13 +44,13 @@ func Optimal(t uint64, recall, fpr float64) (Config, error) {
 			}
 			c.Slots = enough
 			best = c
-			most = enough*uint64(bits) - 1
+			limit = enough*uint64(bits) - 1
 		}
 	}
 	return best, nil
 }
 
-// checkOptimal returns which parameter of Optimal is out of range, or nil.
+// checkOptimal returns a Param for an argument of Optimal that is out of range, or nil.
 func checkOptimal(t uint64, recall, fpr float64) *form.Param {
 	if bad := form.CheckRate("recall", recall); bad != nil {
 		return bad
@@ -79,12 +79,12 @@ func checkOptimal(t uint64, recall, fpr float64) *form.Param {
 		form.Largest(fits), recall, fpr)
 }
 
-// maxBits is the number of bits of the largest filter.
+// maxBits is the number of bits in the largest filter.
 const maxBits = 64 * form.MaxFrameWords
 
-// recall is like [Filter.Recall]. In a way of n slots, a key's slot still holds its fingerprint
-// with probability (1-1/n)^t, and otherwise another key's, which differs with probability 1 -
-// 1/(2^Bits-1). The key is missed if the fingerprints differ in all ways.
+// recall is like [Filter.Recall]. With n slots in a way, the key's slot still holds its fingerprint
+// with probability (1-1/n)^t. Otherwise it holds another key's fingerprint, which differs with
+// probability 1 - 1/(2^Bits-1). The key is missed if the fingerprint differs in every way.
 func (c Config) recall(t uint64) float64 {
 	if t == 0 {
 		return 1
@@ -94,14 +94,14 @@ func (c Config) recall(t uint64) float64 {
 	return 1 - portable.Power(overwritten*(1-c.like()), uint64(c.Ways))
 }
 
-// like returns the probability that two keys' fingerprints are equal.
+// like returns the probability that the fingerprints of two keys are equal.
 func (c Config) like() float64 { return 1 / (math.Ldexp(1, c.Bits) - 1) }
 
-// fpr returns the rate of false positives when all slots are written.
+// fpr returns the rate of false positives when all slots are full.
 func (c Config) fpr() float64 { return anyOf(c.like(), c.Ways) }
 
-// anyOf returns the probability that any of n independent events of probability p happens: 1 -
-// (1-p)^n.
+// anyOf returns the probability that at least one of n independent events with probability p
+// happens: 1 - (1-p)^n.
 func anyOf(p float64, n int) (sum float64) {
 	for range n {
 		sum += float64(p * (1 - sum))

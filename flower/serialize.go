@@ -12,7 +12,7 @@ import (
 
 const errNoForm = form.NoForm("flower")
 
-// Info returns what New and UpdateInfo set. Every encoding keeps it.
+// Info returns the filter's Info, which New and UpdateInfo set. Every encoding keeps it.
 func (f *Filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
 // UpdateInfo is like [bloom.Filter.UpdateInfo].
@@ -20,8 +20,8 @@ func (f *Filter) UpdateInfo(update func(*bloom.Info)) {
 	f.info.Update(func(i *form.Info) { update((*bloom.Info)(i)) })
 }
 
-// SizeBytes returns the length of the binary form in bytes, or 0 for the zero Filter. f needs
-// little more memory.
+// SizeBytes returns the length of the binary form in bytes, or 0 for the zero Filter. In memory, f
+// needs little more.
 func (f filter) SizeBytes() int64 {
 	if f.ways == 0 {
 		return 0
@@ -62,11 +62,11 @@ func read(r io.Reader) (f filter, n int64, err error) {
 	return newFilter(config(params), words, info), n, nil
 }
 
-// checkParams is the form.Check of these frames. It accepts what New accepts.
+// checkParams is the form.Check for these frames. It accepts what New accepts.
 func checkParams(p []uint64) (uint64, error) { return config(p).words() }
 
-// config returns the configuration of the parameters p. A number that is too large for an int
-// becomes a smaller one that is also out of range.
+// config returns the Config with the parameters p. If a parameter is too large for an int, the
+// field is a smaller number that is also out of range.
 func config(p []uint64) Config {
 	return Config{
 		Slots: p[0],
@@ -93,8 +93,8 @@ func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Flower, path, new(Filter))
 }
 
-// LoadOrNew loads the file at path, or returns New(c); see "Files" in package bloom. A saved filter
-// must have the Config of New(c).
+// LoadOrNew loads the file at path, or returns New(c) if there is none; see "Files" in package
+// bloom. The saved filter must have the same Config as New(c).
 func LoadOrNew(path string, c Config) (*Filter, error) {
 	if _, err := c.words(); err != nil {
 		return nil, err

@@ -9,8 +9,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
-// AddBatch adds hs; see "Batches" in package bloom. A batch is as fast as single calls or faster,
-// and fastest from a thousand keys on.
+// AddBatch adds hs; see "Batches" in package bloom. A batch is at least as fast as single calls,
+// and fastest if it has a thousand keys or more.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	if f.zero() && len(hs) > 0 {
 		panic(errZeroAdd)
@@ -74,10 +74,11 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 const (
 	// batchSize is the largest number of digests that are sorted together.
 	batchSize = 4096
-	// shortBatch is the smallest length of a batch for which sorting pays if layers are large, and
-	// shortInCache if they fit into the processor's cache.
+	// shortBatch is the length of the shortest batch that is worth sorting if layers are large, and
+	// shortInCache the same if they fit in the processor's cache.
 	shortBatch, shortInCache = limits.ShortBatch, limits.ShortInCache
-	// cachedBits is the number of bits of a shard's newest layer up to which layers fit there.
+	// cachedBits is the largest number of bits in a shard's newest layer with which layers fit in
+	// the cache.
 	cachedBits = 1 << 20
 )
 
@@ -86,24 +87,24 @@ func (s *state) isShort(n int) bool {
 	if n < shortBatch || n >= shortInCache {
 		return n < shortBatch
 	}
-	list := s.shards[0].list() // all shards are about as large
+	list := s.shards[0].list() // all shards have about the same size
 	return list[len(list)-1].bits() <= cachedBits
 }
 
-// batch sorts digests by their shards. Each layer then looks up all its digests together, so that
-// their cache misses overlap.
+// batch sorts digests by shard. Then all digests for a layer are looked up together, so that their
+// cache misses overlap.
 type batch struct {
 	hs     [batchSize]bloom.Hash
-	places [batchSize]uint16  // places[i] is the place of hs[i] before sorting
-	ends   [shards + 1]uint16 // the digests of shard i are hs[ends[i]:ends[i+1]]
+	places [batchSize]uint16  // places[i] is the index of hs[i] before sorting
+	ends   [shards + 1]uint16 // hs[ends[i]:ends[i+1]] are the digests of shard i
 	there  [batchSize]bool    // the answers of one layer
 	shards [batchSize]uint8   // the shard of each digest, before sorting
 }
 
-// batches has batches for reuse: a batch is too large for a goroutine's stack.
+// batches has batches for reuse, because a batch is too large for a goroutine's stack.
 var batches = sync.Pool{New: func() any { return new(batch) }}
 
-// sort sorts at most batchSize digests, stably.
+// sort sorts hs, which must have at most batchSize digests. The sort is stable.
 func (b *batch) sort(hs []bloom.Hash) {
 	var starts [shards]uint16
 	for i, h := range hs {
@@ -124,15 +125,15 @@ func (b *batch) sort(hs []bloom.Hash) {
 	}
 }
 
-// shard returns the digests of shard i, and their places before sorting.
+// shard returns the digests of shard i, and their indexes before sorting.
 func (b *batch) shard(i int) ([]bloom.Hash, []uint16) {
 	return b.hs[b.ends[i]:b.ends[i+1]], b.places[b.ends[i]:b.ends[i+1]]
 }
 
-// absent returns the digests of hs that no layer of list contains, and their places before sorting.
-// Most layers lack a given key, and most of them lack even its first line. Therefore absent looks
-// up the first lines of all keys in a layer, and the other lines only of keys whose first line is
-// there. In a single layer it looks up all lines together.
+// absent returns the digests in hs that no layer in list contains, and their indexes before
+// sorting. Most layers do not contain a given key, and most of those lack even its first line. So
+// in each layer, absent first looks up the first lines of all keys, and then the other lines of the
+// keys whose first line it found. If there is only one layer, it looks up all lines at once.
 func (b *batch) absent(hs []bloom.Hash, places []uint16, list []*layer) ([]bloom.Hash, []uint16) {
 	for l := len(list) - 1; l >= 0 && len(hs) > 0; l-- {
 		left := 0
@@ -157,8 +158,8 @@ func (b *batch) absent(hs []bloom.Hash, places []uint16, list []*layer) ([]bloom
 	return hs, places
 }
 
-// addShard adds the batch's digests that belong to s. If no other goroutine adds to s, a new key is
-// located in the newest layer only once.
+// addShard adds the digests of the batch that belong to s. Unless another goroutine is adding to s,
+// it looks a new key up only once in the newest layer.
 func (b *batch) addShard(s *shard, added []bool) {
 	hs, places := b.shard(s.number)
 	for {
@@ -167,8 +168,7 @@ func (b *batch) addShard(s *shard, added []bool) {
 		older, newest := (*list)[:last], (*list)[last:]
 		hs, places = b.absent(hs, places, older)
 		if !s.mu.TryLock() {
-			// Another goroutine is adding. Before waiting, leave out the keys that are there
-			// already.
+			// Another goroutine is adding. Drop the keys that are already present before waiting.
 			hs, places = b.absent(hs, places, newest)
 			s.mu.Lock()
 		}
@@ -176,7 +176,7 @@ func (b *batch) addShard(s *shard, added []bool) {
 			s.mu.Unlock()
 			return
 		}
-		if s.layers.Load() != list { // a layer began before the lock was taken
+		if s.layers.Load() != list { // a layer was added before the lock was taken
 			s.mu.Unlock()
 			continue
 		}

@@ -8,20 +8,20 @@
 //	seen.ContainsString("grace") // false: certainly not added
 //
 // An added key is always found. A key that was not added is reported as present with a probability
-// of at most p, however many keys are added (up to 2^40; see [New]). The caller supplies p, keys or
-// their digests, and a rough number of keys, if it is known.
+// of at most p, the second argument of New, however many keys are added (up to 2^40; see [New]).
+// The first argument is a rough number of keys, if it is known.
 //
-// The price is memory and time. From 50,000 to 1e9 keys, a filter for an unknown number of keys
-// needs about this many times the memory of a classic filter that has the same rate and was made
-// for exactly that many keys:
+// The price is memory and time. This table compares a filter for an unknown number of keys with a
+// classic filter that has the same rate and was made for exactly the right number. With 50,000 to
+// 1e9 keys, the memory is larger by about this factor:
 //
 //	rate    10 %     1 %   0.1 %   1e-6   1e-9
 //	about    3.7     2.9     2.4    2.0    1.9
 //
-// A key costs more the more keys there are; benchmarks/RESULTS.md, "How cost grows", says how much.
-// If there are never more than n keys, use [bloom.New] or [blocked.New]. The structure is that of
-// Almeida, Baquero, Preguica and Hutchison, Scalable Bloom Filters, 2007; docs/sizes.md, "A filter
-// that grows", explains its layers, their rates and the memory.
+// The time for each key grows with the number of keys; see "How cost grows" in
+// benchmarks/RESULTS.md. If there are never more than n keys, use [bloom.New] or [blocked.New]. The
+// structure was introduced by Almeida, Baquero, Preguica and Hutchison (Scalable Bloom Filters,
+// 2007). "A filter that grows" in docs/sizes.md explains the layers, their rates and the memory.
 package growing
 
 import (
@@ -36,9 +36,9 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// Filter is a Bloom filter that grows, for any number of goroutines; see "Goroutines" in package
-// bloom. Look-ups, and adding keys that are present, need no lock. Adding a new key locks its
-// shard.
+// Filter is a Bloom filter that grows. Any number of goroutines may use it; see "Goroutines" in
+// package bloom. Look-ups take no lock, and neither does adding a key that is present. Adding a new
+// key locks its shard.
 //
 // The zero Filter contains nothing and can be decoded into; adding to it panics. A Filter must not
 // be copied.
@@ -47,8 +47,9 @@ type Filter struct {
 	filter
 }
 
-// filter holds all of a Filter. Methods that encode it have value receivers, so that fmt, json and
-// gob call them for a Filter held by value. It is small, because each such call copies it.
+// filter has the data of a Filter. Its encoding methods have value receivers, so that fmt, json and
+// gob also call them for a Filter that is held by value. It is small, because each such call copies
+// it.
 type filter struct {
 	*state // nil in the zero Filter
 	info   form.Kept
@@ -74,13 +75,13 @@ const (
 	shardShift = 64 - shardBits
 )
 
-// New returns an empty filter that grows when it holds about n keys. n = 0 means that the number of
-// keys is unknown. A key that was not added is reported as present with a probability of at most p.
-// This holds for up to 2^40 added keys, which need more than a terabyte, or for up to 1e10 keys if
-// p is below 1e-8.
+// New returns an empty filter that starts to grow when it contains about n keys. If the number of
+// keys is unknown, n is 0. A key that was not added is reported as present with a probability of at
+// most p. This holds for up to 2^40 added keys, which need more than a terabyte; if p is below
+// 1e-8, it holds for up to 1e10 keys.
 //
-// A filter for n keys allocates the memory for them immediately, and a look-up asks one layer until
-// the filter grows. With n = 0 a filter starts with 64 KB.
+// A filter for n keys allocates all its memory immediately, and until it grows, a look-up asks only
+// one layer. With n = 0, a filter starts with 64 KB.
 //
 // New returns an error unless n <= 2^40 and 1e-9 <= p < 1. The filter's Info has n and p.
 func New(n uint64, p float64) (*Filter, error) {
@@ -92,8 +93,8 @@ func New(n uint64, p float64) (*Filter, error) {
 	return &Filter{filter: filter{s, form.Keep(form.Info{N: n, P: p})}}, nil
 }
 
-// LoadOrNew loads the file at path, or returns New(n, p); see "Files" in package bloom. A saved
-// filter must have been made for the same n and p.
+// LoadOrNew loads the file at path, or returns New(n, p) if there is none; see "Files" in package
+// bloom. The saved filter must have been made for the same n and p.
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if bad := (&rates{n: n, p: p}).check(); bad != nil {
 		return nil, bad.In("growing")
@@ -123,14 +124,14 @@ func (s *state) reset() {
 	}
 }
 
-// Add adds key and reports whether the filter changed: true means that key was certainly new, false
+// Add adds key and reports whether the filter changed. True means that key was certainly new, false
 // that it was probably added before.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
 // AddString is like Add.
 func (f *Filter) AddString(key string) bool { return f.AddHash(bloom.SumString(key)) }
 
-// AddHash is like Add. Both words of h matter; see [bloom.SumUint64] for 64-bit digests.
+// AddHash is like Add. It uses both words of h; to use 64-bit digests, see [bloom.SumUint64].
 func (f *Filter) AddHash(h bloom.Hash) bool {
 	if f.zero() {
 		panic(errZeroAdd)
@@ -140,8 +141,8 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 
 const errZeroAdd = "growing: Add to a zero Filter: make it with New, or decode into it"
 
-// Contains reports whether key may have been added. False is certain. A key that was not added gets
-// true with the probability FPR of [Filter.Stats].
+// Contains reports whether key may have been added. False is certain. For a key that was not added,
+// it returns true with the probability FPR in [Filter.Stats].
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is like Contains.
@@ -155,17 +156,17 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	return contains(*f.shards[pick(h)>>shardShift].layers.Load(), h)
 }
 
-// pick returns a number whose highest bits choose a key's shard. It depends on all of h, so that
-// the shard says nothing about either half of h alone: the layers compute a key's bits from these
-// halves.
+// pick returns a number whose highest bits select a key's shard. It depends on both words of h in
+// such a way that the shard reveals nothing about either word alone: the layers compute a key's
+// bits from the single words.
 func pick(h bloom.Hash) uint64 {
 	h1, h2 := h.Words()
-	return (h1 ^ bits.RotateLeft64(h2, 19)) * 0x9e3779b97f4a7c15 // 2^64 over the golden ratio
+	return (h1 ^ bits.RotateLeft64(h2, 19)) * 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
 }
 
 func (s *state) zero() bool { return s == nil }
 
-// count estimates from the layers' counters how many distinct keys were added.
+// count estimates the number of distinct keys that were added from the counters of the layers.
 func (f *Filter) count() uint64 {
 	n := 0.0
 	for i := range f.shards {
@@ -174,13 +175,13 @@ func (f *Filter) count() uint64 {
 	return uint64(n + 0.5)
 }
 
-// Stats returns all statistics of f. It reads the whole filter. M, OnesCount and FillRatio are
-// those of all layers together. K is 0, because layers differ in it. FPR is at most the p of New,
-// apart from chance.
+// Stats returns the statistics of f, and reads the whole filter. M, OnesCount and FillRatio
+// describe all layers together. K is 0, because it differs between layers. Except by chance, FPR is
+// at most the p that New was given.
 //
-// ApproxCount is estimated from the number of keys for which Add returned true, corrected for new
-// keys for which it returned false. From 10,000 keys on it is within 2 % of the number for p <=
-// 0.1, and up to 10 % too low for p <= 0.5.
+// ApproxCount is estimated from the number of calls for which Add returned true; it is corrected
+// for new keys for which Add returned false. From 10,000 keys on, it is within 2 % of the true
+// number for p <= 0.1, and up to 10 % too low for p <= 0.5.
 func (f *Filter) Stats() bloom.Stats {
 	var s bloom.Stats
 	if f.zero() {
@@ -202,10 +203,10 @@ func (f *Filter) Stats() bloom.Stats {
 	return s
 }
 
-// LogValue returns what String returns.
+// LogValue implements slog.LogValuer. The value is the result of String.
 func (f *Filter) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
-// String describes f by the n and p that it was made for, and by its size.
+// String returns the name of f's type, the n and p that it was made for, and its size.
 func (f filter) String() string {
 	if f.zero() {
 		return "growing.Filter(zero)"

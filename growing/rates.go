@@ -15,28 +15,28 @@ const (
 	mostKeys = limits.GrowingKeys
 	minRate  = limits.BlockedRate
 
-	// If n is unknown, the first evenLayers layers have the rate p/shares. Each later layer has
-	// decline times the rate of the one before it. The sum of all rates is p/shares * (evenLayers +
-	// decline/(1-decline)) = p.
+	// If n is unknown, the first evenLayers layers have the rate p/shares. The rate of each later
+	// layer is decline times that of the previous one. The sum of all rates is p/shares *
+	// (evenLayers + decline/(1-decline)) = p.
 	evenLayers = 14
 	decline    = 0.75
 	shares     = 17
 
-	// maxLayers is the largest number of layers in a shard. 2^40 keys need fewer, even if the first
-	// layer has one block.
+	// maxLayers is the largest number of layers in a shard. For 2^40 keys, fewer suffice, even if
+	// the first layer has only one block.
 	maxLayers = 64
 
-	// firstBits is the size in bits of the smallest first layer if n is unknown. The binary forms
-	// of all first layers together have just less than 64 KB.
+	// firstBits is the number of bits in the smallest first layer if n is unknown. The binary forms
+	// of all first layers together then have just under 64 KB.
 	firstBits = 88 * 256
 )
 
 type rates struct {
 	p float64
-	n uint64 // the number of keys, or 0 if it is unknown
+	n uint64 // number of keys, or 0 if it is unknown
 
 	mu    sync.Mutex
-	known []sizing // the sizings of the first layers, as far as they were needed
+	known []sizing // the sizings that have been computed; the first is for layer 0
 }
 
 func (r *rates) check() *form.Param {
@@ -62,19 +62,19 @@ func (r *rates) rate(i int) float64 {
 	return max(minRate, p/shares*portable.Power(decline, uint64(max(0, i-evenLayers+1))))
 }
 
-// first returns the size in bits of the first layer of shard i.
+// first returns the number of bits in the first layer of shard i.
 func (r *rates) first(i int) float64 {
 	if r.n == 0 {
 		return firstBits * stagger(i)
 	}
-	// One shard in a thousand gets more keys than the mean plus three standard deviations.
+	// Only one shard in a thousand gets more keys than the mean plus three standard deviations.
 	keys := float64(r.n) / shards
 	return (keys + float64(3*math.Sqrt(keys))) * r.sizing(0).bits
 }
 
-// following returns the size in bits of the layer after list in shard i. It is as large as all
-// layers of list together. But if n is known, the first layers of all shards have the same size, so
-// their second layers get different sizes.
+// following returns the number of bits in the layer after list in shard i. That layer is as large
+// as all layers in list together, with one exception: if n is known, all first layers have the same
+// size, so the second layers have different sizes.
 func (r *rates) following(i int, list []*layer) uint64 {
 	m := uint64(0)
 	for _, l := range list {
@@ -86,18 +86,19 @@ func (r *rates) following(i int, list []*layer) uint64 {
 	return m
 }
 
-// stagger returns the relative size of shard i, from 1 to 2. As the sizes differ, the shards begin
-// their layers one after the other, evenly spread over the time in which the filter doubles.
+// stagger returns a factor for the size of shard i, from 1 to 2. Because their sizes differ, the
+// shards begin new layers one after the other, evenly spread over the time in which the filter
+// doubles.
 func stagger(i int) float64 { return portable.Exp(float64(i) / shards * math.Ln2) }
 
-// sizing is the number of lines, and of bits in memory, for each key of a layer.
+// sizing is the number of lines and of bits for each key in a layer.
 type sizing struct {
 	lines int
 	bits  float64
 }
 
-// newSizing returns the sizing for a rate, computed for a small number of keys. Rounding the number
-// of blocks up adds less than 1 %.
+// newSizing returns the sizing for a rate. It computes it for a small number of keys; rounding up
+// to whole blocks adds less than 1 %.
 func newSizing(rate float64) sizing {
 	const keys = 4096
 	m, lines, err := blocked.Size(keys, rate)

@@ -13,14 +13,14 @@ import (
 )
 
 // The binary form begins with a frame. Its parameters are n, the bits of p as a float64, and the
-// number of shards. Its words are the numbers of layers in the shards. The layers' own binary forms
-// follow, shard by shard, oldest first. The number of keys of a layer is not in the form, because
-// it would not match the bits if keys are added during encoding; a decoder estimates it from the
-// bits.
+// number of shards. Its words are the number of layers in each shard. The binary forms of the
+// layers follow, shard by shard, oldest first. The form does not have the number of keys in a
+// layer: if keys are added during the encoding, it would not match the bits. Decoders estimate it
+// from the bits.
 
 const errNoForm = form.NoForm("growing")
 
-// head returns the first frame's parameters and words, and the layers that follow.
+// head returns the parameters and words of the first frame, and the layers that follow it.
 func (s *state) head() (params, counts []uint64, layers []*layer) {
 	for i := range s.shards {
 		list := s.shards[i].list()
@@ -44,7 +44,7 @@ func checkParams(params []uint64) (uint64, error) {
 	return shards, nil
 }
 
-// Info returns what New and UpdateInfo set. Every encoding keeps it.
+// Info returns the filter's Info, which New and UpdateInfo set. Every encoding keeps it.
 func (f *Filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
 // UpdateInfo is like [bloom.Filter.UpdateInfo].
@@ -52,8 +52,8 @@ func (f *Filter) UpdateInfo(update func(*bloom.Info)) {
 	f.info.Update(func(i *form.Info) { update((*bloom.Info)(i)) })
 }
 
-// SizeBytes returns the length of the binary form in bytes, or 0 for the zero Filter. In memory f
-// needs little more, but up to 6 % more for a short time before a layer begins.
+// SizeBytes returns the length of the binary form in bytes, or 0 for the zero Filter. In memory, f
+// needs little more; for a short time before a layer begins, it needs up to 6 % more.
 func (f filter) SizeBytes() int64 {
 	if f.zero() {
 		return 0
@@ -130,7 +130,7 @@ func read(r io.Reader) (f filter, total int64, err error) {
 
 func layerError(shard int, err error) error {
 	switch {
-	case errors.Is(err, form.ErrEmpty): // the bytes ended before a layer
+	case errors.Is(err, form.ErrEmpty): // the bytes ended where a layer should begin
 		return form.ReadError("growing", form.ErrTruncated)
 	case errors.Is(err, form.ErrFormat):
 		return form.Errorf("growing", "in shard %d: %w", shard, err)

@@ -11,39 +11,39 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
-// shard is a list of layers. New keys go to the newest layer. A new layer is appended to a copy of
-// the list, so look-ups need no lock.
+// shard is a list of layers. New keys are added to the newest layer. Appending a layer copies the
+// list, so look-ups need no lock.
 type shard struct {
 	layers  atomic.Pointer[[]*layer] // oldest first
-	_       [56]byte                 // keeps look-ups off the cache line of the lock
+	_       [56]byte                 // keeps the lock off the cache line that look-ups read
 	mu      sync.Mutex               // held while a key or a layer is added
-	pending chan *layer              // yields the next layer; nil unless a layer is being made
-	rates   *rates                   // of all shards
-	number  int                      // the shard's number, from 0
+	pending chan *layer              // yields the next layer; nil unless one is being made
+	rates   *rates                   // shared by all shards
+	number  int                      // index of the shard
 	_       [32]byte
 }
 
-// layer is one filter of a shard.
+// layer is one of the filters in a shard.
 type layer struct {
 	blocks   splitblock.Blocks
-	first    splitblock.Blocks // the same blocks, for look-ups of only the first line of a key
-	info     form.Info         // the Info of a decoded layer; other layers have none
-	capacity uint64            // the largest number of keys with which the layer keeps its rate
-	soon     uint64            // the number of keys at which the making of the next layer begins
-	_        [64]byte          // keeps look-ups off the cache line of count
-	count    uint64            // the number of keys that were new; guarded by the shard's mu
+	first    splitblock.Blocks // the same blocks, for look-ups of only a key's first line
+	info     form.Info         // Info that was decoded; empty in other layers
+	capacity uint64            // largest number of keys with which the layer keeps its rate
+	soon     uint64            // number of keys at which the next layer is started
+	_        [64]byte          // keeps count off the cache line that look-ups read
+	count    uint64            // number of keys that were new; guarded by the shard's mu
 }
 
 // newLayer returns layer i with m bits, rounded up to whole blocks.
 func newLayer(r *rates, i int, m uint64) *layer {
 	blocks := m/splitblock.Bits + min(m%splitblock.Bits, 1)
 	b := splitblock.New(min(blocks, splitblock.Max), r.sizing(i).lines)
-	bitwords.Clear(b.Words) // makes the system provide all pages now, and not when keys come
+	bitwords.Clear(b.Words) // makes the system provide all pages now, not when keys are added
 	return layerOf(r, i, b)
 }
 
-// layerOf returns layer i with the blocks b, and does not count their keys. A decoded layer may
-// have a number of lines that New would not choose. Its capacity is then 0, and the next layer
+// layerOf returns layer i with the blocks b. It does not set the layer's count. A decoded layer may
+// have a number of lines that New would not choose. Its capacity is then 0, so the next layer
 // begins after at most one new key.
 func layerOf(r *rates, i int, b splitblock.Blocks) *layer {
 	l := &layer{blocks: b, first: b.First()}
@@ -85,7 +85,7 @@ func (s *shard) addHash(h bloom.Hash) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.layers.Load()
-	if now != list && contains(*now, h) { // a layer began before the lock was taken
+	if now != list && contains(*now, h) { // a layer was added before the lock was taken
 		return false
 	}
 	newest := (*now)[len(*now)-1]
@@ -96,8 +96,8 @@ func (s *shard) addHash(h bloom.Hash) bool {
 	return true
 }
 
-// added counts n new keys of the newest layer, and begins the next layer in time. The caller has
-// locked s.mu. A shard of maxLayers layers, which only a crafted file has, stops growing.
+// added counts n new keys in the newest layer, and appends the next layer in time. The caller must
+// hold s.mu. A shard with maxLayers layers, which only a crafted file has, stops growing.
 func (s *shard) added(newest *layer, n uint64) {
 	newest.count += n
 	if newest.count < newest.soon {
@@ -120,10 +120,10 @@ func (s *shard) added(newest *layer, n uint64) {
 	}
 }
 
-// keys estimates the number of distinct keys that were added. A new key is added to layer i only if
-// no earlier layer reports it as present. A full layer reports it with a probability equal to the
-// layer's rate. So keys divides the count of layer i by the probability that no earlier layer
-// reports a new key.
+// keys estimates the number of distinct keys that were added. A new key is counted in layer i only
+// if no earlier layer reports it as present. A full layer does so with a probability equal to its
+// rate. So keys divides the count of layer i by the probability that no earlier layer reports a new
+// key.
 func (s *shard) keys() float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

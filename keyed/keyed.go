@@ -1,10 +1,10 @@
-// Package keyed hashes keys with a secret, for filters whose keys an adversary may choose.
+// Package keyed hashes keys with a secret. It is for filters in which an adversary may choose keys.
 //
-// Murmur3, which the Sum functions of package bloom compute, has no secret. Every second, an
-// adversary can make millions of keys that have the same digest, or that set so few bits that
-// filters report them as present far more often than others. A [Hasher] computes SipHash-2-4 with a
-// 128-bit digest (Aumasson and Bernstein, SipHash: a fast short-input PRF, 2012). Without the
-// secret, an adversary can only try keys at random.
+// The Sum functions of package bloom compute Murmur3, which has no secret. An adversary can make
+// millions of keys a second that have the same digest, or whose bits are so few that filters report
+// them as present far more often than other keys. A [Hasher] computes SipHash-2-4 with a 128-bit
+// digest (Aumasson and Bernstein, SipHash: a fast short-input PRF, 2012). Without the secret, an
+// adversary can only try keys at random.
 //
 //	h, err := keyed.New(secret)
 //	if err != nil {
@@ -17,12 +17,12 @@
 //	h.Mark(seen)
 //	seen.AddHash(h.SumString("ada"))
 //
-// The caller supplies 16 secret bytes, and passes the digests to the Hash methods of any filter,
-// such as AddHash and ContainsHash. If a key has several fields, hash each with its length; see the
+// The secret has 16 bytes. The digests are for the methods of any filter that take a Hash, such as
+// AddHash and ContainsHash. If a key has several fields, hash each with its length; see the
 // example. Java's Funnels cannot compute these digests.
 //
-// Keys that were added with one secret are absent with another. [Hasher.Check] notices a wrong
-// secret if [Hasher.Mark] marked the filter when it was new.
+// Keys that were added with one secret are not found with another. [Hasher.Check] notices a wrong
+// secret if [Hasher.Mark] was called for the filter when it was new.
 package keyed
 
 import (
@@ -31,7 +31,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"unsafe" // to hash a string's bytes without copying them
+	"unsafe" // to hash the bytes of a string without copying them
 
 	"github.com/dchest/siphash"
 
@@ -44,16 +44,16 @@ const SecretSize = 16
 // ErrSecret is wrapped by the error of [Hasher.Check].
 var ErrSecret = errors.New("keyed: the filter was not marked with this secret")
 
-// Hasher hashes keys with a secret. Many goroutines may use a Hasher. Make it with [New]: the zero
-// Hasher panics when it hashes. Packages fmt, log/slog and encoding/json write a Hasher without its
-// secret.
+// Hasher hashes keys with a secret. Many goroutines may use a Hasher. A Hasher must be made with
+// [New]: the zero Hasher panics when it hashes. Packages fmt, log/slog and encoding/json do not
+// print the secret.
 type Hasher struct {
-	secret func() (k0, k1 uint64) // a function, because code that prints all fields cannot print it
+	secret func() (k0, k1 uint64) // a function, so that code that prints all fields cannot print it
 }
 
-// New returns a Hasher with the given secret, which should be random, such as 16 bytes of
-// crypto/rand. Store it where only the filter's users can read it. New returns an error unless the
-// secret has [SecretSize] bytes. It does not retain secret.
+// New returns a Hasher with the given secret, which should be random, such as 16 bytes from
+// crypto/rand. Store the secret where only the users of the filter can read it. New returns an
+// error unless secret has [SecretSize] bytes. It does not retain secret.
 func New(secret []byte) (*Hasher, error) {
 	if len(secret) != SecretSize {
 		return nil, &bloom.ParamError{
@@ -71,8 +71,8 @@ func (h Hasher) Format(f fmt.State, _ rune) { io.WriteString(f, "keyed.Hasher") 
 // LogValue implements slog.LogValuer. It returns "keyed.Hasher".
 func (h Hasher) LogValue() slog.Value { return slog.StringValue("keyed.Hasher") }
 
-// Sum returns the digest of key, the same for the same secret on every platform and in every
-// version of this package. It does not retain key.
+// Sum returns the digest of key. With the same secret, the digest is the same on every platform and
+// in every version of this package. Sum does not retain key.
 func (h *Hasher) Sum(key []byte) bloom.Hash {
 	if h.secret == nil {
 		panic("keyed: use of a zero Hasher: make it with New")
@@ -86,8 +86,8 @@ func (h *Hasher) SumString(key string) bloom.Hash {
 	return h.Sum(unsafe.Slice(unsafe.StringData(key), len(key)))
 }
 
-// marks is the number of keys that Mark adds. At a false-positive rate of p, Check with a wrong
-// secret returns nil with a probability of p^marks.
+// marks is the number of keys that Mark adds. With a wrong secret and a false-positive rate of p,
+// Check returns nil with a probability of p^marks.
 const marks = 8
 
 // mark returns the digest of the i-th key that Mark adds.
@@ -95,18 +95,18 @@ func (h *Hasher) mark(i int) bloom.Hash {
 	return h.SumString("github.com/seed79a3ff49/bloom/keyed: mark").Salt(uint64(i))
 }
 
-// Mark adds 8 keys to a new filter, by which [Hasher.Check] recognises the secret. Make the filter
-// for 8 more keys than it is to hold. A filter that forgets keys, such as a window.Filter, also
-// forgets the mark.
+// Mark adds 8 keys to a new filter, from which [Hasher.Check] recognises the secret. Make the
+// filter for 8 more keys than it is to hold. A filter that forgets keys, such as a window.Filter,
+// also forgets these.
 func (h *Hasher) Mark(set bloom.Set) {
 	for i := range marks {
 		set.AddHash(h.mark(i))
 	}
 }
 
-// Check returns an error that wraps [ErrSecret] unless set was marked with h's secret. If set has
-// another mark or none, Check still returns nil with a probability of p^8, where p is the
-// false-positive rate of set.
+// Check returns an error that wraps [ErrSecret] unless set was marked with h's secret. If it was
+// not, Check still returns nil with a probability of p^8, where p is the false-positive rate of
+// set.
 func (h *Hasher) Check(set bloom.Set) error {
 	for i := range marks {
 		if !set.ContainsHash(h.mark(i)) {
