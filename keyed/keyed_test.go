@@ -42,6 +42,9 @@ func TestReference(t *testing.T) {
 func TestSecretSize(t *testing.T) {
 	for _, n := range []int{0, 15, 17, 32} {
 		_, err := New(make([]byte, n))
+		require.Equal(t, &bloom.ParamError{
+			Package: "keyed", Param: "len(secret)", Value: n, Bound: "not 16",
+		}, err)
 		require.EqualError(t, err, fmt.Sprintf("keyed: len(secret) = %d is not 16", n))
 	}
 }

@@ -218,10 +218,14 @@ func status(err error, signal int) int {
 	return 1
 }
 
-// logf writes a message to standard error, as one line after the program's name.
+// logf writes a message to standard error, as one line that begins with the program's name. Errors
+// of package bloom begin so themselves.
 func logf(format string, args ...any) {
-	text := strings.TrimPrefix(fmt.Sprintf(format, args...), "bloom: ")
-	message(fmt.Sprintf("bloom: %s\n", escaped(text)))
+	text := fmt.Sprintf(format, args...)
+	if !strings.HasPrefix(text, "bloom: ") {
+		text = "bloom: " + text
+	}
+	message(escaped(text) + "\n")
 }
 
 func warn(format string, args ...any) { logf("warning: "+format, args...) }

@@ -227,6 +227,22 @@ func readFields(conf *service.ParsedConfig) (f fields, err error) {
 	return fields{uint64(capacity), fpr, span, renew}, nil
 }
 
+// ofField returns err, or a text that begins with the name of the field that err is about.
+func ofField(err error) error {
+	var bad *bloom.ParamError
+	if errors.As(err, &bad) {
+		switch bad.Param {
+		case "n", "N":
+			return fmt.Errorf("%s: %w", capacityField, err)
+		case "p", "P":
+			return fmt.Errorf("%s: %w", fprField, err)
+		case "Span":
+			return fmt.Errorf("%s: %w", spanField, err)
+		}
+	}
+	return err
+}
+
 // newMemoryCache makes a cache. now is the clock of a window in a test, and nil otherwise.
 func newMemoryCache(
 	conf *service.ParsedConfig, res *service.Resources, now func() time.Time,
@@ -268,7 +284,7 @@ func newMemoryCache(
 		if isUnfit || errors.As(err, &file) {
 			return nil, fmt.Errorf("path: %w", err)
 		}
-		return nil, fmt.Errorf("%s, %s, %s: %w", capacityField, fprField, spanField, err)
+		return nil, ofField(err)
 	}
 	if m.times != nil {
 		m.times.load(m.filter)

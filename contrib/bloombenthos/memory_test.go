@@ -59,18 +59,18 @@ func TestConfigErrors(t *testing.T) {
 		"bloom: {capacity: 10, fpr: 1}":                    {"fpr"},
 		"bloom: {capacity: 10, fpr: .nan}":                 {"fpr"},
 		"bloom: {capacity: 10, span: -1h}":                 {"span", "-1h"},
-		"bloom: {capacity: 10, span: 1ms}":                 {"span", "1ms"},
+		"bloom: {capacity: 10, span: 1ms}":                 {"span: ", "Span = 1ms is "},
 		"bloom: {capacity: 10, span: long}":                {"span", "long"},
 		"bloom: {save_every: 0s}":                          {"save_every", "0s"},
-		"bloom: {capacity: 9000000000000000000, span: 1h}": {"capacity", "9000000000000000000"},
+		"bloom: {capacity: 9000000000000000000, span: 1h}": {"capacity: window: N = 9000000000000000000 is "},
 		"bloom: {capacity: 10, path: " + dir +
 			"}": {"path", dir},
 		"bloom: {capacity: 10, path: " + foreign + "}":                      {"path", foreign},
 		"bloom: {capacity: 10, span: 1h, path: " + foreign + "}":            {"path", foreign},
 		"bloom: {capacity: 10, fpr: 0.01, span: 1h, path: " + damaged + "}": {"path", damaged},
 		"bloom: {capacity: 10, fpr: 1e-10, path: " + other +
-			"2}": {"capacity, fpr, span", "1e-10"},
-		"bloom: {capacity: 10, span: 1ms, path: " + other + "2}":          {"capacity, fpr, span", "1ms"},
+			"2}": {"fpr: growing: p = 1e-10 is "},
+		"bloom: {capacity: 10, span: 1ms, path: " + other + "2}":          {"span: window: Span = 1ms is "},
 		"bloom: {capacity: 10, fpr: 0.01, span: 2h, path: " + other + "}": {"path", other, "Span"},
 		"bloom: {renew: true}":                       {"span"},
 		"bloom: {time: 'root = this'}":               {"span"},
@@ -87,10 +87,10 @@ func TestConfigErrors(t *testing.T) {
 		"bloom_redis: {url: 'redis://127.0.0.1:1', key: a, span: 1h}":                                {"capacity"},
 		"bloom_redis: {url: 'redis://127.0.0.1:1', key: a, capacity: 0, span: 1h}":                   {"capacity"},
 		"bloom_redis: {url: 'redis://127.0.0.1:1', key: a, capacity: 10}":                            {"span"},
-		"bloom_redis: {url: 'redis://127.0.0.1:1', key: a, capacity: 10, span: 1ms}":                 {"span", "1ms"},
+		"bloom_redis: {url: 'redis://127.0.0.1:1', key: a, capacity: 10, span: 1ms}":                 {"span: ", "Span = 1ms is "},
 		"bloom_redis: {url: 'redis://127.0.0.1:1', key: a, capacity: 10, span: 1h, fpr: 2}":          {"fpr"},
 		"bloom_redis: {url: 'redis://127.0.0.1:1', key: a, capacity: 10, span: 1h}":                  {"url", "127.0.0.1:1"},
-		"bloom_redis: {url: 'redis://127.0.0.1:1', key: a, capacity: 9000000000000000000, span: 1h}": {"capacity"},
+		"bloom_redis: {url: 'redis://127.0.0.1:1', key: a, capacity: 9000000000000000000, span: 1h}": {"capacity: "},
 	} {
 		for _, lint := range []bool{true, false} { // the constructor checks what a program did not lint
 			s, err := build(t, dedupe+conf, lint)

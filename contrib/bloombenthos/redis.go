@@ -81,7 +81,7 @@ func newRedisCache(conf *service.ParsedConfig, res *service.Resources) (*cache, 
 		return nil, fmt.Errorf("%s: it must be given", spanField)
 	}
 	if _, err := c.SizeBytes(); err != nil {
-		return nil, fmt.Errorf("%s, %s, %s: %w", capacityField, fprField, spanField, err)
+		return nil, ofField(err)
 	}
 	tls, enabled, err := conf.FieldTLSToggled("tls")
 	if err != nil {

@@ -3,6 +3,7 @@ package bloomredis
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -136,53 +137,68 @@ func TestParameters(t *testing.T) {
 		return err
 	}
 	for _, test := range []struct {
-		err  error
-		want string
+		err   error
+		param string // "" for an error that is no ParamError
+		value any
+		want  string
 	}{
-		{filter("f", 0, 0.01), "bloomredis: n = 0 "},
-		{filter("f", 100, 0), "bloomredis: p = 0 is outside"},
-		{filter("f", 100, 1), "bloomredis: p = 1 is outside"},
-		{filter("f", 100, math.NaN()), "bloomredis: p = NaN is outside"},
-		{filter("f", 100, -1), "bloomredis: p = -1 is outside"},
-		{filter("f", 1, 1e-100), "it takes 332 hashes"},
-		{filter("f", 500e6, 0.01),
-			"bloomredis: n = 500000000 is outside [1, 448089835] for a Redis string " +
-				"at a rate of 0.01; use OpenSharded"},
-		{filter("f", math.MaxUint64, 0.01), "n = 18446744073709551615 is outside [1, 448089835] "},
-		{filter("a}b", 100, 0.01), `bloomredis: key "a}b": it has a closing brace but no hash tag`},
-		{sharded("s", ShardedConfig{Shards: -1, N: 100, P: 0.01}),
-			"bloomredis: Shards = -1 is outside [1, 16384]"},
-		{sharded("s", ShardedConfig{Shards: 0, N: 100, P: 0.01}),
-			"bloomredis: Shards = 0 is outside [1, 16384]"},
-		{sharded("s", ShardedConfig{Shards: maxShards + 1, N: 100, P: 0.01}),
-			"bloomredis: Shards = 16385 is outside [1, 16384]"},
-		{sharded("{s}", ShardedConfig{Shards: 2, N: 100, P: 0.01}),
+		{filter("f", 0, 0.01), "n", uint64(0), "outside [1, 448089835] for a Redis string"},
+		{filter("f", 100, 0), "p", 0.0, "outside (0, 1)"},
+		{filter("f", 100, 1), "p", 1.0, "outside (0, 1)"},
+		{filter("f", 100, math.NaN()), "p", math.NaN(), "outside (0, 1)"},
+		{filter("f", 100, -1), "p", -1.0, "outside (0, 1)"},
+		{filter("f", 1, 1e-100), "p", 1e-100, "it takes 332 hashes"},
+		{filter("f", 500e6, 0.01), "n", uint64(500e6),
+			"outside [1, 448089835] for a Redis string at a rate of 0.01; use OpenSharded"},
+		{filter("f", math.MaxUint64, 0.01), "n", uint64(math.MaxUint64), "outside [1, 448089835] "},
+		{filter("a}b", 100, 0.01), "", nil,
+			`bloomredis: key "a}b": it has a closing brace but no hash tag`},
+		{sharded("s", ShardedConfig{Shards: -1, N: 100, P: 0.01}), "Shards", -1,
+			"outside [1, 16384]"},
+		{sharded("s", ShardedConfig{Shards: 0, N: 100, P: 0.01}), "Shards", 0,
+			"outside [1, 16384]"},
+		{sharded("s", ShardedConfig{Shards: maxShards + 1, N: 100, P: 0.01}), "Shards", 16385,
+			"outside [1, 16384]"},
+		{sharded("{s}", ShardedConfig{Shards: 2, N: 100, P: 0.01}), "", nil,
 			`bloomredis: key "{s}" of a Sharded has braces`},
 		{sharded("s", ShardedConfig{Shards: 2, N: math.MaxUint64, P: 0.01}),
-			"N = 18446744073709551615 is outside [1, 896179670] for 2 shards"},
-		{sharded("s", ShardedConfig{Shards: 2, N: 0, P: 0.01}), "bloomredis: N = 0 "},
-		{sharded("s", ShardedConfig{Shards: 2, N: 100, P: 1}),
-			"bloomredis: P = 1 is outside (0, 1)"},
-		{window(func(c *WindowConfig) { c.N = 0 }), "bloomredis: N = 0 is not at least 1"},
-		{window(func(c *WindowConfig) {
-			c.N = math.MaxUint64
-		}), "bloomredis: N = 18446744073709551615 is outside [1, "},
-		{window(func(c *WindowConfig) { c.P = 0 }), "bloomredis: P = 0 is outside"},
-		{window(func(c *WindowConfig) { c.P = 1 }), "bloomredis: P = 1 is outside"},
-		{window(func(c *WindowConfig) { c.P = math.NaN() }), "bloomredis: P = NaN is outside"},
-		{window(func(c *WindowConfig) { c.Span = -1 }), "bloomredis: Span = -1ns is too short"},
-		{window(func(c *WindowConfig) {
-			c.Span = 7*time.Millisecond - 1
-		}), "is too short for 7 generations of a millisecond"},
-		{window(func(c *WindowConfig) {
-			c.Generations = -1
-		}), "bloomredis: Generations = -1 is outside [0, 15]"},
-		{window(func(c *WindowConfig) {
-			c.Generations = 16
-		}), "bloomredis: Generations = 16 is outside [0, 15]"},
-		{firstError(OpenWindow(ctx, client, "a}b", visits)), "it has a closing brace but no hash tag"},
+			"N", uint64(math.MaxUint64), "outside [1, 896179670] for 2 shards"},
+		{sharded("s", ShardedConfig{Shards: 2, N: 0, P: 0.01}), "N", uint64(0),
+			"outside [1, 896179670] for 2 shards"},
+		{sharded("s", ShardedConfig{Shards: 2, N: 100, P: 1}), "P", 1.0, "outside (0, 1)"},
+		{window(func(c *WindowConfig) { c.N = 0 }), "N", uint64(0), "outside [1, "},
+		{window(func(c *WindowConfig) { c.N = math.MaxUint64 }), "N", uint64(math.MaxUint64),
+			"outside [1, "},
+		{window(func(c *WindowConfig) { c.P = 0 }), "P", 0.0, "outside (0, 1)"},
+		{window(func(c *WindowConfig) { c.P = 1 }), "P", 1.0, "outside (0, 1)"},
+		{window(func(c *WindowConfig) { c.P = math.NaN() }), "P", math.NaN(), "outside (0, 1)"},
+		{window(func(c *WindowConfig) { c.Span = -1 }), "Span", time.Duration(-1),
+			"outside [7ms, 36 years)"},
+		{window(func(c *WindowConfig) { c.Span = 7*time.Millisecond - 1 }),
+			"Span", 7*time.Millisecond - 1, "outside [7ms, 36 years)"},
+		{window(func(c *WindowConfig) { c.Span = 1 << 60 }), "Span", time.Duration(1 << 60),
+			"outside [7ms, 36 years)"},
+		{window(func(c *WindowConfig) { c.Generations = -1 }), "Generations", -1,
+			"outside [0, 15]"},
+		{window(func(c *WindowConfig) { c.Generations = 16 }), "Generations", 16,
+			"outside [0, 15]"},
+		{firstError(OpenWindow(ctx, client, "a}b", visits)), "", nil,
+			"it has a closing brace but no hash tag"},
 	} {
 		assert.ErrorContains(t, test.err, test.want)
+		var bad *bloom.ParamError
+		if !errors.As(test.err, &bad) {
+			assert.Empty(t, test.param, "%v", test.err)
+			continue
+		}
+		assert.Equal(t, "bloomredis", bad.Package)
+		assert.Equal(t, test.param, bad.Param)
+		assert.Equal(t, fmt.Sprintf("%T %[1]v", test.value), fmt.Sprintf("%T %[1]v", bad.Value))
+		text := fmt.Sprintf("bloomredis: %s = %v is %s", bad.Param, bad.Value, bad.Bound)
+		if bad.Advice != "" {
+			text += "; " + bad.Advice
+		}
+		assert.EqualError(t, test.err, text)
 	}
 }
 

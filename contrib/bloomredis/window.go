@@ -77,7 +77,7 @@ type WindowConfig struct {
 	// that is not remembered. A P below 3.2e-17 counts as 3.2e-17. See SizeBytes for the memory.
 	P float64
 	// Span is the shortest time for which a key is remembered. It is a millisecond or more for each
-	// generation. If Span is 0, there is no clock: the newest N keys are remembered, however old
+	// generation, and less than 36 years. If Span is 0, there is no clock: the newest N keys are remembered, however old
 	// they are.
 	Span time.Duration
 	// Renew makes each Add remember its key for another Span, even if the key was there already.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"time"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/window"
 )
 
 // layout tells where the bits of a window are.
@@ -43,16 +43,13 @@ func (l layout) start() uint64 { return uint64(len(l.head)) + 16 + stateSize }
 func (l layout) size() int64 { return int64(l.start() + l.pages*l.pageSize()) }
 
 func (c WindowConfig) layout() (l layout, err error) {
-	switch {
-	case c.N == 0:
-		return l, outside("N", c.N, "not at least 1")
-	case c.Generations < 1 || c.Generations > maxGenerations:
+	if c.Generations < 1 || c.Generations > maxGenerations {
 		return l, outside("Generations", c.Generations, "outside [0, %d]", maxGenerations)
-	case c.Span != 0 && c.Span < time.Duration(c.Generations)*time.Millisecond:
-		return l, outside("Span", c.Span, "too short for %d generations of a millisecond",
-			c.Generations)
-	case !(c.P > 0 && c.P < 1):
-		return l, outside("P", c.P, "outside (0, 1)")
+	}
+	// The other ranges are those of package window, which checks them here for a window of few keys.
+	few := window.Config{N: min(c.N, 1), P: c.P, Span: c.Span, Generations: c.Generations}
+	if _, err := window.New(few); err != nil {
+		return l, own(err)
 	}
 	l.slack = c.Generations
 	if c.Renew {

@@ -523,7 +523,7 @@ func TestWindowSize(t *testing.T) {
 	for _, c := range []WindowConfig{
 		{N: 1, P: 1e-300, Span: time.Hour, Generations: 1},
 		{N: 1, P: 0.999, Span: time.Hour, Renew: true},
-		{N: 1e9, P: 1e-9, Span: math.MaxInt64, Generations: 15},
+		{N: 1e9, P: 1e-9, Span: 1<<60 - 1, Generations: 15},
 	} {
 		l := bloom.Must(c.withDefaults().layout())
 		assert.LessOrEqual(t, l.size(), int64(maxString+maxString/50))

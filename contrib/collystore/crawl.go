@@ -259,16 +259,19 @@ func refused(err error) bool {
 	if !errors.As(err, &failed) {
 		return false
 	}
-	begins := func(text string) bool { return strings.HasPrefix(failed.Err.Error(), text) }
-	return failed.Op == "parse" || slices.ContainsFunc(unfetchable, begins)
+	u, wrong := url.Parse(failed.URL)
+	switch {
+	case errors.As(failed.Err, new(net.Error)): // a transport of the user's tried
+		return false
+	case wrong != nil, u.Scheme != "http" && u.Scheme != "https", u.Host == "":
+		return true
+	}
+	return strings.HasPrefix(failed.Err.Error(), badLocation)
 }
 
-// unfetchable lists the first words of errors that net/http does not export.
-var unfetchable = []string{
-	"unsupported protocol scheme",
-	"http: no Host in request URL",
-	"failed to parse Location header",
-}
+// badLocation begins the error for a Location that is no URL. Nothing else tells it from errors of
+// the network: it wraps nothing, and the answer is lost.
+const badLocation = "failed to parse Location header"
 
 var refusals = []error{
 	colly.ErrForbiddenDomain,

@@ -6,6 +6,7 @@ import (
 	"html"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -293,6 +294,25 @@ func TestNeverFetched(t *testing.T) {
 			assert.Empty(t, string(data), "async %v, robots %v", async, robots)
 		}
 	}
+}
+
+// dead is a transport whose connections all break.
+type dead struct{}
+
+func (dead) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
+}
+
+// TestOtherSchemes: a page of a scheme that the collector's own transport knows stays under way if
+// its connection breaks.
+func TestOtherSchemes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "visited.bloom")
+	c := colly.NewCollector()
+	c.WithTransport(dead{})
+	crawl := open(c, path)
+	require.Error(t, crawl.Visit(nil, "ftp://example.org/"))
+	require.NoError(t, crawl.Save())
+	assert.Equal(t, "1 ftp://example.org/\n", string(bloom.Must(os.ReadFile(path+".pages"))))
 }
 
 // TestDaily: a crawl over a window begins at its start page each day, although a link leads to a
