@@ -86,6 +86,32 @@ func TestHTTPFollowsPublisher(t *testing.T) {
 	assert.True(t, r.ContainsString("after"))
 }
 
+// TestHTTPLargePatches: patches of more than 64 KiB come one after the other, without a whole filter
+// in between.
+func TestHTTPLargePatches(t *testing.T) {
+	set, p := published(bloom.Must(bloom.NewSize(8<<20, 5)))
+	handler := &counter{p, make(map[int]int)}
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	var warned []error
+	r := New(&HTTPSource{URL: server.URL}, Config{OnError: func(err error) { warned = append(warned, err) }})
+	require.NoError(t, r.Refresh(t.Context()))
+	before := set.Snapshot()
+	for i := range uint64(4) {
+		for j := range uint64(15_000) {
+			set.AddHash(bloom.SumUint64(i<<32 | j))
+		}
+		now := set.Snapshot()
+		require.Greater(t, len(bloom.Must(bloom.Diff(before, now))), 64<<10)
+		before = now
+		p.Publish()
+		require.NoError(t, r.Refresh(t.Context()))
+		require.True(t, r.Snapshot().Equal(now))
+	}
+	require.Empty(t, warned)
+	require.Equal(t, map[int]int{200: 1, 226: 4}, handler.seen)
+}
+
 func TestHTTPFollowsPlainFile(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()

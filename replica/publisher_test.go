@@ -624,8 +624,7 @@ func TestNobodyPublishes(t *testing.T) {
 	}
 }
 
-// TestMade: each version was made later than the one before it, in the same process and over HTTP,
-// even if the clock steps back.
+// TestMade: each version was made later than the one before it, in the same process and over HTTP.
 func TestMade(t *testing.T) {
 	set := bloom.Must(bloom.NewSync(1000, 0.01))
 	before := time.Now()

@@ -446,6 +446,49 @@ func TestTellsOfTheSameFilter(t *testing.T) {
 	require.Zero(t, r.Status().Again)
 }
 
+// TestInARow: a Replica tells of the same filter when it comes for the third time in a row. Any other
+// answer in between begins a new row.
+func TestInARow(t *testing.T) {
+	rng := rand.New(rand.NewPCG(73, 6))
+	for range 100 {
+		f := filterOf(t, 1024, 5, "a")
+		told, version, answer := 0, 0, 0
+		r := New(script(func(have string) (Update, error) {
+			version++
+			u := Update{Version: strconv.Itoa(version)}
+			switch answer {
+			case 0: // a filter with another key
+				f.AddHash(bloom.SumUint64(rng.Uint64()))
+				u.Full = f.Clone()
+			case 1:
+				return Update{Version: have}, nil
+			case 2:
+				u.Added = []bloom.Hash{bloom.SumString("a")}
+			case 3:
+				u.Patch = bloom.Must(bloom.Diff(f, f))
+			default:
+				u.Full = f.Clone()
+			}
+			return u, nil
+		}), Config{OnError: func(error) { told++ }})
+		want, row := 0, 0
+		for i := range 40 {
+			answer = rng.IntN(12)
+			if i == 0 {
+				answer = 0
+			}
+			if row++; answer < 4 {
+				row = 0
+			}
+			if row == 3 {
+				want++
+			}
+			require.NoError(t, r.Refresh(t.Context()))
+			require.Equal(t, want, told)
+		}
+	}
+}
+
 // TestTellsOfTheWayBack: a Replica that is led back to a version that it had tells of it.
 func TestTellsOfTheWayBack(t *testing.T) {
 	ctx := context.Background()

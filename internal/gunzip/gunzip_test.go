@@ -9,6 +9,8 @@ import (
 	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom/internal/unkind"
 )
 
 func zip(t *testing.T, text string) string {
@@ -58,11 +60,15 @@ func TestBehind(t *testing.T) {
 
 // TestBrokenReader: an error of the reader below is no end.
 func TestBrokenReader(t *testing.T) {
-	z, err := NewReader(io.MultiReader(strings.NewReader(zip(t, "text")),
-		iotest.ErrReader(iotest.ErrTimeout)), gzip.NewReader)
-	require.NoError(t, err)
-	_, err = io.ReadAll(z)
-	require.ErrorIs(t, err, iotest.ErrTimeout)
-	_, err = NewReader(strings.NewReader("text"), gzip.NewReader)
+	packed := zip(t, "text")
+	for _, behind := range []string{"", "\x00", strings.Repeat("\x00", 10_000), "\x1f", packed, "x"} {
+		for name, r := range unkind.FailingReaders([]byte(packed + behind)) {
+			z, err := NewReader(r, gzip.NewReader)
+			require.NoError(t, err)
+			_, err = io.ReadAll(z)
+			require.ErrorIs(t, err, unkind.ErrStore, "%q, and then %s", behind, name)
+		}
+	}
+	_, err := NewReader(strings.NewReader("text"), gzip.NewReader)
 	require.Error(t, err)
 }

@@ -253,6 +253,34 @@ func TestExactVersionsNameTheInfo(t *testing.T) {
 	}
 }
 
+// TestMade: each version was made later than the one before it, even if the clock steps back or
+// stands still. Exact versions have the times of their files.
+func TestMade(t *testing.T) {
+	rng := rand.New(rand.NewPCG(73, 7))
+	for _, exact := range []bool{false, true} {
+		p := New()
+		if exact {
+			p = NewExact()
+		}
+		clock, last := time.Unix(1_000_000_000, 500), time.Time{}
+		f := bloom.Must(bloom.NewSize(1<<16, 5))
+		for i := range uint64(200) {
+			steps := []time.Duration{-time.Hour, -time.Second, -1, 0, 1, time.Millisecond, time.Hour}
+			clock = clock.Add(steps[rng.IntN(len(steps))])
+			f.AddHash(bloom.SumUint64(i))
+			p.Publish(f, false, clock)
+			made := p.Version().Made
+			switch {
+			case exact || clock.After(last):
+				require.Equal(t, clock, made)
+			default:
+				require.True(t, made.After(last), "%v, and then %v", last, made)
+			}
+			last = made
+		}
+	}
+}
+
 // TestPackedPieces: a piece has at least a hundredth of its length when it is packed, and unpacks.
 func TestPackedPieces(t *testing.T) {
 	for _, n := range []int{0, 6, 8, 1000, 8000, pieceSize} {

@@ -54,7 +54,19 @@ func FailingReaders(data []byte) map[string]io.Reader {
 		"an error after the last byte":    behind(),
 		"an error with the last byte":     iotest.DataErrReader(behind()),
 		"a byte at a time, then an error": iotest.OneByteReader(behind()),
+		"an error once, then the end":     io.MultiReader(bytes.NewReader(data), new(failsOnce)),
 	}
+}
+
+// failsOnce returns ErrStore, and io.EOF from then on.
+type failsOnce struct{ failed bool }
+
+func (r *failsOnce) Read([]byte) (int, error) {
+	if r.failed {
+		return 0, io.EOF
+	}
+	r.failed = true
+	return 0, ErrStore
 }
 
 // ReaderAts returns io.ReaderAts of data that return no error except io.EOF.
