@@ -40,7 +40,7 @@ func checkFlags(root *cobra.Command, args []string) (*cobra.Command, error) {
 	switch {
 	case len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd):
 		return c, nil // cobra completes args
-	case c == root && !flagsFirst: // the error names the command, and not its flags
+	case c == root && !flagsFirst: // report an unknown command, and not its flags
 		return c, c.Args(c, args)
 	}
 	c.InitDefaultHelpFlag()
@@ -59,8 +59,8 @@ func checkFlags(root *cobra.Command, args []string) (*cobra.Command, error) {
 	return c, nil
 }
 
-// longName returns the first long name of flags that stands after one dash in args, or "". The
-// value of a flag, and anything after --, is not a flag.
+// longName returns the first long name in args that has only one dash, or "". The value of a flag,
+// and anything after --, is not a flag.
 func longName(flags *pflag.FlagSet, args []string) string {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]

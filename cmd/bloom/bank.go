@@ -66,7 +66,7 @@ func bankBuildCommand() *cobra.Command {
 	return c
 }
 
-// checkRepeats returns an error if a file is given twice: it would be two members.
+// checkRepeats returns an error if a file is given twice: it would become two members.
 func checkRepeats(names []string) error {
 	given := map[string]bool{}
 	for _, name := range names {
@@ -92,8 +92,8 @@ func checkTwice(names []string) error {
 	return nil
 }
 
-// buildBank returns a bank with a filter for each file of cfg. Each filter has room for n lines or,
-// if n is 0, for the different lines of the file that has the most.
+// buildBank returns a bank with a filter for each file of cfg. Each filter has room for n lines. If
+// n is 0, it has room for the file with the most different lines.
 func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*bank.Bank, error) {
 	if n == 0 {
 		var err error
@@ -279,8 +279,8 @@ func checkBank(path, ifFilter, order string) error {
 	return fmt.Errorf("%s is not a bank: it begins with %q%s", path, head, order)
 }
 
-// filesWith returns the names of the files in a bank that may have one of the lines in args or, if
-// all is true, every one of these lines.
+// filesWith returns the names of the files in a bank that may have at least one of the lines in
+// args or, if all is true, all of these lines.
 func filesWith(args []string, file *os.File, all bool) (names []string, err error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -319,7 +319,7 @@ func filesWith(args []string, file *os.File, all bool) (names []string, err erro
 		if err != nil {
 			return nil, err
 		}
-		if name == "" { // A program made the bank, and gave the member no name.
+		if name == "" { // the program that made the bank gave the member no name
 			name = fmt.Sprintf("member %d", i)
 		}
 		names = append(names, shownName(name))

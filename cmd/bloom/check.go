@@ -63,16 +63,16 @@ func checkCommand() *cobra.Command {
 type checker struct {
 	invert, count, quiet bool
 
-	list     *loaded // the filter, or that of one shard
+	list     *loaded // the filter, or the filter of one shard
 	all      asker
 	cfg      *lines.Config
 	doubt    *doubt
-	foreign  []string // a warning that the keys of the filter have another form, or nothing
+	foreign  []string // a warning if another program chose how keys are hashed
 	rate     func() float64
 	progress *progress
 	wanted   uint64 // the number of lines to write or to count
-	present  []bool // memory for answers
-	kept     []int  // memory for the indexes of lines
+	present  []bool // a buffer for answers
+	kept     []int  // a buffer for the indexes of lines
 }
 
 // load loads the filter, and returns how to read the lines.

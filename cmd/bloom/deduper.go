@@ -16,11 +16,11 @@ type deduper struct {
 	out      output
 	arrived  arrivals
 	room     uint64 // the number of lines that seen has room for, or 0 if unknown
-	held     uint64 // about how many lines seen has
+	held     uint64 // an estimate of the number of lines in seen
 	begun    bool   // lines have come
 	blank    bool   // the empty line has come
 	warned   bool
-	kept     []int // memory for the indexes of new lines
+	kept     []int // a buffer for the indexes of new lines
 	progress *progress
 }
 

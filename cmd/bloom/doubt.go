@@ -66,7 +66,7 @@ func hasAny(data []byte, signs string) bool {
 }
 
 func (d *doubt) doubts(key []byte) bool {
-	if d.made.JSON != "" && d.signs != "" { // a value may have braces, too, but seldom begins with one
+	if d.made.JSON != "" && d.signs != "" { // values may contain braces, but seldom begin with one
 		return bytes.HasPrefix(bytes.TrimLeft(key, " \t"), []byte("{"))
 	}
 	return d.all || hasAny(key, d.signs)
@@ -105,8 +105,8 @@ func (d *doubt) refusal(line []byte) error {
 }
 
 // mistaken reports whether doubtful lines were looked up, and were found no more often than any
-// lines at that rate: at most the mean, plus a tenth for the error of the rate, plus four standard
-// deviations. Each line was looked up in the given number of filters.
+// other lines at that rate: at most the mean, plus a tenth for the error of the rate, plus four
+// standard deviations. Each line was looked up in the given number of filters.
 func (d *doubt) mistaken(rate float64, filters int) bool {
 	mean := float64(d.doubted) * float64(filters) * rate
 	return d.doubted > 0 && float64(d.misled) <= 1.1*mean+4*math.Sqrt(mean)

@@ -25,7 +25,7 @@ const (
 	// 1 if the filter has the empty line, which Guava's bits do not show
 	blankFact = "blank"
 
-	neverFact = "never" // how many names build --never kept out; 0 if lines came later
+	neverFact = "never" // the number of names that the filter never reports (--never); 0 if lines were added later
 
 	// The record of OUT; see outRecord.
 	outSizeFact   = "out.size"
@@ -40,7 +40,7 @@ var outFacts = []string{outSizeFact, outDelimFact, outDigestFact}
 // a filter without them would take over those of a filter that is merged into it.
 const mixedFact = "several"
 
-// informed is a filter or a bank, which may be read only.
+// informed is a filter or a bank. It may be read-only.
 type informed interface{ Info() bloom.Info }
 
 func factsOf(f informed) url.Values { return factsIn(f.Info()) }
@@ -61,8 +61,9 @@ func changeFacts(f infoHolder, change func(url.Values)) {
 	})
 }
 
-// placeOf returns which part of a line is a key of f. known is false if f does not record one part:
-// its keys are different parts, or it was made without -f, and they may be whole lines or values.
+// placeOf returns which part of a line is a key of f. known is false if f does not record a single
+// part: its keys are different parts of lines, or it was made without -f, and keys may be whole
+// lines or values.
 func placeOf(f informed) (place lines.Place, known bool) {
 	facts := factsOf(f)
 	if name := facts.Get(jsonFact); name != "" {
@@ -127,7 +128,7 @@ func addSeparator(facts url.Values, separator string) {
 	}
 }
 
-// separatorOf returns the separator that a command uses for f if no --sep names one, or "".
+// separatorOf returns the separator that a command uses for f if --sep is not given, or "".
 func separatorOf(f informed) string {
 	separator := factsOf(f).Get(sepFact)
 	if len(separator) > 1 { // anySep
@@ -148,7 +149,7 @@ func recordBlank(f infoHolder) {
 	changeFacts(f, func(facts url.Values) { facts.Set(blankFact, "1") })
 }
 
-// recordBlankRemoved records that the empty line was removed, once f certainly lacks it.
+// recordBlankRemoved records that the empty line was removed, if f certainly lacks it.
 func recordBlankRemoved(f hashFilter) {
 	if recordsBlank(f) && !f.ContainsHash(bloom.SumString("")) {
 		changeFacts(f, func(facts url.Values) { facts.Del(blankFact) })
@@ -158,7 +159,8 @@ func recordBlankRemoved(f hashFilter) {
 func recordsBlank(f informed) bool { return factsOf(f).Get(blankFact) == "1" }
 
 // joinFacts returns the facts of the union of two filters, or an error if their keys do not mix. A
-// fact that only one filter has is kept. A name from other programs gets the values of both.
+// fact that only one filter has is kept. A name that another program wrote gets the values of both
+// filters.
 func joinFacts(a, b informed) (url.Values, error) {
 	x, y := factsOf(a), factsOf(b)
 	placeA, knownA := placeOfMore(a)

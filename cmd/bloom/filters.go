@@ -82,7 +82,7 @@ type loaded struct {
 // load reads a filter of any type, which may be compressed with gzip or zstd.
 func load(path string) (*loaded, error) { return loadAs(path, path) }
 
-// loadAs is like load, but its errors call the file name.
+// loadAs is like load, but its errors show name instead of path.
 func loadAs(path, name string) (*loaded, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -127,7 +127,7 @@ func loadAs(path, name string) (*loaded, error) {
 	return f, err
 }
 
-// renamed returns err with name in place of path as the name of the file that it is about.
+// renamed returns err, with path replaced with name if err is about the file at path.
 func renamed(err error, path, name string) error {
 	var in *form.FileError
 	if errors.As(err, &in) && in.Path == path {
@@ -185,7 +185,7 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	// Data that is not a filter may have any length, and is refused before it fills the disk.
+	// Refuse data that is not a filter before it fills the disk: it may have any length.
 	if _, ok := kindOf(inner); !ok && len(inner) > 0 && form.KindOf(inner) == nil {
 		return nil, noFilter(name, inner)
 	}
@@ -286,7 +286,7 @@ type foreignBytes interface {
 	io.WriterTo
 }
 
-// foreignKeyFilter is a foreignFilter whose keys are bytes. Its own library hashes them.
+// foreignKeyFilter is a foreignFilter that hashes keys in the way of its own library.
 type foreignKeyFilter struct {
 	foreignFilter
 	keyedFilter

@@ -78,7 +78,7 @@ func (r *rate) Set(s string) error {
 	return nil
 }
 
-// span is a duration. It may begin with weeks and days, as in 7d or 1w2d12h, of 24 hours each.
+// span is a duration. It may begin with weeks and days, as in 7d or 1w2d12h. A day has 24 hours.
 type span time.Duration
 
 func (s *span) Type() string { return "duration" }
@@ -124,7 +124,7 @@ func (s *span) Set(text string) error {
 
 var errSpan = errors.New(`must be a duration like "90m", "24h", "7d" or "1w"`)
 
-// filterFlags say how many lines a filter must have room for, and at which rate.
+// filterFlags are the number of lines that a filter must have room for, and its rate.
 type filterFlags struct {
 	n count
 	p float64
@@ -136,8 +136,8 @@ func (f *filterFlags) register(flags *pflag.FlagSet, n, p string, ordinary float
 	flags.VarP((*rate)(&f.p), "rate", "p", p)
 }
 
-// check returns an error if f.p is outside (0, 1) or below lowest. In the latter case, the error
-// ends with hint.
+// check returns an error if f.p is outside (0, 1) or below lowest. If f.p is below lowest, the
+// error ends with hint.
 func (f *filterFlags) check(lowest float64, hint string) error {
 	switch {
 	case !(f.p > 0 && f.p < 1):
@@ -177,7 +177,7 @@ func (f *filterFlags) outside(err error, part shard) error {
 	return usageError{outsideError{given + " is " + bad.Bound, bad}}
 }
 
-// outsideError is a bloom.ParamError with the text of a command.
+// outsideError is a bloom.ParamError with a text that names flags.
 type outsideError struct {
 	text string
 	bad  *bloom.ParamError
@@ -234,7 +234,7 @@ func (f *makeFlags) register(flags *pflag.FlagSet, n, p string) {
 	f.input.addBlank(flags)
 }
 
-// maxComment is the number of bytes that the Comment of an Info may have.
+// maxComment is the largest length of an Info's Comment, in bytes.
 const maxComment = 4096
 
 // config checks the flags, and returns how to read the named files.
@@ -257,7 +257,7 @@ func addKey(flags *pflag.FlagSet, key *lines.Key) {
 		"compare the CR, too, that ends Windows lines")
 }
 
-// maxName is the number of bytes that the NAME of --json may have. A Meta has room for it.
+// maxName is the largest length of the NAME of --json, in bytes. Such a name fits into a Meta.
 const maxName = 512
 
 // config checks the flags, and returns how to read the named files.

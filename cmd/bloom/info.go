@@ -43,7 +43,7 @@ type report struct {
 	Meta     string   `json:"meta,omitempty"`
 	Checksum string   `json:"checksum"` // the kind of checksum, which was right, or "none"
 
-	bits, set string // what the text calls the bits, and those that are set
+	bits, set string // the words for bits, and for set bits, in the text
 }
 
 func infoCommand() *cobra.Command {

@@ -35,7 +35,7 @@ func stat(name string) (os.FileInfo, error) {
 	return os.Stat(name)
 }
 
-// checkReadable returns an error that names the inputs which cannot be read, if any.
+// checkReadable returns an error that names the inputs that cannot be read, if there are any.
 func checkReadable(names []string) error {
 	const maxNamed = 3
 	var bad []string
@@ -74,7 +74,7 @@ func readable(name string) error {
 	return file.Close()
 }
 
-// warnInput warns of lines that were left out, and if the first field was the whole of each line.
+// warnInput warns of lines that were left out, and if no line has a separator; see unparted.
 func warnInput(cfg *lines.Config) {
 	warnBad(cfg)
 	warnAll(unparted(cfg))
@@ -87,7 +87,7 @@ func warnBad(cfg *lines.Config) {
 	}
 }
 
-// unparted returns a warning if the first field was the whole of each line.
+// unparted returns a warning if the first field is the key, but no line has a separator.
 func unparted(cfg *lines.Config) (warnings []string) {
 	if cfg.Key.Field != 1 || cfg.Keys == 0 || cfg.Parted || cfg.Named {
 		return nil

@@ -43,7 +43,7 @@ func (k keyRule) setInfo(f infoHolder, comment string, blank bool) {
 	})
 }
 
-// mixedHash is the Hash of a filter whose keys were not all hashed in one way.
+// mixedHash is the Hash of a filter with keys that were hashed in different ways.
 const mixedHash = "several ways"
 
 // mergeInfo changes the Info of f before keys made by k are added. A Hash that names another way of
@@ -112,7 +112,7 @@ func (f *loaded) keyFromInfo(key *lines.Key, flags *pflag.FlagSet) error {
 	return nil
 }
 
-// checkPlace returns an error if the keys of f are known to be another part of lines.
+// checkPlace returns an error if the keys of f are known to be another part of lines than place.
 func (f *loaded) checkPlace(place lines.Place) error {
 	made, known := placeOfMore(f)
 	if !known || made == place {

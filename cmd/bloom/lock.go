@@ -24,7 +24,7 @@ type target struct {
 	force   bool          // the value of --force
 	output  string        // the value of -o
 	path    string        // the path of the locked file, with symbolic links followed
-	base    *files.Base   // the file as the command has read it, see reads; nil if it does not read it
+	base    *files.Base   // set by reads, for save; nil if the command does not read the file
 }
 
 func (f *target) register(flags *pflag.FlagSet) {
@@ -90,7 +90,7 @@ func (f *target) lock(ctx context.Context, path string, inputs ...string) (
 	return f.waitForLock(ctx)
 }
 
-// isStdout reports whether path is -, or a name that the system has for standard output.
+// isStdout reports whether path is -, or another name of standard output.
 func isStdout(path string) bool {
 	switch filepath.Clean(path) {
 	case lines.Stdin, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/proc/thread-self/fd/1":
@@ -136,8 +136,7 @@ func same(a, b string) bool {
 	return errA == nil && errB == nil && a == b
 }
 
-// waitForLock locks the file. If another process has the lock, it waits for as long as --wait
-// allows.
+// waitForLock locks the file. If another process has the lock, it waits for up to --wait.
 func (f *target) waitForLock(ctx context.Context) (release func(), err error) {
 	notice := time.AfterFunc(time.Second, func() {
 		logf("waiting for another bloom that changes %s", f.path)

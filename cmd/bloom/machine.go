@@ -40,7 +40,7 @@ func fits(subject string, bytes float64) error {
 
 type memoryError struct{ error }
 
-// fitting returns a filter of k for n lines. It returns the error of planner.fits.
+// fitting makes a filter of kind k for n lines, unless planner.fits returns an error.
 func fitting(k kind, n uint64, p float64) (filter, error) {
 	if err := k.plan.fits(n, p); err != nil {
 		return nil, err

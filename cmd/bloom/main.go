@@ -47,7 +47,7 @@ func explain(c *cobra.Command) {
 
 func newRoot() *cobra.Command {
 	version := "(devel)"
-	// Go install sets the version of the main module.
+	// The command go install sets the version of the main module.
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		version = info.Main.Version
 	}
@@ -198,8 +198,8 @@ func main() {
 	os.Exit(status(err, int(caught.Load())))
 }
 
-// status writes the error of a command, unless that is silent, and returns the exit status of the
-// program.
+// status writes the error of a command, unless the error is silent, and returns the exit status of
+// the program.
 func status(err error, signal int) int {
 	silent := errors.Is(err, errNothing) || errors.Is(err, errShown) || err == errServed
 	if err != nil && !silent && !errors.Is(err, context.Canceled) {
@@ -219,7 +219,7 @@ func status(err error, signal int) int {
 }
 
 // logf writes a message to standard error, as one line that begins with the program's name. Errors
-// of package bloom begin so themselves.
+// of package bloom already begin with it.
 func logf(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if !strings.HasPrefix(text, "bloom: ") {

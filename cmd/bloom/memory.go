@@ -12,8 +12,8 @@ import (
 type memory struct {
 	f      hashFilter
 	once   bloom.Set         // f, if it counts keys, so that each must be added only once; otherwise nil
-	create func() hashFilter // see ready; or nil
-	added  []bool            // memory for the answers of AddBatch
+	create func() hashFilter // makes f, see ready; or nil
+	added  []bool            // a buffer for the answers of AddBatch
 }
 
 func memoryOf(f hashFilter) *memory {
@@ -59,7 +59,7 @@ func (m *memory) addBatch(dst []int, hs []bloom.Hash) []int {
 
 // The room of a new filter, in lines, if the number of lines is unknown.
 const (
-	maxRoom   = 20_000_000 // the most room for a file: 90 MB, unused if all lines are equal
+	maxRoom   = 20_000_000 // the largest room for a file: 90 MB, which stay unused if all lines are equal
 	pipeRoom  = 1 << 22    // the room for a pipe
 	savedRoom = 1 << 17    // the room for a pipe if the filter is saved: unused room fills the disk
 )
@@ -107,7 +107,7 @@ func (a *arrivals) left() uint64 {
 }
 
 // indexesOf appends i to dst for each bits[i] that equals value. The loop has no branch on an
-// element, because a processor would often predict it wrongly.
+// element, because processors would often mispredict it.
 func indexesOf(dst []int, bits []bool, value bool) []int {
 	n := len(dst)
 	dst = slices.Grow(dst, len(bits))[:n+len(bits)]

@@ -127,8 +127,8 @@ func (n *never) spares(f *bloom.Filter) bool {
 	return true
 }
 
-// checkInput returns an error, which shows a name, if a name is also a line of the input. file has
-// the digests of the input.
+// checkInput returns an error if a name is also a line of the input. The error shows one such name.
+// file has the digests of the input.
 func (n *never) checkInput(ctx context.Context, file io.ReadSeeker) error {
 	both := 0
 	err := eachSpooled(ctx, file, func(hs []bloom.Hash) error {
@@ -168,7 +168,7 @@ func andMore(more int) string {
 	return fmt.Sprintf(" (nor %s more)", counted(uint64(more), "line"))
 }
 
-// neverOf returns how many names f certainly does not report, because build --never made it, or 0.
+// neverOf returns the number of names that f certainly does not report (build --never), or 0.
 func neverOf(f informed) uint64 {
 	n, err := strconv.ParseUint(factsOf(f).Get(neverFact), 10, 64)
 	if err != nil {

@@ -20,13 +20,14 @@ import (
 //
 // OUT has up to three parts:
 //
-//	head  the bytes whose lines the state has, as it records
+//	head  the bytes that the state has a record of, and has the lines of
 //	tail  the bytes after the head when the run began: written by a killed run, which had not saved
 //	      the state since and may have ended within a line, or by another program
 //	news  the bytes that this run appended
 //
 // The deduper adds the lines of the tail to its filter, so that they are not written again. If the
-// tail ends with half a line, the first line to write must begin with that, and is continued there.
+// tail ends with half a line, the first line to write must begin with that half, and only the rest
+// of it is written.
 type output struct {
 	file interface {
 		io.Writer
@@ -54,8 +55,8 @@ type output struct {
 	end     int64 // the end of the news
 }
 
-// check panics unless the offsets are in order. Nothing is appended before half a line at the end
-// of the tail is continued.
+// check panics unless the offsets are in order. If the tail ends with half a line, nothing is
+// appended before that line is complete.
 func (o *output) check() {
 	invariants.Require(0 <= o.head && o.head <= o.lineEnd && o.lineEnd <= o.end &&
 		o.head <= o.skipped && o.skipped <= o.tail && o.tail <= o.end,
@@ -66,7 +67,7 @@ func (o *output) check() {
 	}
 }
 
-// Write writes p, without the bytes that half a line at the end of the tail has already.
+// Write writes p, without the bytes that are already in half a line at the end of the tail.
 func (o *output) Write(p []byte) (int, error) {
 	o.progress.hide()
 	news := p

@@ -95,7 +95,7 @@ func init() {
 	}
 }
 
-// count adds to the number of lines that were read, and to that of the lines that verb describes.
+// count adds to the number of lines that were read, and to the number of lines that verb describes.
 func (p *progress) count(read, some int) {
 	if p != nil {
 		p.mu.Lock()

@@ -29,7 +29,7 @@ func roomFor(n uint64, p float64) uint64 {
 	n = max(n, 1)
 	guava := bloom.OptimalM(n, p)
 	m, _, err := bloom.StrictSize(n, p)
-	// StrictSize may count on fewer hashes than Guava's formula gives.
+	// StrictSize may assume fewer hashes than Guava's formula gives.
 	keeps := func(room uint64) bool { return rateOf(room, p, n) <= 1.2*p }
 	if err != nil || m <= guava+max(guava/100, 63) && keeps(n) {
 		return n
@@ -65,7 +65,7 @@ type planner func(n uint64, p float64) (size uint64, k int, err error)
 // madeInfo returns the Info that a command without other flags writes. Plans count its length.
 func madeInfo() form.Info { return form.Info{Hash: new(lines.Key).Hash()} }
 
-// has reports whether there is a filter for n lines on some machine.
+// has reports whether there is a filter for n lines, however much memory it needs.
 func (plan planner) has(n uint64, p float64) bool {
 	_, _, err := plan(max(n, 1), min(p, 0.5))
 	return err == nil
@@ -170,8 +170,8 @@ func planGrowing(n uint64, p float64) (size uint64, k int, err error) {
 	return inProportion(f.SizeBytes(), sample, n), int(first.OnesCount), nil
 }
 
-// rateOf returns the lowest rate, rounded up to three digits, of a filter for n keys whose file has
-// at most size bytes. It returns false if there is none.
+// rateOf returns the lowest rate, rounded up to three digits, at which the file of a filter for n
+// keys has at most size bytes. It returns false if there is none.
 func (plan planner) rateOf(size, n uint64, lowest float64) (p float64, ok bool) {
 	fits := func(p float64) bool {
 		needed, _, err := plan(n, p)

@@ -93,7 +93,7 @@ type server struct {
 	file files.Identity // the file from which the version in now was loaded
 
 	publishing sync.Mutex
-	publisher  *publish.Publisher // of the version in now, for /filter; nil until the first request
+	publisher  *publish.Publisher // publishes the version in now, for /filter; nil until the first request
 }
 
 func newServer(path string, key lines.Key, flags *pflag.FlagSet) *server {
@@ -111,7 +111,7 @@ func newServer(path string, key lines.Key, flags *pflag.FlagSet) *server {
 type version struct {
 	filter *loaded
 	key    lines.Key
-	doubt  *doubt // never counts, since requests share it
+	doubt  *doubt // not used to count, because requests share it
 	report *report
 	made   time.Time // when the file was written
 	loaded time.Time

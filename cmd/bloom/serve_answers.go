@@ -97,7 +97,7 @@ func (s *server) getInfo(w http.ResponseWriter, _ *http.Request) {
 }
 
 // parameters returns the parameters in a request's address. Their names must be among known, and
-// each may be given once: an answer to another question would be wrong.
+// each may be given only once: otherwise the answer would be to another question.
 func parameters(r *http.Request, known ...string) (url.Values, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -134,7 +134,8 @@ func checkKind(r *http.Request, kinds ...string) error {
 	return nil
 }
 
-// charsets lists the charsets of bodies that are looked up. In others, a key has other bytes.
+// charsets lists the charsets of bodies that are looked up. In other charsets, a key has other
+// bytes.
 var charsets = []string{"", "utf-8", "utf8", "us-ascii"}
 
 func (s *server) getContains(w http.ResponseWriter, r *http.Request) {
@@ -159,7 +160,7 @@ func (s *server) getContains(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, found)
 }
 
-// contains reports whether v may have the key of line. scratch is memory for the key. For a line
+// contains reports whether v may have the key of line. scratch is a buffer for the key. For a line
 // that is probably not a key, contains returns an error instead of false.
 func (s *server) contains(v *version, line []byte, scratch *[]byte) (bool, error) {
 	found, doubtful, err := s.look(v, line, scratch)
@@ -269,7 +270,7 @@ func (s *server) readBody(w http.ResponseWriter, r *http.Request, limit int64) (
 	}
 }
 
-// acquire occupies a place, or returns errBusy if there is none. In either case the caller calls
+// acquire occupies a place, or returns errBusy if none is free. In either case the caller calls
 // release.
 func acquire(places chan struct{}) (release func(), err error) {
 	select {
@@ -286,7 +287,7 @@ func acquire(places chan struct{}) (release func(), err error) {
 func (s *server) selectLines(v *version, body []byte, want bool) ([]byte, error) {
 	selected := body[:0]
 	d := *v.doubt
-	var refusal error // of the first line that is probably not a key
+	var refusal error // the error for the first line that is probably not a key
 	var scratch []byte
 	for number := 1; len(body) > 0; number++ {
 		line, rest, _ := bytes.Cut(body, []byte("\n"))

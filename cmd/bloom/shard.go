@@ -45,7 +45,7 @@ func (s *shard) Set(text string) error {
 }
 
 // salt makes the shard of a line independent of the line's bits in a filter: the lines of a shard
-// spread over their filter like any lines.
+// spread over their filter like any others.
 const salt = 0x5a17ed5eed0f5a1d
 
 // selector returns a function that reports whether a line belongs to s, or nil if all lines do.

@@ -22,7 +22,7 @@ func (c *Config) Digests() func(line []byte) (h bloom.Hash, ok bool) {
 	}
 }
 
-// key returns how the keys of c's lines are made.
+// key returns the Key for the lines of c.
 func (c *Config) key() Key {
 	key := c.Key
 	key.KeepCR = key.KeepCR || c.Delim != '\n'

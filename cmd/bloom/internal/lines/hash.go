@@ -7,8 +7,8 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// hashChunk is the number of keys that are hashed together. Their slices fit into a core's nearest
-// cache.
+// hashChunk is the number of keys that are hashed together. The slices of the keys fit into a
+// core's first-level cache.
 const hashChunk = 256
 
 // hashBatches is one worker: it hashes batches until there are no more.
@@ -88,8 +88,8 @@ func (b *Batch) pick() {
 	b.Hashes = b.Hashes[:n]
 }
 
-// cutLines appends the keys of b's next lines to keys, until keys is full, and the ends of these
-// lines to b.Ends.
+// cutLines appends the keys of b's next lines to keys, until keys is full. It appends the ends of
+// the lines to b.Ends.
 func cutLines(b *Batch, keys [][]byte) [][]byte {
 	data := b.Data
 	ends := b.Ends
@@ -143,7 +143,7 @@ func cutKeys(b *Batch, keys [][]byte, scratch []byte) ([][]byte, []byte) {
 		b.skipped++
 	}
 	if b.next == len(b.Data) && len(keys) == 0 {
-		b.Data = b.Data[:size] // no line is left to cut, and Data ends after the last one
+		b.Data = b.Data[:size] // all lines are cut; Data ends after the last line that has a key
 	}
 	return keys, scratch
 }

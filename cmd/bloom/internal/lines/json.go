@@ -25,11 +25,11 @@ var decoders = sync.Pool{New: func() any { return new(decoder) }}
 // lenient accepts bytes that are not UTF-8, as encoding/json does.
 var lenient = jsontext.AllowInvalidUTF8(true)
 
-// twice accepts duplicate names. findIn itself refuses those of the value that it looks for.
+// twice accepts duplicate names. findIn refuses an object that has the wanted name twice.
 var twice = jsontext.AllowDuplicateNames(true)
 
-// jsonKey returns the key that the value of name has in line, a JSON object: the decoded bytes of a
-// string, and the bytes of any other value. A dot in name leads into a nested object. A key that is
+// jsonKey returns the value of name in line, a JSON object, as a key: the decoded bytes of a
+// string, or the bytes of any other value. A dot in name leads into a nested object. A key that is
 // not a part of line is appended to scratch.
 func jsonKey(line []byte, name string, scratch []byte) (key, newScratch []byte, err error) {
 	d := decoders.Get().(*decoder)
@@ -72,7 +72,7 @@ func (name twiceError) Error() string { return fmt.Sprintf("it has %q twice", st
 
 var errObject = errors.New("it is not a JSON object")
 
-// find returns the bytes of the value that name has in the object of line.
+// find returns the bytes of the value of name in line, a JSON object.
 func (d *decoder) find(line []byte, name string) ([]byte, error) {
 	if d.json.PeekKind() != '{' {
 		return nil, errObject
@@ -90,7 +90,8 @@ func (d *decoder) find(line []byte, name string) ([]byte, error) {
 	return value, nil
 }
 
-// findIn reads the object that comes next. It returns nil if it has no such name.
+// findIn reads the next object, and returns the bytes of the value at path. It returns nil if the
+// object has no such value.
 func (d *decoder) findIn(line []byte, path string) (value []byte, err error) {
 	name, rest, deeper := strings.Cut(path, ".")
 	if _, err := d.json.ReadToken(); err != nil {
@@ -133,7 +134,7 @@ func (d *decoder) findIn(line []byte, path string) (value []byte, err error) {
 	return value, nil
 }
 
-// isName reports whether the JSON string quoted has the text name.
+// isName reports whether quoted, a JSON string, has the text name.
 func isName(quoted []byte, name string) bool {
 	inner := quoted[1 : len(quoted)-1]
 	if bytes.IndexByte(inner, '\\') < 0 {

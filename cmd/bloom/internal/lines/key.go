@@ -31,8 +31,8 @@ type Key struct {
 // whole reports whether keys are whole lines, with or without a carriage return at the end.
 func (k *Key) whole() bool { return k.Place == Place{} && !k.FoldCase && !k.Hex }
 
-// Hash returns the text for the Hash of a bloom.Info. It leaves out the field, because a look-up
-// may have the value of the field alone.
+// Hash returns the text for the Hash of a bloom.Info. It leaves out the field, because lines to
+// look up may be values of the field alone.
 func (k *Key) Hash() string {
 	if k.Hex { // keys have no carriage returns, so KeepCR makes no difference
 		return "Sum of the bytes given in hexadecimal"

@@ -1,6 +1,6 @@
 // Package lines reads lines and hashes their keys, on several cores, in order.
 //
-// A [Batch] is whole lines of one file. It goes through four stages, which run concurrently:
+// A [Batch] has whole lines of one file. It goes through four stages, which run concurrently:
 //
 //	read.go     one goroutine reads batches, and decompresses them
 //	hash.go     workers find the lines of a batch and hash their keys to digests
@@ -31,7 +31,7 @@ type Config struct {
 	Select  func(bloom.Hash) bool // reports whether a line is wanted; nil wants all lines
 	Blank   bool                  // keep lines with an empty key; otherwise they are left out
 
-	*Counts // of what was read so far; Start makes it, if it is nil
+	*Counts // counts what was read so far; if it is nil, Start makes it
 }
 
 // Again returns a Config for reading the same input again, with its own Counts.
@@ -41,7 +41,7 @@ func (c *Config) Again() *Config {
 	return &again
 }
 
-// Counts says what was read.
+// Counts has the numbers of what was read.
 type Counts struct {
 	Read     atomic.Int64 // the bytes read from the files so far, before decompression
 	Bad      int          // the lines that SkipBad left out so far
@@ -67,7 +67,7 @@ type Batch struct {
 	bad   bool          // err is the error of a line
 	ready chan struct{} // yields once the worker has finished the batch
 
-	next    int    // offset in Data, as read, of the next line to hash
+	next    int    // the offset of the next line to hash, in Data as it was read
 	skipped int    // the number of lines without a key
 	skip    error  // the error of the first such line
 	skipAt  int    // the number of lines before that line
@@ -118,8 +118,8 @@ type Reader struct {
 	free  chan *Batch   // the batches to read into
 	long  chan struct{} // holds an element while a batch has a long line
 
-	out      chan *Batch   // the batches to write, in order; nil asks for an element of flushed
-	flushed  chan struct{} // yields once all batches before that nil are written
+	out      chan *Batch   // the batches to write, in order; nil requests an element in flushed
+	flushed  chan struct{} // yields when all batches before such a nil are written
 	writes   atomic.Int64  // counts the beginning and the end of each write to Out
 	failed   chan struct{} // closed once writeErr is set
 	writeErr error         // valid after a receive from failed, flushed or written

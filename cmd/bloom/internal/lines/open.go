@@ -56,9 +56,8 @@ func (r *Reader) open(name string) (*opened, error) {
 
 // Decompress returns a reader of r's bytes, decompressed if they begin like gzip or zstd, and
 // without a byte order mark of UTF-8. It returns an error for other compressions, archives,
-// encodings and filters. It reads no more bytes than it needs to decide, for input whose lines end
-// with delim.
-// Read returns an error if zstd needs a window of more than window bytes.
+// encodings and filters. To decide, it reads as few bytes as possible; delim is the byte that ends
+// lines. Read returns an error if zstd needs a window of more than window bytes.
 func Decompress(r io.Reader, window uint64, delim byte) (io.ReadCloser, error) {
 	return decompress(r, window, delim, false)
 }
@@ -103,10 +102,10 @@ func decompress(r io.Reader, window uint64, delim byte, filter bool) (io.ReadClo
 
 const mark = "\xef\xbb\xbf" // the byte order mark of UTF-8
 
-// Begin looks at the first bytes of r, and reads no more of them than it needs to decide, for lines
-// that end with delim. It returns a reader of all bytes of r, without a byte order mark of UTF-8,
-// and the name "gzip", "zstd" or, for text, "". The error is a KindError if it recognizes another
-// kind.
+// Begin recognizes the kind of r by its first bytes, and reads as few of them as possible; delim is
+// the byte that ends lines. It returns a reader of all bytes of r, without a byte order mark of
+// UTF-8, and the name "gzip", "zstd" or, for text, "". The error is a KindError if it recognizes
+// another kind.
 func Begin(r io.Reader, delim byte) (input io.Reader, name string, err error) {
 	return begin(r, delim, false)
 }
@@ -148,7 +147,8 @@ type KindError struct{ kind *magic.Kind }
 
 func (e KindError) Error() string { return e.kind.Refusal }
 
-// zstdReader replaces two errors of zstd with texts that say what to do, and where the error is.
+// zstdReader replaces two errors of zstd. One new text says what to do, and the other where the
+// error is.
 type zstdReader struct {
 	io.ReadCloser
 	window uint64
@@ -166,11 +166,12 @@ func (z *zstdReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Arrived counts the bytes that are read from r. It bounds what they may unpack to.
+// Arrived counts the bytes that are read from r. It limits the number of bytes that they may unpack
+// to.
 type Arrived struct {
 	r   io.Reader
 	n   atomic.Int64
-	all *atomic.Int64 // counts with n; or nil
+	all *atomic.Int64 // also counts the bytes; may be nil
 }
 
 // NewArrived returns an Arrived that reads r.

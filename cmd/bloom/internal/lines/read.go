@@ -84,7 +84,7 @@ type source struct {
 	in    *opened
 	first bool   // nothing was read yet
 	sep   byte   // the byte between fields
-	rest  []byte // the beginning of a line whose end was not read yet
+	rest  []byte // the beginning of a line that has not been read to its end
 }
 
 // errStopped is the error of fill once its context is done.
@@ -142,7 +142,7 @@ func (r *Reader) makeRoom(b *Batch) {
 	}
 	b.Data = grown(b.Data, max(pieceSize, len(b.Data)))
 	if b.long {
-		debug.FreeOSMemory() // free the old copy of the line, and do not wait for a collection
+		debug.FreeOSMemory() // free the old copy of the line now, before the next garbage collection
 	}
 }
 

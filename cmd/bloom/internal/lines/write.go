@@ -40,8 +40,8 @@ func (r *Reader) write() {
 	}
 }
 
-// piece returns how many bytes of pending to write next. These are whole lines if they fit, so that
-// a process that is killed between two writes leaves no half line.
+// piece returns how many bytes of pending to write next. If whole lines fit, it takes only those,
+// so that a process that is killed between two writes leaves no half line.
 func (r *Reader) piece(pending []byte) int {
 	if len(pending) <= writeSize {
 		return len(pending)
@@ -55,8 +55,8 @@ func (r *Reader) piece(pending []byte) int {
 // Patience is how long Each waits, once its ctx is done, for an output that accepts no bytes.
 const Patience = 2 * time.Second
 
-// finish waits until all kept lines are written. It returns false if ctx is done and one write has
-// been under way for Patience.
+// finish waits until all kept lines are written. It returns false if ctx is done and a single write
+// takes longer than Patience.
 func (r *Reader) finish(ctx context.Context) bool {
 	select {
 	case <-r.written:
@@ -81,12 +81,12 @@ func (r *Reader) finish(ctx context.Context) bool {
 	}
 }
 
-// manyWaits is the number of waits in which finish spends Patience.
+// manyWaits is the number of waits into which finish divides Patience.
 const manyWaits = 20
 
 // Keep selects the lines to write to Config.Out. lines has indexes of b.Hashes, in ascending order.
-// Keep overwrites them with the numbers of the lines, and moves the lines to the start of b.Data,
-// adjacent ones in one copy.
+// Keep overwrites them with the numbers of the lines, and moves the lines to the start of b.Data.
+// It copies adjacent lines together.
 func (b *Batch) Keep(lines []int) {
 	for n, i := range lines {
 		lines[n] = b.line(i)

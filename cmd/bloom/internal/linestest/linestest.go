@@ -23,8 +23,8 @@ const (
 // mark is the byte order mark of UTF-8.
 const mark = "\ufeff"
 
-// Rule says how lines and their keys are read. Its fields are those of the same names in
-// lines.Config and lines.Key.
+// Rule says how lines and their keys are read. Its fields mean the same as in lines.Config and
+// lines.Key.
 type Rule struct {
 	Field     int
 	JSON      string
@@ -56,7 +56,7 @@ type Reading struct {
 	Err      string // the beginning of the error that ended reading, or ""
 }
 
-// Read reads texts, whose files have the given names. wanted reports whether the line of a key is
+// Read reads texts. names are the names of their files. wanted reports whether the line of a key is
 // wanted; nil wants all.
 func (r *Rule) Read(names, texts []string, wanted func(key string) bool) (got Reading) {
 	for i, text := range texts {
@@ -90,7 +90,7 @@ func (r *Rule) Read(names, texts []string, wanted func(key string) bool) (got Re
 	return got
 }
 
-// Split returns the lines of a text, without what ends them, and the byte between their fields.
+// Split returns the lines of a text, without their delimiters, and the byte between their fields.
 func (r *Rule) Split(text string) (lines []string, sep byte) {
 	text = strings.TrimPrefix(text, mark)
 	if text == "" {
@@ -119,7 +119,7 @@ func (r *Rule) Key(line string, sep byte) (key string, ok bool) {
 	switch {
 	case r.JSON != "":
 		value, ok := JSONKey([]byte(line), r.JSON)
-		twice := strings.Contains(line, `1,"`+r.JSON+`":`) // of the texts of Text
+		twice := strings.Contains(line, `1,"`+r.JSON+`":`) // as Text writes it
 		if !ok || twice {
 			return "", false
 		}
@@ -152,8 +152,8 @@ func (r *Rule) Key(line string, sep byte) (key string, ok bool) {
 	return key, true
 }
 
-// JSONKey returns the key of a JSON object by encoding/json, for a name without dots. Of several
-// values it is the last one.
+// JSONKey returns the key of a JSON object, as encoding/json decodes it. name has no dots. If the
+// object has name several times, the key is the last value.
 func JSONKey(line []byte, name string) (key []byte, ok bool) {
 	if !json.Valid(line) || bytes.TrimLeft(line, " \t\r\n")[0] != '{' {
 		return nil, false
