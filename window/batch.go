@@ -8,18 +8,18 @@ import (
 )
 
 const (
-	// chunk is the number of keys of a batch whose lanes are read ahead.
+	// chunk is the number of keys in a batch whose lanes are read ahead.
 	chunk = 64
 	// shortBatch is the smallest number of keys for which reading ahead pays.
 	shortBatch = 2
-	// farLanes is the smallest number of lanes for which reading ahead pays: that many do not fit
-	// into the caches near the processor.
+	// farLanes is the smallest number of lanes for which reading ahead pays. So many lanes do not
+	// fit in the caches near the processor.
 	farLanes = 1 << 19
 )
 
-// If a chunk of hs begins at index i, ahead reads the lanes of its keys into the cache. The
-// processor also reads ahead, but not past a lock, and not as many lanes in parallel as the memory
-// can deliver.
+// ahead reads the lanes of the next chunk of keys into the cache if a chunk of hs begins at index
+// i. The processor also reads ahead, but not past a lock, and not as many lanes in parallel as
+// memory can deliver.
 func (s *state) ahead(hs []bloom.Hash, i int, lookUp bool) {
 	if i%chunk != 0 || len(s.array) < farLanes {
 		return
@@ -30,7 +30,7 @@ func (s *state) ahead(hs []bloom.Hash, i int, lookUp bool) {
 	}
 	k := s.k
 	if lookUp && k > 12 {
-		k /= 2 // ContainsHash stops there for most absent keys
+		k /= 2 // for most absent keys, contains stops there
 	}
 	for _, h := range hs {
 		s.touch(h, k)

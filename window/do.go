@@ -6,21 +6,21 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// Do calls handle unless h is remembered, and adds h if handle returns nil. handled reports
-// whether handle was called and returned nil. If handle fails, Do returns its error, and the next
-// Do of h calls its own handle. If h is remembered, Do returns false and nil: the event was
-// handled before, or is dropped because h is a false positive. With Renew, h is then remembered
-// for another Span, as by Add.
+// Do calls handle unless h is remembered, and adds h if handle returns nil. handled reports whether
+// handle was called and returned nil. If handle fails, Do returns its error and does not add h, so
+// the next call of Do with h calls handle again. If h is remembered, Do returns false and nil: the
+// event was handled before, or is dropped because h is a false positive. With Renew, Do then
+// remembers h for another Span, as Add does.
 //
-// Of several concurrent calls with the same h, one calls handle and the others wait. If handle
-// returns nil, they return false and nil; if it fails, one of them calls its own handle. Calls
-// with different h do not wait for each other.
+// If several goroutines call Do with the same h, one of them calls handle and the others wait. When
+// handle returns nil, the others return false and nil. When it fails, one of them calls its own
+// handle. Calls with different h do not wait for each other.
 //
-// If ctx has ended, or ends while a call waits, Do returns ctx's error and does not call handle.
-// Do passes ctx to handle, which must not call Do with the same h.
+// If ctx has ended, or ends while Do waits, Do returns the error of ctx and does not call handle.
+// Do passes ctx to handle. handle must not call Do with the same h.
 //
-// Do of a zero Filter panics, as Add does. Do knows nothing of other processes; package bloomredis
-// has windows that they share.
+// Do panics if f is zero, as Add does. It has no effect on other processes; for windows that
+// several processes share, see package bloomredis.
 func (f *Filter) Do(
 	ctx context.Context, h bloom.Hash, handle func(context.Context) error,
 ) (handled bool, err error) {
@@ -52,12 +52,12 @@ func (f *Filter) Do(
 	return true, nil
 }
 
-// claim reports whether h is remembered. If another call of Do is handling h, seen is false and
-// busy is that call's channel. If seen is false and busy is nil, the caller handles h, and other
-// calls wait until ended is closed.
+// claim reports whether h is remembered. If it is not, and another call of Do is handling h, busy
+// is the channel of that call. If busy is nil, the caller must handle h, and other calls wait until
+// ended is closed.
 //
 // claim holds the lock during the look-up. Otherwise another call could handle h, add it and
-// release it between the look-up and the lock, and h would be handled twice.
+// release it after the look-up but before the lock, and h would be handled twice.
 func (f *Filter) claim(h bloom.Hash, ended chan struct{}) (seen bool, busy chan struct{}) {
 	f.doing.Lock()
 	defer f.doing.Unlock()
@@ -80,7 +80,7 @@ func (f *Filter) claim(h bloom.Hash, ended chan struct{}) (seen bool, busy chan 
 	return false, nil
 }
 
-// release undoes claim and wakes the calls that wait.
+// release undoes claim, and wakes the calls that wait.
 func (f *Filter) release(h bloom.Hash, ended chan struct{}) {
 	f.doing.Lock()
 	delete(f.underWay, h)

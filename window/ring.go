@@ -10,26 +10,28 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/invariants"
 )
 
-// ring has the live planes, and the times at which they end and die. See window.go for the words.
+// ring has the live planes, and the times at which they end and die. The terms are explained in
+// window.go.
 //
-// Planes are numbered in the order in which they begin; plane i is bit i mod 64 of the lanes. A
-// plane begins with its first key, and is the newest until the next begins. It ends by count when
-// it holds its share, or by time a part after it began. It dies a Span after its end, or with Renew
-// a Span and a part. The live planes have consecutive numbers. The method renews tells when a
-// repeat is written again.
+// Planes are numbered in the order in which they begin. Plane i is bit i mod 64 of each lane. A
+// plane begins with its first key, and is the newest until the next one begins. It ends by count
+// when it holds its share, or by time when a part has passed since it began. It dies a Span after
+// its end, or with Renew a Span and a part. The live planes have consecutive numbers. Method renews
+// decides when a repeat is written again.
 //
-// The time of a plane's end is its stamp, in nanoseconds since 1970. A plane's stamp is never lower
-// than that of the plane before it. The stamp of a plane that has ended is never later than now.
+// The time at which a plane ends is its stamp, in nanoseconds since 1970. The stamp of a plane is
+// not lower than that of the previous one. The stamp of a plane that has ended is not later than
+// now.
 //
 // Some fields are loaded without the lock, but stored only under it:
 //
-//   - Two fields decide whether a plane takes a key: live, which says whether the newest plane is
+//   - Two fields decide whether a plane takes a key: live, which shows whether the newest plane is
 //     open, and the stamp of that plane. live is loaded first and stored last. So if another plane
-//     begins in between, the loaded stamp still belongs to the plane that the key goes into.
-//   - An add reads the clock before it loads the fields stamped and expires. A goroutine that lets
-//     planes die, or lowers stamps, stores shut in expires, then reads the clock, then stores live,
-//     and sets expires last. So an add that did not wait for the lock read its time before that
-//     goroutine did.
+//     begins in between, the loaded stamp still belongs to the plane into which the key goes.
+//   - An add reads the clock before it loads the fields stamped and expires. A goroutine that
+//     removes dead planes or lowers stamps first stores shut in expires, then reads the clock, then
+//     stores live, and finally stores expires. So an add that did not wait for the lock has read an
+//     earlier time than that goroutine.
 //   - A plane that becomes full is closed before the time of its end is read, for the same reason.
 type ring struct {
 	clock
@@ -39,30 +41,30 @@ type ring struct {
 	counts        // numbers of planes
 	share  uint64 // the largest number of keys in a plane
 
-	live    atomic.Uint64 // the live planes, as a run
+	live    atomic.Uint64 // the live planes
 	stamped atomic.Int64  // the time at which a stamp was last set
 	expires atomic.Int64  // when the oldest plane dies, or shut
-	count   atomic.Uint64 // the number of counted keys of the newest plane
+	count   atomic.Uint64 // number of keys counted in the newest plane
 
 	sync.Mutex
 	ends [planes]atomic.Int64 // the stamps
 	full uint64               // the columns of the full planes
-	// Keys that were given up before their Span was over were added at time lost or earlier. If
-	// there are none, lost is never.
+	// All keys that were given up before their Span was over had been added at time lost or
+	// earlier. If there are none, lost is never.
 	lost      int64
 	prolonged bool   // the newest plane lasts for a second part; see prolong
-	fresh     bool   // the planes are of a file, and the clock has not told a time since
-	undated   uint64 // the first plane that was begun before the clock was set; 0 if none was
+	fresh     bool   // the planes were decoded, and the clock has not shown a time since
+	undated   uint64 // the first plane that began before the clock was set; 0 if there is none
 }
 
 const (
-	shut  = math.MinInt64 // the value of expires while calls must take the lock, or try to
-	never = math.MinInt64 // the value of lost while no key was given up early
+	shut  = math.MinInt64 // the value of expires while every call needs the lock
+	never = math.MinInt64 // the value of lost while no key has been given up early
 )
 
-// run is a run of planes with consecutive numbers. The low lenBits bits hold how many they are, at
-// most 64. The next bit is set if the newest plane is open, that is, takes keys until the time of
-// its stamp. The other bits hold the newest plane's number.
+// run is a run of planes with consecutive numbers. The low lenBits bits are its length, which is at
+// most 64. The next bit is set if the newest plane is open, which means that it takes keys until
+// the time of its stamp. The other bits are the number of the newest plane.
 type run uint64
 
 const (
@@ -89,7 +91,7 @@ func (r run) withoutOldest() run {
 
 func (r run) withNext() run { return newRun(r.newest()+1, r.len()+1).opened() }
 
-// columns returns the bits that the planes first to first+n-1 have in a lane. n is at most 64.
+// columns returns the bits that planes first to first+n-1 have in a lane. n is at most 64.
 func columns(first, n uint64) uint64 {
 	return bits.RotateLeft64(1<<n-1, int(first%planes))
 }
@@ -105,13 +107,13 @@ func (r *ring) planes() run { return run(r.live.Load()) }
 
 func (r *ring) stampOf(plane uint64) *atomic.Int64 { return &r.ends[plane%planes] }
 
-// accepts reports whether the newest of the live planes takes a key that comes at time now.
+// accepts reports whether the newest of the live planes takes a key that is added at time now.
 func (r *ring) accepts(live run, now int64) bool {
 	return live.isOpen() && now < r.stampOf(live.newest()).Load()
 }
 
-// start makes r ready for use, with now as its clock. The caller has set the stamps of the live
-// planes; newest is the time at which the last of them was set.
+// start makes r ready for use. now becomes its clock. The caller must have set the stamps of the
+// live planes. newest is the time at which the last of these was set.
 func (r *ring) start(now func() time.Time, live run, newest int64) {
 	r.source = now
 	if now == nil {
@@ -120,11 +122,11 @@ func (r *ring) start(now func() time.Time, live run, newest int64) {
 			r.wake = func(after time.Duration, call func()) { time.AfterFunc(after, call) }
 		}
 	}
-	if r.span > 0 { // otherwise the time is always 0
+	if r.span > 0 { // without a Span, the time is always 0
 		r.reading.Store(stale)
 	}
 	r.stamped.Store(max(newest, stale+1))
-	r.prolonged = true // the newest plane of a file may have been prolonged
+	r.prolonged = true // a decoded newest plane may have been prolonged
 	r.fresh = live.len() > 0 && r.span > 0
 	if !r.fresh {
 		live = r.reopened(live)
@@ -132,7 +134,7 @@ func (r *ring) start(now func() time.Time, live run, newest int64) {
 	r.publish(live)
 }
 
-// reopened returns live with its newest plane open, unless that plane is full.
+// reopened returns live with the newest plane open, unless that plane is full.
 func (r *ring) reopened(live run) run {
 	if live.len() == 0 || r.full&columns(live.newest(), 1) != 0 {
 		return live
@@ -140,8 +142,8 @@ func (r *ring) reopened(live run) run {
 	return live.opened()
 }
 
-// publish sets the live planes, and lets calls pass without the lock, unless the clock has told no
-// time since the planes were loaded. The caller holds the lock.
+// publish stores live and sets expires. Calls then no longer need the lock, unless the planes were
+// decoded and the clock has not shown a time since. The caller must hold the lock.
 func (r *ring) publish(live run) {
 	expires := int64(math.MaxInt64)
 	switch {
@@ -160,17 +162,17 @@ func (r *ring) publish(live run) {
 // death returns the time at which a plane dies.
 func (r *ring) death(plane uint64) int64 { return r.stampOf(plane).Load() + r.life }
 
-// current reports whether no plane is due to die and the clock has not stepped back.
+// current reports whether no plane is due to die, and the clock has not stepped back.
 func (r *ring) current(now int64) bool { return now >= r.stamped.Load() && now < r.expires.Load() }
 
-// age reads the time, lets the planes die that are due, and returns the time. The caller holds the
-// lock. If a plane is due, or the clock has stepped back, age makes adds wait and reads the time
-// again: the first reading could be older than a key, if the clock has leapt ahead and come back
-// since.
+// age reads the time, removes the planes that are due to die, and returns the time. The caller must
+// hold the lock. If a plane is due, or the clock has stepped back, age makes adds wait and reads
+// the time again: if the clock has leapt ahead and come back, a key may be newer than the first
+// reading.
 //
 // If the clock has stepped back, or was ahead when the filter was saved, age lowers the stamps that
-// are later than now, so that their planes die before the clock catches up. Earlier stamps do not
-// change, so older keys keep their age when a clock leaps ahead and comes back.
+// are later than now, so that their planes die before the clock catches up. It does not change
+// earlier stamps, so older keys keep their age when a clock leaps ahead and comes back.
 func (r *ring) age() (now int64) {
 	if r.span == 0 {
 		return 0
@@ -197,7 +199,7 @@ func (r *ring) age() (now int64) {
 	return now
 }
 
-// latest returns the latest stamp that one of the live planes can have at time now.
+// latest returns the latest stamp that a live plane can have at time now.
 func (r *ring) latest(plane uint64, live run, now int64) int64 {
 	if plane == live.newest() && live.isOpen() {
 		return now + r.part
@@ -205,16 +207,16 @@ func (r *ring) latest(plane uint64, live run, now int64) int64 {
 	return now + 1
 }
 
-// newestKey returns the latest time at which a key can have come into the plane.
+// newestKey returns the latest time at which a key can have been added to the plane.
 func (r *ring) newestKey(plane uint64) int64 { return r.stampOf(plane).Load() - 1 }
 
-// begin begins a plane for a key that comes at time now, unless the newest plane takes the key or
-// is prolonged. It returns the live planes; the key goes into the newest.
+// begin begins a plane for a key that is added at time now, unless the newest plane takes the key
+// or is prolonged. It returns the live planes. The key goes into the newest one.
 func (r *ring) begin(now int64) run {
 	r.Lock()
 	defer r.Unlock()
 	if r.wake != nil || !r.current(now) {
-		now = r.age() // a coarse clock's now may be older than the plane's first keys
+		now = r.age() // with a coarse clock, now may be older than the plane's first keys
 	}
 	live := r.planes()
 	if r.accepts(live, now) || r.prolong(live, now) {
@@ -237,13 +239,13 @@ func (r *ring) begin(now int64) run {
 }
 
 // prolong decides whether the newest plane continues although its time is over. If so, it sets a
-// new end and returns true. The caller holds the lock.
+// later end and returns true. The caller must hold the lock.
 //
-// Partial planes end at least a part apart, so at most spare of them live while the clock runs
-// evenly. After a step back there are more, because those that ended before the step live for up to
-// a Span after it. Each takes the place of a full plane. If more than spare of them live, the
-// newest one lasts for two parts; if more than limit live, it lasts as long as necessary. Otherwise
-// a clock that steps to and fro would fill the ring with planes of one key each.
+// Partial planes end at least a part apart, so at most spare of them are live while the clock runs
+// evenly. After a step back there may be more, because those that ended before the step live for up
+// to a Span after it. Each takes the place of a full plane. If more than spare are live, the newest
+// one lasts for two parts; if more than limit are live, it lasts as long as necessary. Otherwise a
+// clock that steps back and forth would fill the ring with planes of one key each.
 func (r *ring) prolong(live run, now int64) bool {
 	if !live.isOpen() {
 		return false
@@ -264,8 +266,8 @@ func (r *ring) prolong(live run, now int64) bool {
 	return true
 }
 
-// giveUp removes the oldest plane from live, and those after it that the newest N keys do not need,
-// so that a page clears all of them together. The caller holds the lock.
+// giveUp removes from live the oldest plane, and the following ones that the newest N keys do not
+// need, so that a page clears all of these at once. The caller must hold the lock.
 func (r *ring) giveUp(live run, now int64) run {
 	for {
 		until := r.stampOf(live.oldest()).Load()
@@ -285,7 +287,7 @@ func (r *ring) stamp(newest uint64, now, end int64) {
 	r.stampOf(newest).Store(end)
 }
 
-// countKeys counts n more keys of the newest plane, and ends the plane if it holds its share.
+// countKeys counts n more keys in the newest plane, and ends the plane if it holds its share.
 func (r *ring) countKeys(n uint64) {
 	if r.count.Add(n) < r.share || !r.planes().isOpen() {
 		return
@@ -298,27 +300,28 @@ func (r *ring) countKeys(n uint64) {
 	}
 	newest := live.newest()
 	r.live.Store(uint64(live.closed()))
-	now := r.age() // no key of the plane came later
+	now := r.age() // no key is added to the plane after this
 	r.full |= columns(newest, 1)
 	r.stamp(newest, now, min(r.stampOf(newest).Load(), now+1))
 	r.publish(r.planes())
 }
 
-// renews reports whether a repeat is written again, so that its key is kept for a Span. columns
-// has a bit for each of the planes that have the key.
+// renews reports whether a repeat is written again, so that its key is remembered for another Span.
+// columns has a bit for each plane that has the key.
 //
-// The newest of these planes decides. The key is not written again if that plane has not ended, or
-// if it ended less than a part ago and at most lean planes follow it, including one that the write
-// would begin. The plane lives for a Span and a part after its end, so at least a Span is left. It
-// is given up earlier only if fulls full planes follow it, and by then N more keys have come.
+// The newest of these planes decides. The key is not written again if that plane has not ended. Nor
+// is it if the plane ended less than a part ago and at most lean planes follow it, including one
+// that the write would begin. Because the plane lives for a Span and a part after its end, at least
+// a Span is left. It is given up earlier only if fulls full planes follow it, and by then N more
+// keys have been added.
 func (r *ring) renews(columns uint64, live run, now int64) bool {
 	newest := live.newest()
-	// The bit of the newest plane becomes the highest.
+	// The bit of the newest plane becomes the highest bit.
 	inOrder := bits.RotateLeft64(columns, int(planes-1-newest%planes))
 	plane := newest - uint64(bits.LeadingZeros64(inOrder))
 	end := r.stampOf(plane).Load()
 	if now >= end && r.wake != nil {
-		now = r.read() // a coarse clock's now may be a tenth of a second old
+		now = r.read() // with a coarse clock, now may be a tenth of a second old
 	}
 	live = r.planes()
 	age := live.newest() - plane
@@ -328,7 +331,7 @@ func (r *ring) renews(columns uint64, live run, now int64) bool {
 	return age > r.lean || now-r.part >= end
 }
 
-// reach returns Filter.Reach.
+// reach returns the result of Filter.Reach.
 func (r *ring) reach() time.Duration {
 	r.Lock()
 	defer r.Unlock()
@@ -340,7 +343,7 @@ func (r *ring) reach() time.Duration {
 }
 
 // reset gives up all planes. The next plane has the same column as the first plane of a new filter,
-// so that the same keys make the same bytes.
+// so that the same keys produce the same bytes.
 func (r *ring) reset() {
 	r.Lock()
 	defer r.Unlock()
@@ -349,33 +352,33 @@ func (r *ring) reset() {
 	r.publish(newRun((r.planes().newest()+planes-1)/planes*planes, 0))
 }
 
-// clock reads the time, as nanoseconds since 1970.
+// clock reads the time in nanoseconds since 1970.
 //
-// A coarse clock does not read it at each call, because that takes longer than a look-up: it uses
-// its last reading until a timer goes off. If the timer is late, keys may have been written into a
-// plane after its end; late moves that end, so that no key is forgotten early. Only the holder of
-// the ring's lock replaces a reading, so late knows which reading was in use.
+// A coarse clock does not read the time at each call, because that takes longer than a look-up. It
+// uses its last reading until a timer fires. If the timer is late, keys may have been written to a
+// plane after its end; endLate then moves the end, so that no key is forgotten early. Only the
+// holder of the ring's lock replaces a reading, so endLate knows which reading was in use.
 //
-// A clock may be asked before it is set. The zero Time is no time: the ring's time stands still. If
-// a clock is far behind the newest stamp of a file, as on a machine that starts in 1970, the ring's
-// time continues from that stamp; it is the clock's plus lag.
+// A clock may be read before it has been set. The zero Time means that the time is unknown: the
+// ring's time then stands still. If the clock is far behind the newest stamp of a decoded filter,
+// as on a machine that starts in 1970, the ring's time continues from that stamp: it is the clock's
+// time plus lag.
 type clock struct {
 	source  func() time.Time
 	wake    func(time.Duration, func()) // nil unless the clock is coarse
 	reading atomic.Int64                // the last reading of a coarse clock, or stale
-	timing  atomic.Bool                 // true while a timer is set
-	lag     atomic.Int64                // stored under the ring's lock
+	timing  atomic.Bool                 // whether a timer is set
+	lag     atomic.Int64                // stored only under the ring's lock
 }
 
 const (
 	stale           = math.MinInt64 // the value of reading when the time must be read
-	farthest        = 1 << 62       // nanoseconds from 1970; time does not advance beyond this
+	farthest        = 1 << 62       // in nanoseconds from 1970; time stops there
 	coarsePrecision = 100 * time.Millisecond
-	coarseFrom      = int64(time.Second) // the shortest part of a Span that a coarse clock serves
+	coarseFrom      = int64(time.Second) // the shortest part with which a coarse clock is used
 )
 
-// nanoseconds returns t in nanoseconds since 1970, or the nearer of -farthest and farthest if t is
-// beyond them.
+// nanoseconds returns t in nanoseconds since 1970, limited to the range from -farthest to farthest.
 func nanoseconds(t time.Time) int64 {
 	switch s := t.Unix(); {
 	case s <= -farthest/int64(time.Second):
@@ -386,7 +389,7 @@ func nanoseconds(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// now returns the time. A coarse clock reads it only if it has no reading, and keeps what it read.
+// now returns the time. A coarse clock reads the time only if it has no reading, and then keeps it.
 func (r *ring) now() int64 {
 	now := r.reading.Load()
 	if now != stale {
@@ -399,7 +402,6 @@ func (r *ring) now() int64 {
 	return now
 }
 
-// read reads the time.
 func (r *ring) read() int64 { return r.timeAt(r.source()) }
 
 // timeAt returns the ring's time when the clock shows t.
@@ -414,7 +416,7 @@ func (r *ring) timeAt(t time.Time) int64 {
 	return now + lag
 }
 
-// exact reads the time. A coarse clock keeps the reading. The caller holds the lock.
+// exact reads the time. A coarse clock keeps the reading. The caller must hold the lock.
 func (r *ring) exact() int64 {
 	t := r.source()
 	r.notice(t)
@@ -426,21 +428,22 @@ func (r *ring) exact() int64 {
 	return now
 }
 
-// notice looks at what the clock shows. The caller holds the lock.
+// notice adjusts the ring to t, which the clock shows. The caller must hold the lock.
 //
-// If that is the first time since the planes were loaded, or since keys came without a time, or if
-// the clock was far behind and has been set, the planes that were begun before get stamps of now.
+// Planes that began earlier get the stamps of the present in three cases: t is the first time since
+// the planes were decoded, t is the first time after keys were added without a time, or the clock
+// was far behind and has now been set.
 //
-// A clock that was behind has been set if it is nearer to the newest stamp than the ring's time is.
-// It is also at least a life ahead of where it was, so no plane lives on if the clock ran evenly
-// and no call came.
+// A clock that was far behind counts as set when it is nearer to the newest stamp than the ring's
+// time, which is ahead of it by lag. It must also have advanced by at least a life, so no plane
+// lives too long if the clock ran evenly and there was no call.
 func (r *ring) notice(t time.Time) {
 	clock, live := nanoseconds(t), r.planes()
 	if t.IsZero() || clock <= -farthest || live.len() == 0 {
 		return
 	}
 	from, lag := r.stamped.Load(), r.lag.Load()
-	timeless := from <= -farthest // the planes were begun without a time
+	timeless := from <= -farthest // the planes began without a time
 	wasSet := lag > 0 && clock > from-min(lag-r.life, lag/2)
 	switch {
 	case r.fresh && !timeless && clock < from-r.life:
@@ -452,7 +455,8 @@ func (r *ring) notice(t time.Time) {
 		r.fresh = false
 		r.lag.Store(0)
 		if r.undated == 0 && clock < r.stampOf(live.newest()).Load() {
-			// A plane that has ended stays closed: calls without a time would write into it.
+			// A plane that has ended stays closed. Otherwise calls without a time would write to
+			// it.
 			live = r.reopened(live)
 			r.live.Store(uint64(live))
 		}
@@ -469,7 +473,7 @@ func (r *ring) notice(t time.Time) {
 }
 
 // raise raises the stamps of the live planes from first on, so that their keys are found for a Span
-// from now. Calls that read an earlier time must read it again. The caller holds the lock.
+// from now. Calls that have read an earlier time must read it again. The caller must hold the lock.
 func (r *ring) raise(first uint64, live run, now int64) {
 	for plane := first; plane <= live.newest(); plane++ {
 		r.stampOf(plane).Store(max(r.stampOf(plane).Load(), r.latest(plane, live, now)))
@@ -477,7 +481,7 @@ func (r *ring) raise(first uint64, live run, now int64) {
 	r.stamped.Store(max(r.stamped.Load(), now))
 }
 
-// setTimer sets the timer of a coarse clock, unless it is set already. now is the clock's reading.
+// setTimer sets the timer of a coarse clock, unless it is already set. now is the clock's reading.
 func (r *ring) setTimer(now int64) {
 	if !r.timing.CompareAndSwap(false, true) {
 		return
@@ -494,15 +498,15 @@ func (r *ring) tick() {
 	r.timing.Store(false)
 	r.Lock()
 	defer r.Unlock()
-	used := r.reading.Swap(stale) // before the time is read: no key that used it comes later
+	used := r.reading.Swap(stale) // before the time is read, so no key that used it is later
 	t := r.source()
 	r.notice(t)
 	r.endLate(used, r.timeAt(t))
 }
 
 // endLate moves the end of the newest plane to now if the plane has ended, but calls used a reading
-// from before its end. No call writes into it after that, even if the clock advances in steps and
-// shows the same time again. The caller holds the lock.
+// from before its end. No call writes to the plane after that, even if the clock advances in steps
+// and shows the same time again. The caller must hold the lock.
 func (r *ring) endLate(used, now int64) {
 	live := r.planes()
 	newest := live.newest()

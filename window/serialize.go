@@ -15,24 +15,24 @@ import (
 
 const errNoForm = form.NoForm("window")
 
-// The parameters of a frame, in the order of docs/format.md. If no plane is live, paramLive and all
-// later parameters are 0.
+// These are the parameters of a frame; see docs/format.md. If no plane is live, paramLive and all
+// following ones are 0.
 const (
 	paramN           = iota
 	paramP           // the bits of a float64
 	paramSpan        // nanoseconds
 	paramGenerations // not 0
 	paramRenew       // 0 or 1
-	paramK           // positions of a key
-	paramPages       // the number of pages
-	paramLanes       // lanes of a page
-	paramLive        // the number of live planes
-	paramNewest      // the column of the newest plane
-	paramCount       // the number of keys of the newest plane
-	paramFull        // the columns of the live planes that are full
-	paramLost        // ring.lost
-	paramFrom        // ring.from
-	paramEnds        // the first of 64 stamps, one for each column
+	paramK           // number of a key's positions
+	paramPages
+	paramLanes  // lanes in a page
+	paramLive   // number of live planes
+	paramNewest // column of the newest plane
+	paramCount  // number of keys in the newest plane
+	paramFull   // columns of the live planes that are full
+	paramLost   // ring.lost
+	paramFrom   // ring.stamped
+	paramEnds   // the first of 64 stamps, one for each column
 )
 
 func (s *state) params() (p []uint64, live run) {
@@ -55,7 +55,7 @@ func (s *state) params() (p []uint64, live run) {
 		return p, live
 	}
 	if r.reading.Load() != stale && r.wake != nil {
-		r.exact() // keys may have come after their plane's end; see late
+		r.exact() // keys may have been added after the plane's end; see endLate
 	}
 	p[paramLive] = live.len()
 	p[paramNewest] = live.newest() % planes
@@ -73,7 +73,7 @@ func (s *state) params() (p []uint64, live run) {
 	return p, live
 }
 
-// Info returns what New, UpdateInfo or decoding set.
+// Info returns the filter's Info. New, UpdateInfo and decoding set it.
 func (f *Filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
 // UpdateInfo is like [bloom.Filter.UpdateInfo].
@@ -81,7 +81,7 @@ func (f *Filter) UpdateInfo(update func(*bloom.Info)) {
 	f.info.Update(func(i *form.Info) { update((*bloom.Info)(i)) })
 }
 
-// SizeBytes returns the length of the binary form in bytes, or 0 for the zero Filter. In memory f
+// SizeBytes returns the length of the binary form in bytes, or 0 for the zero Filter. In memory, f
 // needs little more.
 func (f filter) SizeBytes() int64 {
 	if f.zero() {
@@ -98,7 +98,7 @@ func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary implements encoding.BinaryMarshaler.
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
-// WriteTo implements io.WriterTo. A concurrent Add waits at most while a page is copied.
+// WriteTo implements io.WriterTo. A concurrent Add waits only while one page is copied.
 func (f filter) WriteTo(w io.Writer) (int64, error) {
 	if f.zero() {
 		return 0, errNoForm
@@ -110,8 +110,8 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 			page := uint64(pos / n)
 			p := &f.table[page]
 			p.Lock()
-			// Since the head was written, later planes may have taken the columns of the oldest,
-			// and the columns of the newest planes may still hold stale bits in this page.
+			// Since the head was written, later planes may have taken the columns of the oldest
+			// ones. Also, the columns of the newest planes may still have stale bits in this page.
 			clean := p.clean.Load()
 			first := max(live.oldest(), clean+1-planes)
 			mask := columns(first, max(first, min(live.newest(), clean)+1)-first)
@@ -125,9 +125,9 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	})
 }
 
-// UnmarshalBinary implements encoding.BinaryUnmarshaler. f gets the configuration from data, and
-// keeps its own Now. The keys continue to age after the encoding: f measures their age by Now, or
-// by the system's time if Now is nil.
+// UnmarshalBinary implements encoding.BinaryUnmarshaler. f gets its configuration from data, but
+// keeps its Now. The keys have continued to age since they were encoded: f measures their age by
+// Now, or by the system's time if Now is nil.
 func (f *Filter) UnmarshalBinary(data []byte) error {
 	params, array, info, err := form.Window.Unmarshal(data, checkParams)
 	if err != nil {
@@ -150,7 +150,7 @@ func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
 // MarshalText implements encoding.TextMarshaler.
 func (f filter) MarshalText() ([]byte, error) { return form.AppendText(nil, f) }
 
-// UnmarshalText implements encoding.TextUnmarshaler. Empty text makes f the zero Filter, which
+// UnmarshalText implements encoding.TextUnmarshaler. Empty text makes f the zero Filter, but f
 // keeps its Now for later decoding.
 func (f *Filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("window", text, f, func() { f.filter = filter{now: f.now} })
@@ -161,9 +161,9 @@ func (f *Filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Window, path, f.SizeBytes(), f.info.Get(), f)
 }
 
-// LoadFile loads a file that SaveFile wrote; see "Files" in package bloom. The filter has the
-// configuration of the saved one, and reads the system's time; [LoadOrNew] checks the
-// configuration, and sets Now.
+// LoadFile loads a file that SaveFile wrote; see "Files" in package bloom. The filter has the saved
+// configuration, and reads the system's time. [LoadOrNew] also checks the configuration and sets
+// Now.
 func LoadFile(path string) (*Filter, error) { return load(path, nil) }
 
 func load(path string, now func() time.Time) (*Filter, error) {
@@ -172,8 +172,8 @@ func load(path string, now func() time.Time) (*Filter, error) {
 	return storage.LoadFile(form.Window, path, f)
 }
 
-// LoadOrNew loads the file at path, or returns New(c); see "Files" in package bloom. A saved filter
-// must have the Config of New(c), and gets c's Now.
+// LoadOrNew loads the file at path, or returns New(c) if there is none; see "Files" in package
+// bloom. The saved filter must have the same Config as New(c). It gets the Now of c.
 func LoadOrNew(path string, c Config) (*Filter, error) {
 	c = c.withDefaults()
 	if _, err := c.layout(); err != nil {
@@ -182,15 +182,15 @@ func LoadOrNew(path string, c Config) (*Filter, error) {
 	load := func(path string) (*Filter, error) { return load(path, c.Now) }
 	create := func() (*Filter, error) { return New(c) }
 	return storage.LoadOr(path, load, create, func(f *Filter) error {
-		if has, want := f.Config().text(), c.text(); has != want {
-			return fmt.Errorf("window: the filter has %s, not %s: %w", has, want, bloom.ErrMismatch)
+		if saved, want := f.Config().text(), c.text(); saved != want {
+			return fmt.Errorf("window: the filter has %s, not %s: %w", saved, want, bloom.ErrMismatch)
 		}
 		return nil
 	})
 }
 
-// checkParams returns the number of words that follow the parameters, or an error if New, Add and
-// the clock cannot have made these parameters.
+// checkParams is a form.Check. It also returns an error if New, Add and the clock cannot have
+// produced these parameters together.
 func checkParams(p []uint64) (words uint64, err error) {
 	if p[paramGenerations] > maxGenerations || p[paramSpan] > math.MaxInt64 || p[paramRenew] > 1 {
 		return 0, fmt.Errorf("span of %d ns, %d generations, renew = %d",
@@ -227,24 +227,24 @@ func checkLayout(k, pages, lanes uint64) error {
 	return nil
 }
 
-// clockMakes reports whether the times in p can come from a clock. The stamps of the live planes
-// must not decrease. At the time of paramFrom, all planes but the newest must have ended, and the
-// newest must end at most a part later.
+// clockMakes reports whether a clock can have produced the times in p. The stamps of the live
+// planes must not decrease. At the time paramFrom, all planes except the newest must have ended,
+// and the newest must end at most a part later.
 func clockMakes(p []uint64, c Config) bool {
-	from := int64(p[paramFrom])
-	if from < -farthest || from > farthest || int64(p[paramLost]) > from {
+	stamped := int64(p[paramFrom])
+	if stamped < -farthest || stamped > farthest || int64(p[paramLost]) > stamped {
 		return false
 	}
-	if c.Span == 0 && from != 0 { // without a Span the time is always 0
+	if c.Span == 0 && stamped != 0 { // without a Span, the time is always 0
 		return false
 	}
 	live := liveOf(p)
 	before := int64(-farthest)
 	for plane := live.oldest(); plane <= live.newest(); plane++ {
 		end := int64(p[paramEnds+plane%planes])
-		latest := from + 1
+		latest := stamped + 1
 		if full := p[paramFull]&columns(plane, 1) != 0; plane == live.newest() && !full {
-			latest = from + c.part()
+			latest = stamped + c.part()
 		}
 		if end < before || end > latest {
 			return false
@@ -264,12 +264,11 @@ func configOf(p []uint64) Config {
 	}
 }
 
-// liveOf returns the live planes in the parameters p, numbered so that there is room for 64 planes
-// before the newest.
+// liveOf returns the live planes according to p. Their numbers leave room for 64 earlier planes.
 func liveOf(p []uint64) run { return newRun(p[paramNewest]+planes, p[paramLive]) }
 
-// restore sets f to the filter of a frame whose parameters checkParams has accepted. f keeps its
-// Now.
+// restore sets f to the filter in a frame. checkParams must have accepted the parameters p. f keeps
+// its Now.
 func (f *Filter) restore(p, array []uint64, info form.Info) {
 	f.info = form.Keep(info)
 	s := newState(configOf(p), layout{int(p[paramK]), p[paramPages], p[paramLanes]}, array)
@@ -284,9 +283,10 @@ func (f *Filter) restore(p, array []uint64, info form.Info) {
 	}
 	r.full = p[paramFull]
 	r.lost = int64(p[paramLost])
-	// Keys may have been added to the newest plane while the words were written. paramCount lacks
-	// them, so the count is also estimated from the plane's bits. The estimate is lowered by at
-	// least three standard deviations, so as not to count keys that are not there.
+	// Keys may have been added to the newest plane while the words were written. paramCount does
+	// not include them, so the count is also estimated from the plane's bits. The estimate is
+	// lowered by at least three standard deviations, so that it does not count keys that are not
+	// there.
 	ones := uint64(0)
 	for _, lane := range array {
 		ones += lane >> p[paramNewest] & 1
@@ -299,15 +299,15 @@ func (f *Filter) restore(p, array []uint64, info form.Info) {
 	} else {
 		r.count.Store(count)
 	}
-	from := int64(p[paramFrom])
+	stamped := int64(p[paramFrom])
 	if end := r.stampOf(live.newest()); count == r.share && r.full&columns(live.newest(), 1) == 0 {
-		// The newest plane has become full since its end was set. Decoding does not read the clock;
-		// the first call that does moves the end to its time, if that is earlier.
+		// The newest plane became full after its end was set. Decoding does not read the clock. The
+		// first call that does moves the end to its time, if that is earlier.
 		r.full |= columns(live.newest(), 1)
 		if r.span == 0 {
-			end.Store(from + 1)
+			end.Store(stamped + 1)
 		}
-		from = max(from, end.Load()-1)
+		stamped = max(stamped, end.Load()-1)
 	}
-	s.begin(f.now, live, from, live.newest())
+	s.begin(f.now, live, stamped, live.newest())
 }

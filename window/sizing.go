@@ -11,24 +11,24 @@ import (
 )
 
 const (
-	planes         = 64      // the number of bits of a lane
+	planes         = 64      // bits in a lane
 	maxGenerations = 31      // the largest Config.Generations
 	maxSpan        = 1 << 60 // in nanoseconds; 36 years
-	maxK           = 64      // the largest k in a file; New makes at most 40
-	leastRate      = 1e-18   // the lowest rate of a plane that New makes, with 40 positions
+	maxK           = 64      // the largest k in a file; New chooses at most 40
+	leastRate      = 1e-18   // the lowest rate of a plane that New makes; it takes 40 positions
 
 	leastPage = limits.WindowPage
-	pageFeed  = limits.WindowFeed // the feed of a page if there are several pages
+	pageFeed  = limits.WindowFeed // the feed of a page, if there are several pages
 )
 
-// layout is the layout of a window's lanes in pages. See window.go for the words.
+// layout is the arrangement of a window's lanes in pages. The terms are explained in window.go.
 type layout struct {
-	k     int    // the number of positions of a key, which is even
-	pages uint64 // the number of pages, at least 1
-	lanes uint64 // the number of lanes of a page
+	k     int    // number of a key's positions; even
+	pages uint64 // number of pages, at least 1
+	lanes uint64 // number of lanes in a page
 }
 
-// withDefaults returns c with the default Generations if it has 0.
+// withDefaults returns c with the default for Generations if that is 0.
 func (c Config) withDefaults() Config {
 	if c.Generations == 0 {
 		c.Generations = 7
@@ -36,14 +36,14 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// text returns the fields of c that a file has: all but Now.
+// text returns the fields of c that a file has, which are all except Now.
 func (c Config) text() string {
 	return fmt.Sprintf("N = %d, P = %v, Span = %v, Renew = %v, Generations = %d",
 		c.N, c.P, c.Span, c.Renew, c.Generations)
 }
 
-// check returns which field of c is out of range, or nil. It does not look at N. The caller has set
-// the defaults of c.
+// check returns a Param for a field of c that is out of range, or nil. It does not check N. The
+// defaults of c must be set.
 func (c Config) check() *form.Param {
 	if bad := form.CheckRate("P", c.P); bad != nil {
 		return bad
@@ -59,7 +59,8 @@ func (c Config) check() *form.Param {
 	return nil
 }
 
-// SizeBytes returns the [Filter.SizeBytes] or the error of New(c), without making the filter.
+// SizeBytes returns the [Filter.SizeBytes] of the filter that New(c) returns, or New's error. It
+// does not make the filter.
 func (c Config) SizeBytes() (int64, error) {
 	l, err := c.withDefaults().layout()
 	if err != nil {
@@ -68,8 +69,8 @@ func (c Config) SizeBytes() (int64, error) {
 	return form.Window.Size(int(l.pages*l.lanes), form.Info{}), nil
 }
 
-// part returns Span/Generations in nanoseconds, rounded up so that Generations parts last for a
-// Span.
+// part returns Span/Generations in nanoseconds. It is rounded up, so that Generations parts last at
+// least a Span.
 func (c Config) part() int64 {
 	if c.Span == 0 { // there is no clock
 		return farthest
@@ -77,26 +78,25 @@ func (c Config) part() int64 {
 	return (int64(c.Span) + int64(c.Generations) - 1) / int64(c.Generations)
 }
 
-// counts are numbers of planes.
+// counts has numbers of planes.
 type counts struct {
-	spare int    // the largest number of partial planes while the clock runs evenly
-	limit int    // the largest number of partial planes for a Span after the clock steps back
-	fulls int    // a plane is given up when this many full planes follow it
+	spare int    // largest number of live partial planes while the clock runs evenly
+	limit int    // largest number of live partial planes for a Span after the clock steps back
+	fulls int    // a plane may be given up when this many full planes follow it
 	lean  uint64 // with Renew, at most this many planes may follow a key's plane; see ring.renews
 }
 
-// counts returns the numbers of planes for c.
+// counts returns the counts for c.
 //
-// Partial planes end a part apart, so Generations of them live. With Renew, planes live for a part
-// longer, so one more lives. That number is spare. The other planes of the 64 are the newest plane
-// and fulls full ones.
+// Partial planes end a part apart, so Generations of them are live. With Renew, planes live for a
+// part longer, so one more is live. That number is spare. Of the 64 planes, this leaves the newest
+// one and fulls full ones.
 //
-// After a step back, partial planes may take half of the places of full ones, which leaves room
-// for N/2 keys.
+// After a step back, partial planes may take half of the places of full ones. That leaves room for
+// N/2 keys.
 //
-// The number lean is chosen so that this many planes hold more than N/(Generations+1) keys. If
-// fewer different keys come, a key is written again only when the plane that has it ended at least
-// a part ago.
+// lean planes hold more than N/(Generations+1) keys. So if fewer different keys are added, a key is
+// written again only when the plane that has it ended at least a part ago.
 func (c Config) counts() counts {
 	spare, lean := c.Generations, 0
 	if c.Renew {
@@ -108,12 +108,13 @@ func (c Config) counts() counts {
 
 // share returns the share and the feed of a filter with the given number of pages.
 //
-// N keys must fit into fulls planes, or with Renew into fulls - lean, because up to lean planes
-// may already follow a key's plane when the key comes again and is not written.
+// N keys must fit in fulls planes. With Renew they must fit in fulls - lean planes, because up to
+// lean planes may already follow a key's plane when the key is repeated and not written.
 //
-// If there are several pages, each counts its keys pageFeed at a time. When a plane ends, a page
-// may hold up to pageFeed-1 keys that are not counted yet, and they count in the next plane, so the
-// planes for N keys have room for that many more. A single page counts each key in its plane.
+// If there are several pages, each counts its keys in groups of pageFeed. When a plane ends, a page
+// may have up to pageFeed-1 keys that are not yet counted, and these count in the next plane. So
+// the planes for N keys have room for that many more. A single page counts each key in the right
+// plane.
 func (c Config) share(pages uint64) (share, feed uint64) {
 	counts := c.counts()
 	fulls := counts.fulls - int(counts.lean)
@@ -147,18 +148,18 @@ func (c Config) layout() (l layout, err error) {
 	return l, nil
 }
 
-// sized returns the layout for c, and the number of its words, which may be too large.
+// sized returns the layout for c and its number of words, which may be too large.
 func (c Config) sized() (l layout, words float64) {
-	// The ideal number of positions needs the least memory. Fewer need more memory and less time.
-	// Choose the fewest that need at most 8 % more memory. Positions come in pairs.
+	// The ideal number of positions needs the least memory. A smaller number needs more memory and
+	// less time. Choose the smallest that needs at most 8 % more memory. Positions come in pairs.
 	p := max(c.P/planes, leastRate)
 	ideal := -portable.Log(p) / math.Ln2
 	for l.k = 2; perKey(l.k, p) > 1.08*ideal/math.Ln2; {
 		l.k += 2
 	}
-	// The keys of a page have a Poisson distribution: the variance of their number, divided by the
-	// square of the mean, is one over the mean. If the rate grows as the e-th power of the load,
-	// its mean over all pages is larger by a share of e(e-1)/2 divided by the mean number of keys,
+	// The number of keys in a page has a Poisson distribution, so its variance divided by the
+	// square of its mean is one over the mean. If the rate grows as the e-th power of the load, its
+	// mean over all pages is larger by a fraction of e(e-1)/2 divided by the mean number of keys,
 	// to second order. Pages are so large that this costs at most 1.6 % more memory.
 	size := float64(leastPage)
 	load := float64(l.k) / perKey(l.k, p)
@@ -166,9 +167,9 @@ func (c Config) sized() (l layout, words float64) {
 	for (e-1)/2*perKey(l.k, p) > 0.016*size {
 		size *= 2
 	}
-	// The share of lanes that a small number of keys sets varies from filter to filter, and the
-	// mean of its k-th power is larger than the k-th power of its mean. A small filter gets a few
-	// lanes more.
+	// The fraction of lanes that a small number of keys sets varies from filter to filter, and the
+	// mean of its k-th power exceeds the k-th power of its mean. So a small filter gets a few more
+	// lanes.
 	const few = 8
 	share, _ := c.share(1)
 	pages, lanes := 1.0, math.Ceil(float64(share)*perKey(l.k, p))+few
@@ -182,8 +183,8 @@ func (c Config) sized() (l layout, words float64) {
 	return l, pages * lanes
 }
 
-// perKey returns how many bits a Bloom filter of k hashes needs for each key at a false-positive
-// rate of p. It solves (1 - e^(-k/perKey))^k = p.
+// perKey returns the number of bits for each key that a Bloom filter with k hash functions needs
+// for a false-positive rate of p. It solves (1 - e^(-k/perKey))^k = p.
 func perKey(k int, p float64) float64 {
 	return -float64(k) / portable.LogOneMinus(portable.Exp(portable.Log(p)/float64(k)))
 }

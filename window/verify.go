@@ -6,7 +6,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/invariants"
 )
 
-// verify checks the live planes that are about to be published. The caller holds the lock.
+// verify checks the live planes that are about to be published. The caller must hold the lock.
 func (r *ring) verify(live run) {
 	invariants.Require(live.len() <= planes, "window: %d planes live", live.len())
 	if live.len() == 0 {
@@ -17,12 +17,12 @@ func (r *ring) verify(live run) {
 	full := r.full&columns(newest, 1) != 0
 	invariants.Require(!full || !live.isOpen(), "window: full plane %d is open", newest)
 	for plane := live.oldest(); plane != newest; plane++ {
-		end, next := r.stampOf(plane).Load(), r.stampOf(plane+1).Load()
-		invariants.Require(end <= next, "window: plane %d ends after the next one", plane)
+		end, following := r.stampOf(plane).Load(), r.stampOf(plane+1).Load()
+		invariants.Require(end <= following, "window: plane %d ends after the next one", plane)
 	}
 }
 
-// verifyAdded checks that a locked page has a key in the plane with the given bit.
+// verifyAdded checks that a locked page has the key in the plane with the given bit.
 func (s *state) verifyAdded(page, x, step, bit uint64, live run) {
 	p, lanes := &s.table[page], s.lanesOf(page)
 	invariants.Require(p.clean.Load() >= live.newest(), "window: a key is in an unclean plane")
@@ -35,7 +35,7 @@ func (s *state) verifyAdded(page, x, step, bit uint64, live run) {
 	}
 }
 
-// verifyClear checks that a locked page has no bits of n planes, which begin with plane first.
+// verifyClear checks that a locked page has no bits in the n planes that begin with first.
 func (s *state) verifyClear(page, first, n uint64) {
 	invariants.Require(n <= planes, "window: %d planes are cleared", n)
 	for i, lane := range s.lanesOf(page) {

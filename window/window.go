@@ -8,20 +8,21 @@
 //	clicks.AddString("click 7")      // false: probably seen
 //	clicks.ContainsString("click 8") // false
 //
-// If at most N new keys come within any Span, however unevenly, each key for which Add returned
-// true is found for at least a Span, and for at most Span + Span/Generations while the clock runs
-// evenly. If more come, the newest N are found; [Filter.Reach] tells how far back that is. A key
-// that is not remembered is reported as present with a probability of at most P, whatever the
-// traffic.
+// If at most N new keys are added within any Span, however unevenly, each key for which Add
+// returned true is found for at least a Span. While the clock runs evenly, it is found for at most
+// Span + Span/Generations. If more keys are added, the newest N are found; [Filter.Reach] returns
+// how far back that is. A key that is not remembered is reported as present with a probability of
+// at most P, whatever the traffic.
 //
-// A key cannot be removed: if a program adds an event's id and then fails to handle the event, the
-// retry is dropped. [Filter.Do] handles first and then adds, as the program in examples/kafka does.
-// After a crash, ids that were added since the last [Filter.SaveFile] are new again.
+// Keys cannot be removed. If a program adds an event's id and then fails to handle the event, the
+// retry is dropped. [Filter.Do] therefore handles an event before it adds the id; see
+// examples/kafka. After a crash, ids that were added since the last [Filter.SaveFile] are new
+// again.
 //
-// The memory is fixed: 23 bits for each of N keys at 1 %, where a [bloom.Filter], which forgets
-// nothing, has 9.6; docs/sizes.md has other rates. Use package flower if memory is short and recent
-// keys matter more than a certain answer; docs/memory.svg compares the two. Use a map if every
-// answer must be right.
+// The memory is fixed: 23 bits for each of N keys at 1 %. A [bloom.Filter], which forgets nothing,
+// needs 9.6; see docs/sizes.md for other rates. If memory is short, and it is enough that recent
+// keys are probably found, use package flower; docs/memory.svg compares the two. If every answer
+// must be right, use a map.
 package window
 
 import (
@@ -40,36 +41,37 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// The words of this package:
+// The terms of this package:
 //
 //	lane        a 64-bit word: one position in each of the 64 planes
-//	plane       a Bloom filter, which is one bit of every lane; it holds the keys of a piece of time
-//	page        lanes that have a lock of their own; all positions of a key are in one page
+//	plane       a Bloom filter with the keys of one period; it is one bit of every lane
+//	page        lanes with a lock of their own; all positions of a key are in one page
 //	ring        the planes in the order in which they begin, and when each of them ends and dies
-//	generation  a piece of time; a Span has Config.Generations of them
+//	generation  one of the Config.Generations periods into which a Span is divided
 //	part        the length of a generation in nanoseconds: Span/Generations
-//	share       the most keys that a plane holds
+//	share       the largest number of keys in a plane
 //	full        a plane that holds its share is full; other planes, which end by time, are partial
-//	fulls       how many full planes are enough for the newest N keys
-//	spare       the most partial planes that live while the clock runs evenly
+//	fulls       the number of full planes that are enough for the newest N keys
+//	spare       the largest number of live partial planes while the clock runs evenly
 //	lean        with Renew, how many planes may follow a key's plane before a repeat is written
-//	feed        how many keys a page collects before it counts them in the ring
-//	clean       a plane: up to this one, the planes have no bits of dead planes in a page
+//	feed        the number of keys that a page collects before it counts them in the ring
+//	clean       a plane number: in a page, no plane up to this one has bits of dead planes
 //	reach       how far back, in nanoseconds, all keys that were added are found
 
 // Filter remembers keys for a span of time. Any number of goroutines may use it; see "Goroutines"
-// in package bloom. Look-ups take no lock and never wait. Add locks the key's page, one of many
-// parts of the memory.
+// in package bloom. Look-ups take no lock and never wait. Add locks one of many parts of the
+// memory.
 //
-// The zero Filter contains nothing and can be decoded into. Adding to it panics. A Filter must not
+// The zero Filter contains nothing and can be decoded into; adding to it panics. A Filter must not
 // be copied.
 type Filter struct {
 	_ nocopy.Locker
 	filter
 }
 
-// filter holds all of a Filter. Methods that encode it have value receivers, so that fmt, json and
-// gob call them for a Filter held by value. It is small, because each such call copies it.
+// filter has the data of a Filter. Its encoding methods have value receivers, so that fmt, json and
+// gob also call them for a Filter that is held by value. It is small, because each such call copies
+// it.
 type filter struct {
 	*state // nil in the zero Filter
 	info   form.Kept
@@ -80,95 +82,100 @@ type state struct {
 	layout
 	ring   ring
 	config Config   // with defaults, without Now
-	feed   uint64   // how many keys a page collects; with a single page, a plane's share
+	feed   uint64   // keys that a page collects; with a single page, a plane's share
 	table  []page   // the state of each page
-	array  []uint64 // the lanes of all pages, one page after the other
+	array  []uint64 // the lanes of all pages, in the order of pages
 
 	doing    sync.Mutex                   // guards underWay
-	underWay map[bloom.Hash]chan struct{} // the keys in Do; the channel is closed when Do ends
+	underWay map[bloom.Hash]chan struct{} // the keys that Do is handling; Do closes the channel at its end
 }
 
 func (s *state) zero() bool { return s == nil }
 
-// page is the state of a page. Code that writes to the page holds its lock.
+// page is the state of a page. Code that writes to the page must hold its lock.
 //
 // A look-up holds no lock. It loads the live planes first, then clean, then lanes. An add clears
-// lanes before it raises clean, and writes into a plane only when clean covers it, so a look-up
-// sees no bits that a dead plane left behind.
+// lanes before it raises clean, and writes to a plane only when clean covers it. So a look-up sees
+// no bits that a dead plane left behind.
 type page struct {
 	sync.Mutex
-	clean   atomic.Uint64 // planes with higher numbers may have bits of dead planes here
-	pending uint64        // the number of keys to count in the ring; see bitwords.Store
+	clean   atomic.Uint64 // planes with higher numbers may have bits of dead planes
+	pending uint64        // keys not yet counted in the ring; see bitwords.Store
 }
 
 // Config configures a Filter.
 type Config struct {
-	// N is the number of new keys that may come within any Span, however unevenly: each of them is
-	// remembered for a Span. If more come, the newest N are remembered. With Renew, some repeats
-	// count as new.
+	// N is the number of new keys that may be added within any Span, however unevenly. Each is
+	// remembered for a Span. If more are added, the newest N are remembered. With Renew, some
+	// repeats count as new.
 	N uint64
-	// P is the highest false-positive rate, between 0 and 1, whatever the traffic: the probability
-	// of reporting a key that is not remembered. A day's keys in a minute, a hundred times N keys,
-	// repeats, or a clock that leaps do not raise it. A P below 6.4e-17 counts as 6.4e-17.
+	// P is the highest false-positive rate: the probability of reporting a key that is not
+	// remembered. It is between 0 and 1. It holds whatever the traffic: it does not rise if a day's
+	// keys arrive in a minute, if a hundred times N keys or many repeats arrive, or if the clock
+	// leaps. A P below 6.4e-17 counts as 6.4e-17.
 	P float64
-	// Span is how long a key is remembered after Add returned true for it: at least a millisecond
-	// for each generation, and less than 36 years. If Span is 0, there is no clock: the newest N
-	// keys are remembered.
+	// Span is how long a key is remembered after Add returned true for it. It is at least a
+	// millisecond for each generation, and less than 36 years. If Span is 0, there is no clock, and
+	// the newest N keys are remembered.
 	Span time.Duration
-	// Renew makes each Add remember its key for another Span, even if the key is there already. The
-	// key is then found for at most Span + 2 Span/Generations. Use Renew if Contains must find
-	// every key that was added, as in a list of revoked tokens.
+	// Renew makes each Add remember its key for another Span, even if the key is already
+	// remembered. The key is then found for at most Span + 2 Span/Generations. Use Renew if
+	// Contains must find every key that was added, as in a list of revoked tokens.
 	//
-	// A repeat counts towards N if, since the key last counted, more than Span/Generations has
-	// passed or more than N/(Generations+1) other keys have counted. A key counts at most
-	// Generations + 1 times within a Span, so an N of Generations + 1 times the number of different
-	// keys in a Span is enough.
+	// A repeat counts towards N if, since the key was last counted, more than Span/Generations has
+	// passed or more than N/(Generations+1) other keys were counted. A key counts at most
+	// Generations + 1 times within a Span. So it is enough if N is Generations + 1 times the number
+	// of different keys in a Span.
 	//
 	// Without Renew, a repeat needs no memory, and a key is remembered for a Span from the Add that
-	// returned true. If an event repeats forever, Add returns true for it at most once a Span.
+	// returned true. If an event repeats forever, Add returns true for it at most once in each
+	// Span.
 	Renew bool
-	// Generations is the number of pieces into which a Span is cut, from 1 to 31. 0 means 7.
-	// Compared with 7, a window needs 7 % less memory with 3 generations, 17 % more with 15, and
-	// 75 % more with 31; with Renew, 2 % more with 3, 9 % more with 15, and 60 % more with 31.
+	// Generations is the number of periods into which a Span is divided, from 1 to 31. 0 means 7.
+	// Compared with 7, a window needs 7 % less memory with 3 generations, 17 % more with 15, and 75
+	// % more with 31. With Renew, it needs 2 % more with 3, 9 % more with 15, and 60 % more with
+	// 31.
 	Generations int
 	// Now returns the time. It must be safe for concurrent use. If Now is nil, the window reads the
-	// system's time, and only every tenth of a second if Span/Generations is a second or more. To
-	// deduplicate a log by its own time, let Now return the time of the newest event.
+	// system's time; if Span/Generations is a second or more, it does so only every tenth of a
+	// second. To deduplicate a log by its own times, let Now return the time of the newest event.
 	//
-	// The zero Time means that the time is not known yet, as before the first event. Nothing ages
-	// then, and a key that is added counts as added at the first time that Now returns.
+	// The zero Time means that the time is not yet known, for example before the first event.
+	// Nothing ages then. A key that is added counts as added at the first time that Now returns.
 	//
-	// A machine may start in 1970 and set its clock later. Let the saved time be the newest time in
-	// the form that was decoded. If the first time that Now returns after decoding is earlier than
-	// the saved time by more than a Span, or with Renew a Span and Span/Generations, the window
-	// does not believe it: its own time continues from the saved time. When Now leaps to about the
-	// saved time or beyond, the window's time is Now's again, and keys that were added before the
-	// leap count as added at the leap. A window that was not decoded treats this leap as any other.
+	// A machine may start in 1970 and set its clock later. The saved time of a decoded window is
+	// the newest time in its form. If the first time after decoding is earlier than the saved time
+	// by more than a Span (with Renew, by more than Span + Span/Generations), the window does not
+	// believe it: the window's own time continues from the saved time. When Now leaps to about the
+	// saved time or beyond, the window's time is that of Now again, and keys that were added before
+	// the leap count as added at the leap. A window that was not decoded treats this leap like any
+	// other.
 	//
-	// Now is called once at the beginning of Stats, of Reach and of each call that adds or looks
-	// up. A batch is one call; Do calls Now again after handle has returned nil. Now may also be
-	// called again if the call forgets keys, if it has filled a piece of the memory, if it is the
-	// first after decoding, or if the clock has stepped back. No other method calls Now, and no
+	// Now is called once at the beginning of Stats, of Reach, and of each call that adds or looks
+	// up. A batch is one call. Do calls Now again after handle has returned nil. Any of these calls
+	// may call Now once more if it forgets keys, if it has filled a part of the memory, if it is
+	// the first after decoding, or if the clock has stepped back. No other method calls Now, and no
 	// decoder does.
 	//
-	// If the clock leaps ahead, the window forgets only the keys whose Span is over by then.
+	// If the clock leaps ahead, the window forgets only the keys whose Span has ended by then.
 	//
 	// If the clock steps back, however far, or was ahead when a file was saved, the window forgets
-	// nothing. A key that is there already is kept for a Span from the time at which it was added
-	// or from that of the step, whichever is earlier. A key that is added later is found for at
-	// least a Span, and at most Span/Generations longer than without the step. If the clock steps
-	// back several times within a Span, such a key is found for at most twice as long as after one
-	// step. For a Span after a step, keys from before and after it share the memory: if more than
-	// N/2 keys come in that time, the newest N/2 are found, and Reach tells how far back that is.
+	// nothing. A key that is already present is remembered for a Span from the time at which it was
+	// added or from the time of the step, whichever is earlier. A key that is added later is found
+	// for at least a Span, and at most Span/Generations longer than without the step; if the clock
+	// steps back several times within a Span, the key is found for at most twice as long as after
+	// one step. For a Span after a step, keys from before and after it share the memory. If more
+	// than N/2 keys are added in that time, the newest N/2 are found, and Reach returns how far
+	// back that is.
 	//
-	// Time does not advance beyond 146 years from 1970.
+	// Time stops 146 years before and after 1970.
 	Now func() time.Time
 }
 
-// New returns an empty filter, whose Info has N and P. It returns an error that names the wrong
-// field unless N >= 1, 0 < P < 1, Generations is 0 to 31, Span is 0 or as long as [Config] says,
-// and the filter has at most a tebibyte. If the machine lacks that memory, the process ends, as
-// with make.
+// New returns an empty filter. Its Info has N and P. New returns an error that names the field
+// unless N >= 1, 0 < P < 1, Generations is 0 to 31, Span is 0 or in the range that [Config] gives,
+// and the filter needs at most a tebibyte. If the machine has too little memory, the process ends,
+// as with make.
 func New(c Config) (*Filter, error) {
 	c = c.withDefaults()
 	l, err := c.layout()
@@ -180,7 +187,7 @@ func New(c Config) (*Filter, error) {
 	return &Filter{filter: filter{s, form.Keep(form.Info{N: c.N, P: c.P}), c.Now}}, nil
 }
 
-// newState returns a state, which is usable after a call of begin.
+// newState returns a state. The caller must call begin before using it.
 func newState(c Config, l layout, array []uint64) *state {
 	s := &state{layout: l, config: c, table: make([]page, l.pages), array: array}
 	r := &s.ring
@@ -196,8 +203,8 @@ func newState(c Config, l layout, array []uint64) *state {
 	return s
 }
 
-// begin makes s ready for use. newest is the time at which the newest of the live planes was
-// stamped, and cleared is the number of the plane up to which all pages are clean.
+// begin makes s ready for use. newest is the time at which the stamp of the newest live plane was
+// set. All pages are clean up to the plane with the number cleared.
 func (s *state) begin(now func() time.Time, live run, newest int64, cleared uint64) {
 	s.ring.start(now, live, newest)
 	for i := range s.table {
@@ -216,7 +223,7 @@ func (f *filter) Config() Config {
 	return c
 }
 
-// String describes f by its configuration and size, without its keys.
+// String returns the name of f's type, its configuration and its size.
 func (f filter) String() string {
 	if f.zero() {
 		return "window.Filter(zero)"
@@ -224,12 +231,13 @@ func (f filter) String() string {
 	return fmt.Sprintf("window.Filter(%s, %d bytes)", f.Config().text(), f.SizeBytes())
 }
 
-// multiplier is 2^64 over the golden ratio.
+// multiplier is 2^64 divided by the golden ratio.
 const multiplier = 0x9e3779b97f4a7c15
 
-// locate returns the page of h, chosen by the high bits of H1, and the x and step from which
-// twoPositions computes h's positions in the page. x is the rest of H1, mixed with a constant so
-// that the positions of the empty key, whose digest is 0, 0, are not all the first lane.
+// locate returns the page of h, and the x and step from which twoPositions computes the key's
+// positions in the page. The high bits of H1 select the page. x is the rest of H1, mixed with a
+// constant: otherwise all positions of the empty key, whose digest is 0, 0, would be the first
+// lane.
 func (l *layout) locate(h bloom.Hash) (page, x, step uint64) {
 	h1, step := h.Words()
 	page, x = bits.Mul64(h1, l.pages)
@@ -239,8 +247,9 @@ func (l *layout) locate(h bloom.Hash) (page, x, step uint64) {
 // twoPositions returns two of a key's positions in a page with the given number of lanes, and the x
 // for the next two.
 //
-// Each half of x makes a sequence of positions. Double hashing, which only adds a step, has too
-// few different sequences in a page: keys that share all positions would make false positives.
+// Each half of x produces a sequence of positions. Double hashing, which only adds a step, would
+// produce too few different sequences in a page: keys that share all positions would be false
+// positives.
 func twoPositions(x, step, lanes uint64) (p, q uint32, nextX uint64) {
 	low, high := uint64(uint32(x)), x>>32
 	return uint32(low * lanes >> 32), uint32(high * lanes >> 32), x*multiplier + step
@@ -248,8 +257,8 @@ func twoPositions(x, step, lanes uint64) (p, q uint32, nextX uint64) {
 
 func (s *state) lanesOf(page uint64) []uint64 { return s.array[page*s.lanes:][:s.lanes] }
 
-// clear clears the bits that dead planes left in a locked page. The page is then clean up to the
-// last plane that can begin before another plane dies.
+// clear clears the bits that dead planes left in a locked page. Afterwards the page is clean up to
+// the last plane that can begin before another plane dies.
 func (s *state) clear(page uint64, live run) {
 	p := &s.table[page]
 	clean := p.clean.Load()
@@ -266,16 +275,16 @@ func (s *state) clear(page uint64, live run) {
 	}
 }
 
-// ready makes a locked page ready for a new key, and returns the live planes. It begins a plane if
-// the newest one has ended, and clears that plane in the page if necessary.
+// ready prepares a locked page for a new key, and returns the live planes. It begins a plane if the
+// newest one has ended, and clears that plane in the page if necessary.
 func (s *state) ready(page uint64, live run, now int64) run {
 	p := &s.table[page]
 	if !s.ring.accepts(live, now) {
 		before := live.newest()
 		live = s.ring.begin(now)
 		if s.pages == 1 && live.newest() != before {
-			// A single page collects the keys of one plane. Keys that several pages have collected
-			// count in the next plane.
+			// A single page collects the keys of one plane. With several pages, keys that have been
+			// collected count in the next plane.
 			bitwords.Store(&p.pending, 0)
 		}
 	}
@@ -285,8 +294,8 @@ func (s *state) ready(page uint64, live run, now int64) run {
 	return live
 }
 
-// count sets the number of pending keys of a locked page. If they have reached the feed, count adds
-// them to the ring's count and sets pending to 0.
+// count sets the number of pending keys in a locked page. If they reach the feed, count adds them
+// to the ring's count and sets pending to 0.
 func (s *state) count(p *page, pending uint64) {
 	if pending >= s.feed {
 		s.ring.countKeys(pending)
@@ -295,8 +304,8 @@ func (s *state) count(p *page, pending uint64) {
 	bitwords.Store(&p.pending, pending)
 }
 
-// time returns the time, and lets the planes die that are due. A look-up may return while another
-// goroutine does that.
+// time returns the time, and removes the planes that are due to die. If another goroutine is
+// removing them, a look-up does not wait for it.
 func (s *state) time(lookUp bool) int64 {
 	now := s.ring.reading.Load()
 	if !s.ring.current(now) {
@@ -305,8 +314,8 @@ func (s *state) time(lookUp bool) int64 {
 	return now
 }
 
-// tend reads the time and lets the planes die that are due. A look-up does not wait for the lock,
-// because the holder of the lock does this work.
+// tend reads the time, and removes the planes that are due to die. A look-up does not wait for the
+// lock, because the holder of the lock does this work.
 func (s *state) tend(lookUp bool) int64 {
 	r := &s.ring
 	now := r.now()
@@ -319,7 +328,7 @@ func (s *state) tend(lookUp bool) int64 {
 		return now
 	}
 	defer r.Unlock()
-	// Another goroutine may have let the planes die in between. If it read a later time for that,
+	// Another goroutine may have removed the planes in between. If it read a later time to do so,
 	// now looks like a step back. age then reads the time again: under the lock, a later reading is
 	// earlier only if the clock has stepped back.
 	if !r.current(now) {
@@ -329,7 +338,7 @@ func (s *state) tend(lookUp bool) int64 {
 }
 
 // Add adds key unless it is remembered, and reports whether key was new. True means that key was
-// certainly not added within Reach. False means that key is probably remembered; with Renew it is
+// certainly not added within Reach. False means that key is probably remembered; with Renew, it is
 // remembered for another Span.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
@@ -344,7 +353,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	return f.addAt(h, stale)
 }
 
-// addAt is like AddHash, but for a key that comes at time now. It reads the time if now is stale.
+// addAt is AddHash for a key that is added at time now. If now is stale, addAt reads the time.
 func (s *state) addAt(h bloom.Hash, now int64) bool {
 	if now == stale {
 		now = s.time(false)
@@ -357,8 +366,8 @@ func (s *state) addAt(h bloom.Hash, now int64) bool {
 	k, width, x := s.k, uint64(len(lanes)), start
 	p.Lock()
 	live := s.ring.planes()
-	// Planes numbered above clean hold no keys in the page. The loop has no early exit, because
-	// its misprediction would cost more than the remaining positions.
+	// Planes above clean have no keys in the page. The loop has no early exit, because a
+	// misprediction would cost more than the remaining positions.
 	seen := live.upTo(p.clean.Load())
 	for i := k; i > 0; i -= 2 {
 		var a, b uint32
@@ -408,7 +417,7 @@ func (s *state) contains(h bloom.Hash) bool {
 	seen := live.upTo(s.table[page].clean.Load())
 	lanes, width := s.lanesOf(page), s.lanes
 	for i := s.k; i > 0; i -= 2 {
-		// Most absent keys are known to be absent after half of the positions. A test after each
+		// Most absent keys turn out to be absent within half of the positions. A test after each
 		// pair would keep the processor from reading ahead.
 		if 2*i <= s.k && seen == 0 {
 			return false
@@ -420,14 +429,14 @@ func (s *state) contains(h bloom.Hash) bool {
 	return seen != 0
 }
 
-// Reach returns the time within which every key that was added is remembered now. That is Span,
-// unless more than N keys came and some were given up before their Span was over. Then Reach is the
-// time since the newest of the given-up keys was added, or less: up to Span/Generations less while
-// the clock runs evenly, and possibly still less with Renew, because Reach does not know which of
-// these keys were written again.
+// Reach returns how far back every key that was added is remembered now. It is Span, unless more
+// than N keys were added, so that some were given up before their Span was over. Then Reach is the
+// time since the newest of those was added, or less: up to Span/Generations less while the clock
+// runs evenly. With Renew it may be lower still, because Reach does not know which of those keys
+// were written again.
 //
-// Reach does not know of keys that were added after the last save and lost in a crash. It is 0 if
-// Span is 0, and for the zero Filter.
+// Reach does not know about keys that were lost in a crash because they were added after the last
+// save. It is 0 if Span is 0, and for the zero Filter.
 func (f *Filter) Reach() time.Duration {
 	if f.zero() {
 		return 0
@@ -435,18 +444,18 @@ func (f *Filter) Reach() time.Duration {
 	return f.ring.reach()
 }
 
-// Reset forgets all keys.
 func (f *Filter) Reset() {
 	if !f.zero() {
 		f.ring.reset()
 	}
 }
 
-// Stats returns the statistics of f: 64 Bloom filters of K hashes each, for keys of different
-// times. M, OnesCount and FillRatio cover all of them. FPR is the current probability of reporting
-// a key that is not remembered. ApproxCount estimates how many keys are remembered; with Renew a
-// key counts once for each time that Add wrote it. If N is 190,000 or more, Stats may estimate from
-// a sample, so that its time does not grow with N.
+// Stats returns the statistics of f, which consists of 64 Bloom filters with K hash functions each,
+// for keys from different times. M, OnesCount and FillRatio describe all of them together. FPR is
+// the current probability of reporting a key that is not remembered. ApproxCount estimates the
+// number of keys that are remembered; with Renew, a key counts once for each time that Add wrote
+// it. If N is 190,000 or more, Stats may estimate from a sample, so that its time does not grow
+// with N.
 func (f *Filter) Stats() bloom.Stats {
 	if f.zero() {
 		return bloom.Stats{}
@@ -478,7 +487,7 @@ func (f *Filter) Stats() bloom.Stats {
 	return s
 }
 
-// LogValue returns what String returns.
+// LogValue implements slog.LogValuer. The value is the result of String.
 func (f *Filter) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
 func (s *state) ones(page uint64) (ones [planes]uint64) {
