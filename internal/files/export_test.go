@@ -1,6 +1,7 @@
 package files
 
 import (
+	"io/fs"
 	"testing"
 	"time"
 )
@@ -30,6 +31,12 @@ func BeforeOpen(t *testing.T, do func()) {
 func AfterSync(t *testing.T, do func()) {
 	afterSync = do
 	t.Cleanup(func() { afterSync = func() {} })
+}
+
+// SettledAt reports whether a file is settled that has these facts, and was read at a time. changed
+// is zero on systems that do not tell it.
+func SettledAt(info fs.FileInfo, changed, read time.Time) bool {
+	return Identity{facts: facts{info, changed}, seen: read, read: read}.settled()
 }
 
 func (i Identity) Settled() bool { return i.settled() }

@@ -2,10 +2,12 @@ package files_test
 
 import (
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -80,6 +82,37 @@ func afterTick(t *testing.T) {
 	}
 	first := made()
 	filtertest.Becomes(t, "time goes on", func() bool { return made().After(first) })
+}
+
+// TestSettledByTheTick: on each file system, a file is not settled as long as another write could
+// leave it the time that it has, and it is settled soon after.
+func TestSettledByTheTick(t *testing.T) {
+	rng := rand.New(rand.NewPCG(73, 8))
+	for name, tick := range map[string]time.Duration{
+		"nanoseconds": 1,
+		"NTFS":        100,
+		"kernels":     10 * time.Millisecond,
+		"ext3, HFS+":  time.Second,
+		"FAT":         2 * time.Second,
+	} {
+		for _, toldOfChange := range []bool{false, true} {
+			for range 1000 {
+				written := time.Unix(1e9, rng.Int64N(int64(10*time.Second)))
+				stamp := time.Unix(0, written.UnixNano()/int64(tick)*int64(tick))
+				read := written.Add(time.Duration(rng.Int64N(int64(3 * time.Second))))
+				info, err := fstest.MapFS{"f": {ModTime: stamp}}.Stat("f")
+				require.NoError(t, err)
+				var changed time.Time
+				if toldOfChange {
+					changed = stamp
+				}
+				if read.Before(stamp.Add(tick)) {
+					require.False(t, SettledAt(info, changed, read), "%s: %v, read at %v", name, stamp, read)
+				}
+				require.True(t, SettledAt(info, changed, stamp.Add(3*time.Second+1)), name)
+			}
+		}
+	}
 }
 
 // TestIdentityReadsOnce: a settled file is not read again, and one whose permissions, names or
