@@ -1,5 +1,5 @@
-// Package guard puts a Bloom filter in front of a store, such as a database, and answers there for
-// keys that the store does not have:
+// Package guard puts a Bloom filter in front of a store, such as a database, so that look-ups of
+// absent keys do not reach the store.
 //
 //	g, err := guard.New(guard.Config{P: 0.01, Every: time.Hour, Load: load})
 //	if err != nil {
@@ -9,18 +9,17 @@
 //	err = g.InsertString(name, func() error { return store(name) })
 //	found, err := g.LookupString(name, func() (bool, error) { return query(name) })
 //
-// A [Guard] never says "certainly not" for a row that was in the store when the last load began,
-// nor for a row whose [Guard.Insert] or [Guard.Add] has returned. It rebuilds its filter from the
-// store while it is in use. A row that another program inserts without telling the Guard may be
-// missed until the next load has ended, so every writer must use Insert, or announce its rows to
-// Add; docs/questions.md, "A filter in front of a database", compares three designs for several
-// processes.
+// A [Guard] reports every row as present that was in the store when the last load began, and every
+// row whose [Guard.Insert] or [Guard.Add] has returned. It rebuilds its filter from the store while
+// it is in use. If another program inserts a row without telling the Guard, the row may be missed
+// until the next load has ended. So every writer must use Insert, or announce its rows to Add. "A
+// filter in front of a database" in docs/questions.md compares three designs for several processes.
 //
-// The caller supplies Load, which lists the store's keys, and a rate. The price is one pass over
-// the keys for each load, and memory: at 1 %, usually at most 13.5 bits for each key from the
-// second load on, and two filters while a load runs; see [Config]. An exact map of the keys needs
-// ten to fifty times as much. Nothing is saved: a Guard begins with a load, and reports that every
-// key may be there until it has ended.
+// Load is a function that lists the store's keys. The price is one pass over the keys for each
+// load, and memory: at a rate of 1 %, usually at most 13.5 bits for each key from the second load
+// on, and two filters while a load runs; see [Config]. A map of the keys needs ten to fifty times
+// as much. A Guard saves nothing. It begins with a load, and reports every key as present until
+// that has ended.
 package guard
 
 import (
@@ -46,44 +45,46 @@ import (
 
 // Config configures a Guard. Load and P are required.
 type Config struct {
-	// Load must add every key in the store to keys, and return every error of reading, such as that
-	// of sql.Rows.Err. If it leaves out a key and returns no error, the Guard says "certainly not"
-	// for that key.
+	// Load must add every key in the store to keys. It must return every error of reading, such as
+	// that of sql.Rows.Err: if it misses a key and returns no error, the Guard reports that key as
+	// certainly absent.
 	Load func(ctx context.Context, keys *Loader) error
 	// P is the largest probability with which a key that was never in the store is reported as
 	// present, however many keys there are: 1e-9 <= P < 1. The key of a removed row, or of a failed
 	// insert, is reported as present until the next load has ended.
 	P float64
-	// N is the number of keys that the first load will find, at most 2^40. 0 means unknown: the
+	// N is the number of keys that the first load will find, at most 2^40. 0 means unknown. The
 	// first filter then needs about twice the memory, 28 bits for each key at 1 %. Later loads
-	// expect as many keys as there are: at 1 %, their filters need at most 13.5 bits for each of
-	// 50,000 keys or more, if the number is within 1 % of that at the load before.
+	// expect as many keys as there are: at 1 %, their filters need at most 13.5 bits for each key,
+	// if there are 50,000 keys or more and their number has changed by less than 1 % since the
+	// previous load.
 	N uint64
-	// Every is the time in [Guard.Run] from the end of a load to the start of the next. Each pause
-	// is up to a tenth longer or shorter, so that many processes spread out. 0 means that Run ends
-	// after one successful load.
+	// Every is the time that [Guard.Run] waits from the end of a load to the start of the next.
+	// Each wait is up to a tenth longer or shorter, so that many processes do not load at the same
+	// time. If Every is 0, Run returns after one successful load.
 	Every time.Duration
 	// Lag is the longest time for which Load, or a query of [Guard.Lookup], may miss a row after
-	// Insert or Add has returned; 0 means that they miss none. Lag must exceed the sum of two
-	// delays: that of the copy that they read, such as a standby server, and that of a late commit.
-	// A commit is late if it follows an Add, or an insert that returned an error, such as a
-	// time-out. Lag counts from just before Insert or Add returns, so it must also cover a pause of
-	// the process at that moment. A Guard keeps each key for that time, in about 80 bytes, or 16 in
-	// a large InsertBatch.
+	// Insert or Add has returned. 0 means that they miss none. Lag must exceed the sum of two
+	// delays: that of the copy from which they read, such as a standby server, and that of late
+	// commits. A commit is late if it follows an Add, or an insert that returned an error, such as
+	// a time-out. Lag counts from just before Insert or Add returns, so it must also cover a pause
+	// of the process at that moment. A Guard keeps each key for that time, in about 80 bytes, or in
+	// 16 if it is part of a large InsertBatch.
 	Lag time.Duration
-	// Learn is the number of keys that a Guard remembers because the filter reports them as present
-	// and the store does not have them, so that [Guard.Lookup] asks for each only once a load. A
-	// learned key behaves as one that the filter never had, until an insert of the key or the next
-	// load. If look-ups of absent keys follow Zipf's law with an exponent of 1 to 1.3, a memory of
-	// 1,024 keys keeps half to nine tenths of the false positives from the store. Learn is at most
-	// 2^26, and is rounded up to a multiple of 1,024; a key needs 16 bytes. Of the last Learn keys
-	// about four fifths are kept. A new load begins with none. Within a Lag after a load nothing is
-	// learned, and hardly anything if a thousand inserts or more end in each Lag. 0 means that a
-	// Guard remembers none.
+	// Learn is the number of keys that a Guard remembers because its filter reports them as present
+	// although the store does not have them. [Guard.Lookup] then asks the store for such a key only
+	// once between two loads. A learned key is reported as absent until an insert of the key or the
+	// next load. If look-ups of absent keys follow Zipf's law with an exponent of 1 to 1.3, a
+	// memory of 1,024 keys saves the store half to nine tenths of the false positives.
+	//
+	// Learn is at most 2^26, and is rounded up to a multiple of 1,024. A key needs 16 bytes. About
+	// four fifths of the last Learn keys are remembered. Each load starts with an empty memory. A
+	// Guard learns nothing within a Lag after a load, and hardly anything if a thousand inserts or
+	// more end within each Lag. If Learn is 0, it learns nothing.
 	Learn int
-	// OnError, if not nil, is called by Run with the error of each load that fails, except an error
-	// that the end of Run's context causes. If it is nil, such errors go to the default logger of
-	// package slog.
+	// OnError, if not nil, is called by Run with the error of each failed load, unless the end of
+	// Run's context caused it. If OnError is nil, these errors go to the default logger of package
+	// slog.
 	OnError func(error)
 }
 
@@ -103,8 +104,8 @@ func (l *Loader) AddString(key string) { l.AddHash(bloom.SumString(key)) }
 // AddHash is like Add.
 func (l *Loader) AddHash(h bloom.Hash) { l.filter().AddHash(h) }
 
-// AddBatch adds the keys with the digests hs, which it does not retain. Batches of a few hundred
-// keys or more are usually twice as fast as single keys.
+// AddBatch adds the keys with the digests hs. It does not retain hs. Batches of a few hundred keys
+// or more are usually twice as fast as single calls.
 func (l *Loader) AddBatch(hs []bloom.Hash) { l.filter().AddBatch(nil, hs) }
 
 func (l *Loader) filter() *growing.Filter {
@@ -114,22 +115,23 @@ func (l *Loader) filter() *growing.Filter {
 	return l.keys
 }
 
-// Guard is a filter in front of a store. Make it with [New]. The zero Guard has loaded nothing and
-// reports that every key may be there. Its Insert, Add and Rebuild panic.
+// Guard is a filter in front of a store. It must be made with [New]. The zero Guard reports every
+// key as present; its Insert, Add and Rebuild panic.
 //
-// Any number of goroutines may use a Guard. Look-ups allocate nothing, and take no lock, except
-// that with a Config.Learn, Lookup briefly takes one of 256 locks for a key that the filter reports
-// as present. Neither look-ups nor inserts wait for a load. A Guard must not be copied.
+// Any number of goroutines may use a Guard. Look-ups do not allocate. They take no lock, with one
+// exception: if Config.Learn is not 0, Lookup briefly takes one of 256 locks for a key that the
+// filter reports as present. Neither look-ups nor inserts wait for a load. A Guard must not be
+// copied.
 //
-// A Guard is not a [bloom.Set]. A load forgets an added key that the store does not have, and Add
-// methods have no result, because a Guard does not know before its first load whether a key is new.
+// A Guard is not a [bloom.Set]. A load forgets an added key that the store does not have. The Add
+// methods have no result, because before its first load a Guard does not know whether a key is new.
 //
 // Load, Insert, Add, Contains and Lookup must get the same bytes for the same key. If the store
-// treats "Ada" and "ada" as one key, use the lower-case form everywhere. An update that gives a row
-// another key is an insert of that key. Removed rows need no call: the next load forgets them. A
-// transaction that may still see a removed row must ask the store without the Guard.
+// treats "Ada" and "ada" as one key, pass the lower-case form everywhere. An update that gives a
+// row another key is an insert of that key. Removed rows need no call, because the next load
+// forgets them. A transaction that may still see a removed row must ask the store directly.
 //
-// A Guard has no file, because a filter from before a crash would lack the newest rows.
+// A Guard cannot be saved, because after a crash a saved filter would lack the newest rows.
 type Guard struct {
 	_       nocopy.Locker
 	cfg     Config
@@ -145,14 +147,14 @@ type Guard struct {
 	took    time.Duration
 }
 
-// generation is what a load made. Its fields do not change.
+// generation is the result of a load. Its fields do not change.
 type generation struct {
 	filter    *growing.Filter
 	memory    *memory // nil if Config.Learn is 0
 	published time.Time
 }
 
-// filter returns the filter of look-ups, or nil before the first load.
+// filter returns the filter for look-ups, or nil before the first load.
 func (g *Guard) filter() *growing.Filter {
 	if gen := g.now.Load(); gen != nil {
 		return gen.filter
@@ -160,10 +162,10 @@ func (g *Guard) filter() *growing.Filter {
 	return nil
 }
 
-// inserted is one insert. Its keys do not change.
+// inserted is one insert. hs does not change.
 type inserted struct {
 	hs       []bloom.Hash
-	returned time.Time // the time at which the insert returned
+	returned time.Time // when the insert returned
 }
 
 const (
@@ -171,7 +173,7 @@ const (
 	maxN = limits.GrowingKeys
 )
 
-// New returns a Guard that has loaded nothing yet; see [Guard.Run] and [Guard.Rebuild]. It returns
+// New returns a Guard that has loaded nothing yet; call [Guard.Run] or [Guard.Rebuild]. It returns
 // an error if a field of c is out of range.
 func New(c Config) (*Guard, error) {
 	switch {
@@ -200,8 +202,8 @@ func New(c Config) (*Guard, error) {
 }
 
 // Insert adds key, calls insert, and returns its error. insert must not return before the row is
-// committed. After an error the key stays until the next load, because the row may have been
-// committed nevertheless. A panic in insert passes through.
+// committed. After an error, key remains until the next load, because the row may nevertheless have
+// been committed. Insert does not recover from a panic in insert.
 func (g *Guard) Insert(key []byte, insert func() error) error {
 	return g.InsertHash(bloom.Sum(key), insert)
 }
@@ -216,13 +218,13 @@ func (g *Guard) InsertHash(h bloom.Hash, insert func() error) error {
 	return g.InsertBatch([]bloom.Hash{h}, insert)
 }
 
-// InsertBatch is like Insert, but for a transaction of many rows, whose keys are given as digests.
-// It copies hs.
+// InsertBatch is like Insert, for a transaction with many rows. It takes the digests of the keys,
+// and copies hs.
 func (g *Guard) InsertBatch(hs []bloom.Hash, insert func() error) error {
 	g.checkMade("Insert")
 	ins := &inserted{hs: slices.Clone(hs)}
-	// A load that begins later takes the keys from begun. A load that is running gets them here,
-	// before insert can make a row. Because of the lock, no load begins or ends in between.
+	// A load that begins later gets the keys from begun. A running load gets them here, before
+	// insert can create a row. Because of the lock, no load begins or ends in between.
 	g.mu.Lock()
 	g.begun[ins] = struct{}{}
 	now, loading := g.filter(), g.loading
@@ -249,7 +251,8 @@ func (g *Guard) finish(ins *inserted) {
 	g.forget(ins.returned)
 }
 
-// forget drops the inserts whose rows a load finds if it begins at now. The caller holds g.mu.
+// forget drops the inserts whose rows are certain to be found by a load that begins at now. The
+// caller must hold g.mu.
 func (g *Guard) forget(now time.Time) {
 	for len(g.ended) > 0 && now.Sub(g.ended[0].returned) >= g.cfg.Lag {
 		g.ended[0] = nil
@@ -258,9 +261,9 @@ func (g *Guard) forget(now time.Time) {
 }
 
 // Add adds the key of a row that another process has inserted, and that a change feed or a message
-// has announced. It counts as an Insert that has just ended. For a row that this process inserts,
-// call [Guard.Insert] instead: a load that begins between Add and the commit would lose the key. If
-// a row is announced before its commit, Config.Lag must cover the time between.
+// has announced. It counts as an Insert that has just ended. If this process inserts the row, call
+// [Guard.Insert] instead: a load that begins between Add and the commit would lose the key. If a
+// row is announced before it is committed, Config.Lag must cover the time in between.
 func (g *Guard) Add(key []byte) { g.AddHash(bloom.Sum(key)) }
 
 // AddString is like Add.
@@ -269,9 +272,9 @@ func (g *Guard) AddString(key string) { g.AddHash(bloom.SumString(key)) }
 // AddHash is like Add.
 func (g *Guard) AddHash(h bloom.Hash) { _ = g.InsertHash(h, func() error { return nil }) }
 
-// Contains reports whether the store may have key. False is certain; the package comment has the
-// conditions. A key that was never in the store gets true with a probability of at most [Config].P.
-// Before the first load has ended, every key gets true.
+// Contains reports whether the store may have key. False is certain, under the conditions in the
+// package comment. For a key that was never in the store, it returns true with a probability of at
+// most [Config].P. Before the first load has ended, it always returns true.
 func (g *Guard) Contains(key []byte) bool { return g.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is like Contains.
@@ -283,7 +286,7 @@ func (g *Guard) ContainsHash(h bloom.Hash) bool {
 	return f == nil || f.ContainsHash(h)
 }
 
-// ContainsBatch looks hs up, all in one filter; see "Batches" in package bloom.
+// ContainsBatch looks all of hs up in one filter; see "Batches" in package bloom.
 func (g *Guard) ContainsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("guard", found, len(hs))
 	if f := g.filter(); f != nil {
@@ -298,17 +301,17 @@ func (g *Guard) ContainsBatch(found []bool, hs []bloom.Hash) {
 // Ready reports whether a load has succeeded.
 func (g *Guard) Ready() bool { return g.now.Load() != nil }
 
-// Loaded returns the time at which the last successful load ended, and how long it took, or zeros
-// before the first.
+// Loaded returns the time at which the last successful load ended, and how long it took. Before the
+// first load, both are zero.
 func (g *Guard) Loaded() (when time.Time, took time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.loaded, g.took
 }
 
-// Stats returns the statistics of the filter that look-ups use; see [growing.Filter.Stats]. It
-// reads the whole filter. Before the first load every key passes: FPR and FillRatio are 1, and the
-// other values are 0.
+// Stats returns the statistics of the filter for look-ups, and reads the whole filter; see
+// [growing.Filter.Stats]. Before the first load, every key is reported as present: FPR and
+// FillRatio are 1, and the other fields are 0.
 func (g *Guard) Stats() bloom.Stats {
 	if f := g.filter(); f != nil {
 		return f.Stats()
@@ -316,7 +319,7 @@ func (g *Guard) Stats() bloom.Stats {
 	return bloom.Stats{FillRatio: 1, FPR: 1}
 }
 
-// String describes g by its P and the size of its filter.
+// String returns the name of g's type, its P and the size of its filter.
 func (g *Guard) String() string {
 	f := g.filter()
 	switch {
@@ -328,13 +331,13 @@ func (g *Guard) String() string {
 	return fmt.Sprintf("guard.Guard(p=%v, bytes=%d)", g.cfg.P, f.SizeBytes())
 }
 
-// LogValue returns what String returns.
+// LogValue implements slog.LogValuer. The value is the result of String.
 func (g *Guard) LogValue() slog.Value { return slog.StringValue(g.String()) }
 
-// Rebuild calls Load, and then lets look-ups use the new filter. It returns an error if Load
-// returns an error or panics, or if ctx has ended when Load returns: look-ups then continue with
-// the old filter. One load runs at a time: a second Rebuild waits until the first has ended, or
-// until ctx ends.
+// Rebuild calls Load, and then replaces the filter for look-ups. If Load returns an error or
+// panics, or if ctx has ended when Load returns, Rebuild returns an error, and look-ups continue
+// with the old filter. Only one load runs at a time: a second Rebuild waits until the first has
+// ended, or until ctx ends.
 func (g *Guard) Rebuild(ctx context.Context) (err error) {
 	g.checkMade("Rebuild")
 	select {
@@ -368,8 +371,8 @@ func (g *Guard) Rebuild(ctx context.Context) (err error) {
 	return nil
 }
 
-// publish makes built, whose load began at the given time, the filter of look-ups. An insert that
-// began before publish adds its keys to built; one that begins later finds built in g.now.
+// publish makes built the filter for look-ups. began is the time at which its load began. An insert
+// that began before publish adds its keys to built; one that begins later finds built in g.now.
 func (g *Guard) publish(built *growing.Filter, began time.Time) {
 	memory := newMemory(g.cfg.Learn)
 	g.mu.Lock()
@@ -386,9 +389,9 @@ func (g *Guard) abandon() {
 	g.loading = nil
 }
 
-// expected returns the number of keys to make the next filter for: 1/16 more than there are. A
-// filter of package growing for n keys has room for 12 standard deviations more, and begins a
-// further layer when 1/32 of its room is left, so this filter begins none.
+// expected returns the number of keys for which to make the next filter: 1/16 more than there are.
+// A growing filter for n keys has room for 12 standard deviations more, and begins another layer
+// when 1/32 of its room is left. So this filter begins none.
 func (g *Guard) expected() uint64 {
 	f := g.filter()
 	if f == nil {
@@ -398,7 +401,7 @@ func (g *Guard) expected() uint64 {
 	return min(maxN, n+uint64(max(0, float64(n)/16-12*math.Sqrt(float64(n)))))
 }
 
-// begin publishes loading as the filter that a load fills, and adds the keys that the load may
+// begin makes loading the filter that inserts also write to, and adds the keys that the load may
 // miss.
 func (g *Guard) begin(loading *growing.Filter) {
 	g.mu.Lock()
@@ -422,9 +425,10 @@ const (
 // after is time.After, except in tests.
 var after = time.After
 
-// Run rebuilds immediately and then after each Every, until ctx ends. It returns ctx's error. If
-// Every is 0, Run returns nil after the first successful load. After a failed load, Run retries
-// after a tenth of a second, then after twice as long each time, up to a minute.
+// Run calls Rebuild, and again after each Every, until ctx ends. It then returns the error of ctx.
+// If Every is 0, Run returns nil after the first successful load. After a failed load, Run tries
+// again after a tenth of a second, and doubles this pause after each further failure, up to a
+// minute.
 func (g *Guard) Run(ctx context.Context) error {
 	again := firstPause
 	for {

@@ -11,24 +11,24 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/limits"
 )
 
-// A Guard that learns remembers denials: keys that its filter reports as present and its store does
-// not have. A denial cannot hide a row:
+// A Guard that learns remembers denials: keys that its filter reports as present although the store
+// does not have them. A denial cannot hide a row:
 //
-//   - The memory belongs to a load, and is published with its filter. A row that a load found
-//     is in no memory of that load, unless a query after the load did not find it.
-//   - An insert removes its keys when it begins. Until it has ended, no key of its stripe is
-//     noted. A query that an insert of its stripe overtook is not noted either: it may have
-//     missed the insert's row.
-//   - A query that began within a Lag of the end of the load, or of an insert of its stripe, is
-//     not noted.
-//   - A denial is a key and not a digest. Murmur3 can be inverted, so anybody can make a key with a
-//     row's digest. Its denial must not be taken for a denial of the row.
+//   - The memory belongs to a load, and is published with the load's filter. A row that the load found
+//     gets into this memory only if a query after the load did not find it.
+//   - An insert removes its keys from the memory when it begins. Until it has ended, no key of its
+//     stripe is noted. Neither is a key whose query an insert of its stripe has overtaken, because
+//     the query may have missed the insert's row.
+//   - A key is not noted if its query began within a Lag after the end of the load, or after the end
+//     of an insert of its stripe.
+//   - A denial identifies a key, not only its digest. Murmur3 can be inverted, so anybody can make a
+//     key that has a row's digest. A denial of that key must not be mistaken for one of the row.
 type memory struct {
 	seed maphash.Seed
 	sets [][ways]denial // the sets of stripe 0, then those of stripe 1, and so on
 }
 
-// denial is a key that the store denied. The zero denial stands for none.
+// denial identifies a key that the store denied. The zero denial is an empty place.
 type denial struct {
 	digest uint64 // H1 of the key, by which an insert finds the denial
 	key    uint64 // a hash of the key's bytes with a secret seed; never 0
@@ -36,13 +36,14 @@ type denial struct {
 
 const (
 	stripes = limits.GuardStripes
-	// ways is the number of denials in a set, the last used first. A set is a cache line.
+	// ways is the number of denials in a set, the most recently used first. A set fills a cache
+	// line.
 	ways = 4
-	// maxLearn is the largest Config.Learn. Such a memory takes a gibibyte.
+	// maxLearn is the largest Config.Learn. The memory then takes a gibibyte.
 	maxLearn = 1 << 26
 )
 
-// newMemory returns a memory for n denials or somewhat more, and nil for none.
+// newMemory returns a memory for at least n denials, or nil if n is 0.
 func newMemory(n int) *memory {
 	if n == 0 {
 		return nil
@@ -56,14 +57,14 @@ func (m *memory) denial(h bloom.Hash, key []byte) denial {
 	return denial{digest: h1, key: maphash.Bytes(m.seed, key) | 1}
 }
 
-// set returns the set of h. It is in the part of h's stripe, whose lock guards it.
+// set returns the set for h. The lock of h's stripe guards it.
 func (m *memory) set(h bloom.Hash) *[ways]denial {
 	h1, h2 := h.Words()
 	perStripe := uint64(len(m.sets)) / stripes
 	return &m.sets[h2%stripes*perStripe+h1%perStripe]
 }
 
-// recall reports whether m has d, whose digest is h, and makes it the first of its set.
+// recall reports whether m has d, whose digest is h. If so, it moves d to the front of its set.
 func (m *memory) recall(h bloom.Hash, d denial) bool {
 	set := m.set(h)
 	for i := range set {
@@ -76,7 +77,7 @@ func (m *memory) recall(h bloom.Hash, d denial) bool {
 	return false
 }
 
-// note adds d, whose digest is h, in place of its set's least recently used denial.
+// note adds d, whose digest is h. If the set is full, d replaces the least recently used denial.
 func (m *memory) note(h bloom.Hash, d denial) {
 	if !m.recall(h, d) {
 		set := m.set(h)
@@ -98,11 +99,11 @@ func (m *memory) remove(h bloom.Hash) {
 	clear(set[n:])
 }
 
-// stripe has what inserts and look-ups of some keys share.
+// stripe has what inserts and look-ups of the same keys share.
 type stripe struct {
 	mu        sync.Mutex // guards the next three fields, and the stripe's part of each memory
-	inserting int        // the number of inserts that have begun and not ended
-	ended     uint64     // the number of inserts that have ended
+	inserting int        // number of inserts that have begun and not ended
+	ended     uint64     // number of inserts that have ended
 	last      time.Time  // when the last of them ended
 
 	misses, learned, queries, hits, denials atomic.Uint64 // see Counts
@@ -115,9 +116,9 @@ func (g *Guard) stripe(h bloom.Hash) *stripe {
 	return &g.stripes[h2%stripes]
 }
 
-// insertsBegin notes that an insert of hs begins, and removes its keys from the memory. The memory
-// is loaded while the stripe is locked: one that is published later has none of these keys, because
-// the stripe has an insert under way by then.
+// insertsBegin notes that an insert of hs begins, and removes its keys from the memory. It loads
+// the memory while the stripe is locked. A memory that is published later gets none of these keys,
+// because by then the stripe has an insert under way.
 func (g *Guard) insertsBegin(hs []bloom.Hash) {
 	if g.cfg.Learn == 0 {
 		return
@@ -142,19 +143,20 @@ func (g *Guard) insertsEnd(hs []bloom.Hash) {
 		s.mu.Lock()
 		s.inserting--
 		s.ended++
-		s.last = time.Now() // under the lock, so that it never goes back
+		s.last = time.Now() // under the lock, so that it never decreases
 		s.mu.Unlock()
 	}
 }
 
-// Lookup reports whether the store has key. It calls query, and returns its results, unless the
-// filter says "certainly not", or the store has denied the key since the last load and no insert of
-// the key has begun since. In these two cases it returns false without an error.
+// Lookup reports whether the store has key. It calls query and returns its results, except in two
+// cases, in which it returns false and nil: the filter reports key as certainly absent, or the
+// store has denied key since the last load and no insert of key has begun since then.
 //
-// query reports whether the store has key, whoever asks. It must find every row that was committed
-// before Lookup was called, so it must not read in an older transaction; Config.Lag has the
-// exception. If it returns false and no error, a Guard with a Config.Learn remembers the key. Two
-// Lookups of one key may call their queries in parallel. A panic in query passes through.
+// query must report whether the store has key. Its result must not depend on who asks. It must find
+// every row that was committed before Lookup was called, so it must not read in an older
+// transaction; for exceptions, see Config.Lag. If it returns false and nil, a Guard with a
+// Config.Learn remembers key. Two calls of Lookup with one key may call their queries in parallel.
+// Lookup does not recover from a panic in query.
 //
 // Before the first load has ended, Lookup always calls query. It does not retain key.
 func (g *Guard) Lookup(key []byte, query func() (found bool, err error)) (found bool, err error) {
@@ -219,22 +221,22 @@ func (s *stripe) ask(query func() (found bool, err error)) (found bool, err erro
 	return found, err
 }
 
-// Counts counts the calls of Lookup by their outcome. Their number is the sum of Misses, Learned
-// and Queries. A query in neither Hits nor Denials has failed, or has not returned yet.
+// Counts has the numbers of calls of Lookup by outcome. Misses, Learned and Queries add up to all
+// calls. A query that is in neither Hits nor Denials has failed, or has not returned yet.
 type Counts struct {
-	Misses  uint64 // answered by the filter: the key is certainly not there
-	Learned uint64 // answered by the memory: the store has denied the key before
-	Queries uint64 // asked of the store
-	Hits    uint64 // queries that found the key
-	Denials uint64 // queries that did not
+	Misses  uint64 // the filter reported the key as certainly absent
+	Learned uint64 // the store had denied the key before
+	Queries uint64 // query was called
+	Hits    uint64 // query found the key
+	Denials uint64 // query did not find the key
 }
 
-// Counts returns the numbers of Lookups since New. Package bloomprom makes metrics of them.
+// Counts returns the counts since New. Package bloomprom makes metrics of them.
 func (g *Guard) Counts() Counts {
 	var c Counts
 	for i := range g.stripes {
 		s := &g.stripes[i]
-		c.Hits += s.hits.Load() // before Queries, so that there are never more hits than queries
+		c.Hits += s.hits.Load() // loaded before Queries, so that there are never more hits than queries
 		c.Denials += s.denials.Load()
 		c.Queries += s.queries.Load()
 		c.Misses += s.misses.Load()

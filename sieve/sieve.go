@@ -1,5 +1,5 @@
-// Package sieve drops repeats: from a to-visit list, as [Queue] does, and from any sequence, as
-// [Distinct] does.
+// Package sieve drops repeats. A [Queue] is a to-visit list without repeats, and [Distinct] drops
+// repeats from any sequence.
 //
 //	seen, err := bloom.New(1_000_000, 0.001)
 //	if err != nil {
@@ -10,13 +10,12 @@
 //	queue.Push("/a") // false: a repeat
 //	page, ok := queue.Pop()
 //
-// Both remember keys in a set that the caller supplies, such as a [bloom.Filter], instead of a map.
-// A key then needs only the set's few bits, whatever its length. No key passes a second time while
-// the set remembers it. The price is that a new key is dropped, as if it had been seen, with the
-// set's false-positive probability.
+// Both remember keys in a set, such as a [bloom.Filter], instead of a map. Each key then needs only
+// a few bits, whatever its length. A key that the set remembers does not pass again. The price is
+// that a new key may be dropped as a repeat; the probability is the set's false-positive rate.
 //
 // Any [bloom.Set] will do. If the set forgets a key, as a window.Filter does, the key passes again.
-// If no key may be dropped, use a map. A queue and its set are saved together; see [Queue].
+// If no new key may be dropped, use a map. A queue and its set must be saved together; see [Queue].
 package sieve
 
 import (
@@ -31,25 +30,25 @@ import (
 // search. It drops values whose keys its set remembers. If the set never forgets, each key passes
 // at most once.
 //
-// Make a Queue with [New]: Push to the zero Queue panics. A Queue is not safe for concurrent use,
-// even if its set is. A Queue must not be copied.
+// A Queue must be made with [New]; Push to the zero Queue panics. A Queue is not safe for
+// concurrent use, even if its set is. A Queue must not be copied.
 //
-// If a set is saved without its queue, the queued values are lost: their keys are in the set, so
-// the values cannot be pushed again. Save both, the queue before the set, each file replaced as a
-// whole, as SaveFile and package file do: write the values that [Queue.All] yields to a file,
-// together with the values that were popped but are not finished yet; then save the set. Push
-// nothing between the two steps.
+// If only the set is saved, the queued values are lost: their keys are in the set, so the values
+// cannot be pushed again. So save both, first the queue and then the set, and push nothing in
+// between. To save the queue, write the values that [Queue.All] yields to a file, together with the
+// values that were popped but are not finished yet. Replace each file as a whole; SaveFile does,
+// and package file helps.
 //
-// After a crash between the two steps, keys that the saved set lacks may pass a second time, and
-// nothing is lost. In the other order, or after a push between the steps, a key could be in the
-// saved set and its value in no saved queue, so it would never be visited. To continue, load the
-// set, make a queue with it, and pass the saved values to [Queue.Requeue].
+// After a crash between the two steps, nothing is lost, and keys that the saved set lacks may pass
+// a second time. If the set were saved first, or a value were pushed in between, the saved set
+// could have a key whose value is in no saved queue, and which would never be visited. To continue,
+// load the set, make a queue with it, and pass the saved values to [Queue.Requeue].
 type Queue[T any] struct {
 	_    nocopy.Locker
 	set  bloom.Set
 	hash func(T) bloom.Hash
-	// The queued values are n elements of buf, from buf[head] on, where buf[0] follows the last
-	// element. All other elements are zero. len(buf) is 0 or a power of two.
+	// The queued values are the n elements of buf that begin with buf[head]; buf[0] follows the
+	// last element. All other elements are zero. len(buf) is 0 or a power of two.
 	buf     []T
 	head, n int
 	changes uint // counts calls of Requeue and Pop that changed the queue
@@ -59,12 +58,12 @@ type Queue[T any] struct {
 const minBuf = 16
 
 // New returns an empty queue. Keys that are already in set count as seen. Other code may also use
-// set: a Queue only calls AddHash, once for each Push. hash returns the key of a value, as a
-// digest. It must depend only on what identifies a value:
+// set: a Queue only calls AddHash, once for each Push. hash returns the digest of a value's key. It
+// must depend only on what identifies a value:
 //
 //	sieve.New(filter, func(p Page) bloom.Hash { return bloom.SumString(p.URL) })
 //
-// It panics if set or hash is nil.
+// New panics if set or hash is nil.
 func New[T any](set bloom.Set, hash func(T) bloom.Hash) *Queue[T] {
 	if set == nil || hash == nil {
 		panic("sieve: New needs a set and a hash")
@@ -72,10 +71,10 @@ func New[T any](set bloom.Set, hash func(T) bloom.Hash) *Queue[T] {
 	return &Queue[T]{set: set, hash: hash}
 }
 
-// Push appends v to the queue, unless the set has seen its key. It reports whether it appended v.
+// Push appends v to the queue unless the set remembers its key. It reports whether it appended v.
 //
 // Memory grows and shrinks with the queue: there is room for at most four times the queued values,
-// or for 16. A call copies a constant number of values on average. A queue of steady length does
+// or for 16. On average, a call copies a constant number of values. A queue of steady length does
 // not allocate.
 func (q *Queue[T]) Push(v T) bool {
 	if q.set == nil {
@@ -109,9 +108,9 @@ func (q *Queue[T]) Peek() (T, bool) {
 	return zero, false
 }
 
-// Pop removes the oldest value and returns it and true, or the zero value and false if the queue is
-// empty. The queue keeps no reference to the value. A later Push of a value with the same key is
-// dropped as long as the set remembers the key.
+// Pop removes the oldest value, and returns it and true. If the queue is empty, it returns the zero
+// value and false. The queue keeps no reference to the value. If a value with the same key is
+// pushed later, it is dropped while the set remembers the key.
 func (q *Queue[T]) Pop() (T, bool) {
 	var zero T
 	if q.n == 0 {
@@ -122,8 +121,8 @@ func (q *Queue[T]) Pop() (T, bool) {
 	q.head = (q.head + 1) & (len(q.buf) - 1)
 	q.n--
 	q.changes++
-	// The buffer shrinks at a quarter, not at a half, so each resize leaves it half full: after one
-	// that copied n values, at least n/2 calls precede the next.
+	// The buffer shrinks when it is a quarter full, not half, so it is half full after each resize.
+	// After a resize that copied n values, at least n/2 calls come before the next one.
 	if q.n <= len(q.buf)/4 && len(q.buf) > minBuf {
 		q.resize(len(q.buf) / 2)
 	}
@@ -133,7 +132,7 @@ func (q *Queue[T]) Pop() (T, bool) {
 // Len returns the number of queued values.
 func (q *Queue[T]) Len() int { return q.n }
 
-// String describes q by the number of queued values.
+// String returns the name of q's type and the number of queued values.
 func (q *Queue[T]) String() string { return fmt.Sprintf("sieve.Queue(%d values)", q.Len()) }
 
 // All yields the queued values, oldest first, and leaves them in the queue. It panics if the loop
@@ -160,11 +159,11 @@ func (q *Queue[T]) resize(size int) {
 	q.buf, q.head = buf, 0
 }
 
-// Distinct yields the values of seq whose keys are new to set. It yields each value as soon as seq
-// does, and stores none. See [New] for set and hash.
+// Distinct yields the values in seq whose keys are new to set. It yields each value as soon as seq
+// does, and stores none. set and hash are as in [New].
 //
-// A loop over the result adds the keys of seq to set, so a second loop over the same values yields
-// none of those that the first one yielded. Distinct panics if seq, set or hash is nil.
+// A loop over the result adds the keys of seq to set. So a second loop over the same values yields
+// none of those that the first loop got. Distinct panics if seq, set or hash is nil.
 func Distinct[T any](seq iter.Seq[T], set bloom.Set, hash func(T) bloom.Hash) iter.Seq[T] {
 	if seq == nil || set == nil || hash == nil {
 		panic("sieve: Distinct needs a sequence, a set and a hash")

@@ -442,15 +442,15 @@ func (r *ring) notice(t time.Time) {
 	if t.IsZero() || clock <= -farthest || live.len() == 0 {
 		return
 	}
-	from, lag := r.stamped.Load(), r.lag.Load()
-	timeless := from <= -farthest // the planes began without a time
-	wasSet := lag > 0 && clock > from-min(lag-r.life, lag/2)
+	last, lag := r.stamped.Load(), r.lag.Load()
+	timeless := last <= -farthest // the planes began without a time
+	wasSet := lag > 0 && clock > last-min(lag-r.life, lag/2)
 	switch {
-	case r.fresh && !timeless && clock < from-r.life:
+	case r.fresh && !timeless && clock < last-r.life:
 		r.fresh = false
-		from = max(from, r.newestKey(live.newest()))
-		r.lag.Store(from - clock)
-		r.raise(live.oldest(), live, from)
+		last = max(last, r.newestKey(live.newest()))
+		r.lag.Store(last - clock)
+		r.raise(live.oldest(), live, last)
 	case r.fresh || timeless || wasSet:
 		r.fresh = false
 		r.lag.Store(0)

@@ -86,8 +86,9 @@ type state struct {
 	table  []page   // the state of each page
 	array  []uint64 // the lanes of all pages, in the order of pages
 
-	doing    sync.Mutex                   // guards underWay
-	underWay map[bloom.Hash]chan struct{} // the keys that Do is handling; Do closes the channel at its end
+	doing sync.Mutex // guards underWay
+	// underWay has the keys that Do is handling. The channel is closed at the end of Do.
+	underWay map[bloom.Hash]chan struct{}
 }
 
 func (s *state) zero() bool { return s == nil }
