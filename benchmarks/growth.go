@@ -104,7 +104,7 @@ type batch struct {
 	keys    [turnKeys]uint64
 }
 
-// hash makes the digests of the keys with these ids.
+// hash makes the digests of the keys with the ids id(0), id(1) and so on.
 func (b *batch) hash(id func(i uint64) uint64) {
 	for i := range b.keys {
 		b.keys[i] = mix(id(uint64(i)))

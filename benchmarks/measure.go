@@ -79,13 +79,13 @@ const (
 type plan struct {
 	all    keys // the keys to add, followed by the keys to look up
 	n      int  // the number of keys to add
-	others int  // the index in all of the keys for the operation absent, absentKeys of them
+	others int  // the index in all of the first key for the operation absent
 	turn   int  // the largest number of keys in a turn
 	chunks int  // the number of chunks in a fill; each ends with a turn
 }
 
-// plan returns the plan of w. A fill has at most as many chunks as there are rounds, or parts. If n
-// is large, turns therefore measure only a sample of the additions.
+// plan returns the plan of w. The number of rounds limits the number of chunks, so if n is large,
+// turns measure only a sample of the additions.
 func (w workload) plan(rounds int) plan {
 	p := plan{n: w.n, turn: min(cmp.Or(w.turn, turnKeys), w.n), others: w.n}
 	p.chunks = min((p.n+p.turn-1)/p.turn, max(rounds, parts))

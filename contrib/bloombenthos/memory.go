@@ -124,7 +124,7 @@ type memory struct {
 
 // times is a clock that shows the newest time of a message so far.
 type times struct {
-	mapping *bloblang.Executor // from an id to its time
+	mapping *bloblang.Executor // maps an id to the time of its message
 	newest  atomic.Int64       // nanoseconds since 1970; 0 before the first message
 	log     *service.Logger
 	warned  sync.Once
@@ -227,7 +227,7 @@ func readFields(conf *service.ParsedConfig) (f fields, err error) {
 	return fields{uint64(capacity), fpr, span, renew}, nil
 }
 
-// ofField returns err, or a text that begins with the name of the field that err is about.
+// ofField puts the name of a field before err, if err is about that field.
 func ofField(err error) error {
 	var bad *bloom.ParamError
 	if errors.As(err, &bad) {
@@ -325,8 +325,8 @@ func openFilter(path string, c window.Config) (filter, error) {
 	return checked(growing.LoadOrNew(path, c.N, c.P))
 }
 
-// checked returns f and err. If err is not nil, it returns a nil filter, because an f that is a nil
-// pointer would be a filter that is not nil.
+// checked returns f and err. After an error it returns a nil filter: a nil pointer f would be a
+// filter that is not nil.
 func checked[F filter](f F, err error) (filter, error) {
 	if err != nil {
 		return nil, err

@@ -103,7 +103,7 @@ func labelsIn(text []byte) (labels []string) {
 	return labels
 }
 
-// place holds the cache with a label while the cache is open.
+// place holds a cache while the cache is open.
 type place struct {
 	sync.Mutex
 	cache *cache

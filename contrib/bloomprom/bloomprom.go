@@ -9,8 +9,8 @@
 //		bloomprom.NewGuardCollector("users", users.Counts),
 //	)
 //
-// A [Lookups] counts the look-ups of any other filter in front of a database. All metrics have a
-// label, filter, with the filter's name, so one program can register several filters:
+// A [Lookups] counts the look-ups of any other filter in front of a database. All metrics have the
+// label "filter" with the filter's name, so one program can register several filters:
 //
 //	bloom_filter_size_bytes            size of the filter
 //	bloom_filter_fill_ratio            fraction of bits set
@@ -165,9 +165,9 @@ func sendLookups(ch chan<- prometheus.Metric, desc *prometheus.Desc, counts map[
 //	}
 //	return value, err
 //
-// It is a prometheus.Collector and an expvar.Var of the counts. Make it with [NewLookups]: the zero
-// Lookups counts, but panics when it is registered as a collector. Many goroutines may use a
-// Lookups. It must not be copied.
+// A Lookups is a prometheus.Collector and an expvar.Var of its counts. Make it with [NewLookups]:
+// the zero Lookups counts, but panics when it is registered as a collector. Many goroutines may use
+// a Lookups. It must not be copied.
 //
 // The observed rate is the share of absent keys that the filter let through:
 //

@@ -60,9 +60,9 @@ func (c caller) read(ctx context.Context, cmds ...redis.Cmder) error {
 type script struct {
 	source, sha string
 	// repeats permits the client to resend the script when it does not know whether the script has
-	// run. It is never set for a script of several keys, to which a cluster may answer TRYAGAIN:
-	// after TRYAGAIN to the first command of a pipeline and MOVED to a later one, go-redis 9.22
-	// resends the later one twice.
+	// run. A script of several keys must not have it: a cluster may answer TRYAGAIN to such a
+	// script. If that is the first command of a pipeline, and the cluster answers MOVED to a later
+	// one, go-redis 9.22 resends the later one twice.
 	repeats bool
 }
 
@@ -186,7 +186,7 @@ var after = time.After
 const errNotOpen = "bloomredis: the client is nil, or the value was made without Open"
 
 // retry calls send, and repeats the call while the server temporarily refuses commands. It returns
-// early when ctx ends, because the client may heed only ctx's deadline, or ignore ctx.
+// early when ctx ends, because the client may respect only ctx's deadline, or ignore ctx.
 func (c caller) retry(ctx context.Context, send func() error) error {
 	if c.client == nil {
 		panic(errNotOpen)

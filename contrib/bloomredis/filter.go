@@ -66,7 +66,7 @@ type Filter struct {
 // [bloom.ErrVersion] if a newer version of this package wrote the value. Open never changes such a
 // value.
 //
-// A Redis string can have 512 MB, enough for about 448 million keys at 1 %. For more keys see
+// A Redis string has up to 512 MB, enough for about 448 million keys at 1 %. For more keys see
 // [Sharded]. While Redis clears the memory of a new filter, in time proportional to the size, it
 // serves no other client.
 //
@@ -93,7 +93,7 @@ func Open(
 }
 
 // OpenExisting returns the filter under key, whatever its parameters. The error wraps [redis.Nil]
-// if there is no such key, and [bloom.ErrFormat] if it holds something other than a filter.
+// if there is no such key, and [bloom.ErrFormat] if the key holds something other than a filter.
 // OpenExisting only reads.
 func OpenExisting(ctx context.Context, client redis.UniversalClient, key string) (*Filter, error) {
 	if err := (caller{client, key}).readsMasters(ctx); err != nil {
@@ -205,7 +205,7 @@ func (f *Filter) opened() string {
 // M returns the number of bits, a multiple of 64.
 func (f *Filter) M() uint64 { return f.params.m() }
 
-// K returns the number of hashes, which is the number of bits that a key sets.
+// K returns the number of bits that a key sets.
 func (f *Filter) K() int { return f.params.k }
 
 // SizeBytes returns the length of the string under the key. The stream needs up to about half as
@@ -258,7 +258,7 @@ func (f *Filter) UpdateInfo(ctx context.Context, update func(*bloom.Info)) error
 }
 
 // difference describes the first of N, P and Hash that changes from one value to another. It
-// returns "" if there is none. Zero is not a value.
+// returns "" if there is none. A zero is not a value.
 func difference(before, after bloom.Info) string {
 	switch {
 	case differ(before.N, after.N):

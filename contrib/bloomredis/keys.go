@@ -192,7 +192,7 @@ func tokenOf(token string, hs []bloom.Hash) (string, error) {
 	for _, h := range hs {
 		b = appendDigest(b, h)
 	}
-	sum := sha256.Sum256(append(b, token...)) // SHA-256, because others may choose tokens
+	sum := sha256.Sum256(append(b, token...)) // SHA-256, because strangers may choose tokens
 	return fmt.Sprintf("%x", sum[:16]), nil
 }
 

@@ -11,12 +11,12 @@ import (
 // readsMasters returns an error if the client visibly reads from replicas, where a key that was
 // just added may be absent.
 //
-// The options of a cluster client tell. The options of other clients lack ReplicaOnly, so
+// The options of a cluster client show it. The options of other clients lack ReplicaOnly, so
 // readsMasters asks their servers for their role, by HELLO, which needs no permission. It accepts a
 // server that refuses HELLO, and a client without a method Options.
 func (c caller) readsMasters(ctx context.Context) error {
 	if _, err := c.beside("id"); err != nil {
-		return err // a wrong key is an error even without a server
+		return err // report a bad key even if no server answers
 	}
 	switch client := c.client.(type) {
 	case interface{ Options() *redis.ClusterOptions }:

@@ -143,7 +143,7 @@ func (s *Sharded) SizeBytes() int64 {
 	return size
 }
 
-// Stats counts the bits of all shards; see [Filter.Stats]. K is that of each shard.
+// Stats counts the bits of all shards; see [Filter.Stats]. K is the same in all shards.
 func (s *Sharded) Stats(ctx context.Context) (bloom.Stats, error) {
 	var all bloom.Stats
 	err := s.each(func(f *Filter) error {

@@ -19,7 +19,7 @@ import (
 )
 
 // Window is a filter in Redis that forgets each key after a span of time. Any number of processes
-// can share it. Only the server's clock matters, not those of clients.
+// can share it. Only the server's clock matters, not the clients' clocks.
 //
 // A key that is not remembered is reported as present with a probability of at most P, whatever the
 // traffic. If at most N new keys come within any Span, however unevenly, each key that Add reported

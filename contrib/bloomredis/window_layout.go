@@ -46,15 +46,15 @@ func (c WindowConfig) layout() (l layout, err error) {
 	if c.Generations < 1 || c.Generations > maxGenerations {
 		return l, outside("Generations", c.Generations, "outside [0, %d]", maxGenerations)
 	}
-	// The other ranges are those of package window, which checks them here for a window of few keys.
+	// Package window checks the other fields. A window with few keys is enough for that.
 	few := window.Config{N: min(c.N, 1), P: c.P, Span: c.Span, Generations: c.Generations}
 	if _, err := window.New(few); err != nil {
 		return l, own(err)
 	}
 	l.slack = c.Generations
 	if c.Renew {
-		// A key that keeps coming is written again after a generation, or earlier if other keys
-		// have filled lean planes since. That many planes hold more than N/(Generations + 1) keys.
+		// A key that keeps coming is written again after a generation, or earlier, once other keys
+		// have filled lean planes. Together lean planes hold more than N/(Generations + 1) keys.
 		l.lean = planes / (l.slack + 2)
 		l.slack++
 	}

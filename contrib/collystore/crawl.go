@@ -261,7 +261,7 @@ func refused(err error) bool {
 	}
 	u, wrong := url.Parse(failed.URL)
 	switch {
-	case errors.As(failed.Err, new(net.Error)): // a transport of the user's tried
+	case errors.As(failed.Err, new(net.Error)): // the user's own transport tried
 		return false
 	case wrong != nil, u.Scheme != "http" && u.Scheme != "https", u.Host == "":
 		return true
@@ -269,8 +269,8 @@ func refused(err error) bool {
 	return strings.HasPrefix(failed.Err.Error(), badLocation)
 }
 
-// badLocation begins the error for a Location that is no URL. Nothing else tells it from errors of
-// the network: it wraps nothing, and the answer is lost.
+// badLocation is the beginning of the error for a Location that is not a URL. Only this text tells
+// the error from network errors: the error wraps nothing, and the response is lost.
 const badLocation = "failed to parse Location header"
 
 var refusals = []error{
