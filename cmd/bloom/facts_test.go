@@ -286,6 +286,8 @@ func TestRemovedBlankLineIsNew(t *testing.T) {
 	require.Equal(t, "blank=1", metaOf(t, "list"), "it was added twice")
 	good(t, "a\n", "remove list")
 	require.Equal(t, "blank=1", metaOf(t, "list"))
+	good(t, "\n", "remove list")
+	require.Equal(t, "blank=1", metaOf(t, "list"), "it was left out")
 	good(t, "\n", "remove --blank list")
 	require.Equal(t, "", metaOf(t, "list"))
 
@@ -316,4 +318,9 @@ func TestBlankLineOnce(t *testing.T) {
 	good(t, "\n", "add --blank t")
 	good(t, "\ny\n", "dedupe --state t -o out2")
 	require.Equal(t, "x\ny\n", read(t, "out2"))
+	// One that add left out does not.
+	good(t, "x\n", "dedupe --state u -o out3")
+	good(t, "z\n\n", "add u")
+	good(t, "\ny\n", "dedupe --state u -o out3")
+	require.Equal(t, "x\n\ny\n", read(t, "out3"))
 }

@@ -160,8 +160,60 @@ func TestBytesOfOthers(t *testing.T) {
 			require.Equal(t, test.out, read(t, "out"))
 			good(t, test.in, line)
 			require.Equal(t, test.out, read(t, "out"))
+			// A run that has appended nothing leaves it to the next one to say so.
+			if name == "nothing to append" {
+				saying(t, 0, "out has 6 bytes that this run does not write", "c\n", line)
+				require.Equal(t, test.out+"c\n", read(t, "out"))
+			}
+			const later = "later;1\t2;later\n" // of several fields, by any separator
+			good(t, later, line)
+			require.Contains(t, read(t, "out"), strings.TrimSuffix(later, "\n"))
 		})
 	}
+}
+
+// badSector is a file with an offset from which nothing can be read.
+type badSector struct {
+	*os.File
+	offset int64
+}
+
+func (f *badSector) ReadAt(p []byte, offset int64) (int, error) {
+	if offset == f.offset {
+		return 0, errBadSector
+	}
+	return f.File.ReadAt(p, offset)
+}
+
+var errBadSector = errors.New("bad sector")
+
+// TestTailThatCannotBeRead: a run that fails in the tail of OUT saves no line that it did not write.
+func TestTailThatCannotBeRead(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const line = "dedupe -p 1e-9 --state state -o out"
+	good(t, numbers(0, 10), line)
+	head := int64(len(numbers(0, 10)))
+	write(t, "out", numbers(0, 20_000)) // some pieces
+	before := read(t, "state")
+	saved, err := load("state")
+	require.NoError(t, err)
+	cfg := &lines.Config{Names: []string{write(t, "in", numbers(0, 30_000))}, Delim: '\n',
+		Blank: true, Counts: new(lines.Counts)}
+	d := &deduper{
+		seen:  memoryOf(saved.filter.(hashFilter)),
+		state: state{file: &target{path: "state"}, every: time.Hour},
+	}
+	require.NoError(t, d.out.open("out", "state", d.seen.f, '\n'))
+	require.NoError(t, d.takeTail(cfg))
+	file := d.out.file.(*os.File)
+	defer file.Close()
+	d.out.file = &badSector{file, head + pieceOfOut}
+	d.out.left, err = d.out.tailLines()
+	require.NoError(t, err)
+	require.ErrorIs(t, d.run(t.Context(), cfg), errBadSector)
+	require.True(t, before == read(t, "state"), "the state is as it was")
+	good(t, numbers(0, 30_000), line)
+	require.True(t, numbers(0, 30_000) == read(t, "out"), "no line is lost")
 }
 
 // TestTwoSeparators: the lines of a killed run that read files of two separators are not written

@@ -307,6 +307,19 @@ func TestReplyIsLost(t *testing.T) {
 	}
 }
 
+// AddOnce of more keys than a round trip takes: each of its calls has an answer of its own.
+func TestTokenOfTwoTrips(t *testing.T) {
+	all := sets(t, startServer(t, "--appendonly", "no").client())
+	trips := map[string]uint64{"Filter": tripBits / 7, "Window": windowTrip} // Sharded has Filters
+	for name, trip := range trips {
+		hs := slices.Concat(hashes(0, trip), hashes(0, chunk))
+		added, err := all[name].AddOnce(ctx, "token", hs...)
+		require.NoError(t, err, name)
+		assert.Equal(t, int(trip), count(added[:trip]), name)
+		assert.Zero(t, count(added[trip:]), name)
+	}
+}
+
 // Whoever chooses tokens and keys finds no two calls that are one.
 func TestTokens(t *testing.T) {
 	seen := make(map[string]int)

@@ -337,8 +337,6 @@ class Window(Filter):
         now, bits = self.now(), 0
         for plane in self.planes:  # the oldest plane comes first; no plane dies before an older one
             end = self.ends[plane]
-            if now < self.began:
-                end = min(end, now + (self.part if plane == self.open else 1))
             if bits or not self.span or now < end + self.life:
                 bits |= 1 << plane
         return bits
