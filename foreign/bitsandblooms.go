@@ -20,8 +20,8 @@ import (
 // BitsAndBlooms is a filter of github.com/bits-and-blooms/bloom/v3, or of its predecessor
 // github.com/willf/bloom, which writes the same bytes. A BitsAndBlooms must not be copied.
 //
-// A BitsAndBlooms has the encoding methods of its original, the other library's filter, with the
-// original's bytes. So have the other types of this package; where the original has no JSON or
+// The original of a type in this package is the type in the other library. Each type has the
+// encoding methods of its original, which produce the same bytes. If the original has no JSON or
 // text, MarshalJSON and MarshalText return an error.
 type BitsAndBlooms struct {
 	_ nocopy.Locker
@@ -30,15 +30,15 @@ type BitsAndBlooms struct {
 
 type bitsAndBlooms struct {
 	table
-	length uint64 // the number of bits in its bit set: m, or more if the original's From made it
+	length uint64 // number of bits in the bit set: m, or more if the original's From made the filter
 	order  form.Order
-	text   *base64.Encoding // the encoding of the bit set in JSON; nil is the original's default
+	text   *base64.Encoding // the encoding of the bit set in JSON, or nil for the original's default
 	inJSON bool             // WriteTo writes JSON
 }
 
-// NewBitsAndBlooms returns the filter in data, which is what WriteTo, MarshalBinary or MarshalJSON
-// of the original wrote. White space may surround JSON. NewBitsAndBlooms detects whether
-// LittleEndian and Base64StdEncoding of package bitset were set.
+// NewBitsAndBlooms returns the filter in data, which is the output of the original's WriteTo,
+// MarshalBinary or MarshalJSON. White space may surround JSON. NewBitsAndBlooms detects whether the
+// writer had called LittleEndian or Base64StdEncoding of package bitset.
 func NewBitsAndBlooms(data []byte) (*BitsAndBlooms, error) {
 	f := new(BitsAndBlooms)
 	decode := f.readBinary
@@ -51,7 +51,7 @@ func NewBitsAndBlooms(data []byte) (*BitsAndBlooms, error) {
 	return f, nil
 }
 
-// UnmarshalJSON replaces f with the filter in data, the original's JSON.
+// UnmarshalJSON replaces f with the filter in data, which is the original's JSON.
 func (f *BitsAndBlooms) UnmarshalJSON(data []byte) error {
 	if isNull(data) {
 		return nil
@@ -59,7 +59,7 @@ func (f *BitsAndBlooms) UnmarshalJSON(data []byte) error {
 	return f.readJSON(data)
 }
 
-// UnmarshalBinary replaces f with the filter in data, the original's binary form.
+// UnmarshalBinary replaces f with the filter in data, which is the original's binary form.
 func (f *BitsAndBlooms) UnmarshalBinary(data []byte) error { return f.readBinary(data) }
 
 // GobDecode is like UnmarshalBinary.
@@ -118,8 +118,8 @@ func parseBitsJSON(data []byte) (bitsAndBlooms, error) {
 	return f, err
 }
 
-// newBits returns the filter with the given m, k and encoded bit set: its length in bits, then its
-// words.
+// newBits returns the filter with the given m and k. encoded is its bit set: the length in bits,
+// followed by the words.
 func newBits(m, k uint64, encoded []byte) (bitsAndBlooms, error) {
 	if err := checkSizes(m, k); err != nil {
 		return bitsAndBlooms{}, err
@@ -129,7 +129,7 @@ func newBits(m, k uint64, encoded []byte) (bitsAndBlooms, error) {
 		return bitsAndBlooms{}, err
 	}
 	body := encoded[8:]
-	length = max(length, 1) // the original's New(0, k) makes a filter of one bit with an empty set
+	length = max(length, 1) // the original's New(0, k) makes a filter of one bit, whose set is empty
 	if m > length {
 		return bitsAndBlooms{}, fmt.Errorf("m = %d is more than the %d bits of its set", m, length)
 	}
@@ -139,8 +139,8 @@ func newBits(m, k uint64, encoded []byte) (bitsAndBlooms, error) {
 	return bitsAndBlooms{table: t, length: length, order: order}, err
 }
 
-// orderOf guesses the byte order of an encoded bit set, and returns its length in bits. The order
-// is the one in which the length matches the number of words that follow.
+// orderOf guesses the byte order of an encoded bit set, and returns the set's length in bits. It
+// chooses the order in which the length matches the number of words that follow.
 func orderOf(encoded []byte) (form.Order, uint64, error) {
 	big := binary.BigEndian.Uint64(encoded)
 	little := binary.LittleEndian.Uint64(encoded)
@@ -151,7 +151,8 @@ func orderOf(encoded []byte) (form.Order, uint64, error) {
 	case body == 8*wordsFor(little):
 		return form.LittleEndian, little, nil
 	}
-	// The lower number is the length. In the wrong order, the low byte of a length comes first.
+	// The lower number is the length: in the wrong order, the low byte of the length would come
+	// first.
 	length := min(big, little)
 	if wordsFor(length) < body/8+1 {
 		return false, 0, fmt.Errorf("%d bytes follow a set of %d bits", body-8*wordsFor(length), length)
@@ -159,7 +160,7 @@ func orderOf(encoded []byte) (form.Order, uint64, error) {
 	return false, 0, form.ErrTruncated
 }
 
-// digests returns two Murmur3 digests: that of key, and that of key followed by a byte of 1.
+// digests returns the Murmur3 digest of key, followed by that of key with a byte of 1 appended.
 func digests(key []byte) (h [4]uint64) {
 	le := binary.LittleEndian
 	n := uint64(len(key))
@@ -167,8 +168,8 @@ func digests(key []byte) (h [4]uint64) {
 	for rest := key; len(rest) >= 16; rest = rest[16:] {
 		h1, h2 = digest.Mix(h1, h2, le.Uint64(rest), le.Uint64(rest[8:]))
 	}
-	// The last block, padded with zeros. [bloom.Sum] reads it in the same steps. A function for both
-	// is not inlined, and then hashing a key of 4 bytes takes a fifth more time.
+	// k1 and k2 are the last block, padded with zeros. [bloom.Sum] has the same steps. A shared
+	// function would not be inlined, and hashing a 4-byte key would take a fifth longer.
 	switch tail := n & 15; {
 	case tail == 0:
 	case tail > 8:
@@ -188,7 +189,7 @@ func digests(key []byte) (h [4]uint64) {
 	} else {
 		k2 |= one
 	}
-	if n&15 == 15 { // the block is whole
+	if n&15 == 15 { // the block is complete
 		h1, h2 = digest.Mix(h1, h2, k1, k2)
 		k1, k2 = 0, 0
 	}
@@ -196,10 +197,10 @@ func digests(key []byte) (h [4]uint64) {
 	return h
 }
 
-// location returns a number whose remainder modulo m is the index of a key's i-th bit.
+// location returns a number that, modulo m, is the index of the key's i-th bit.
 func location(h *[4]uint64, i uint64) uint64 { return h[i&1] + i*h[2+(i+i&1)&3>>1] }
 
-// Contains reports whether key may have been added. It is the original's Test.
+// Contains reports whether key may have been added. The original calls it Test.
 func (f *BitsAndBlooms) Contains(key []byte) bool {
 	h := digests(key)
 	for i := range uint64(f.k) {
@@ -210,7 +211,7 @@ func (f *BitsAndBlooms) Contains(key []byte) bool {
 	return f.k != 0
 }
 
-// ContainsString is like Contains, and does not copy key.
+// ContainsString is like Contains. It does not copy key.
 func (f *BitsAndBlooms) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
 
 // Add adds key. It returns true if the key was certainly new, and false if it was probably added
@@ -225,11 +226,11 @@ func (f *BitsAndBlooms) Add(key []byte) bool {
 	return isNew
 }
 
-// AddString is like Add, and does not copy key.
+// AddString is like Add. It does not copy key.
 func (f *BitsAndBlooms) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)) }
 
-// WriteTo writes f in the form in which it was read, binary or JSON, which it makes in memory. It
-// returns an error if f is zero.
+// WriteTo writes f in the form in which it was read, binary or JSON. JSON is first built in memory.
+// WriteTo returns an error if f is zero.
 func (f *BitsAndBlooms) WriteTo(w io.Writer) (int64, error) {
 	if f.k == 0 {
 		return 0, form.NoForm("foreign")
@@ -254,7 +255,7 @@ func (f *bitsAndBlooms) appendLength(b []byte) []byte {
 	return form.AppendWords(b, []uint64{f.length}, f.order)
 }
 
-// MarshalJSON returns f in the original's JSON. It returns an error if f is zero.
+// MarshalJSON returns the original's JSON of f. It returns an error if f is zero.
 func (f bitsAndBlooms) MarshalJSON() ([]byte, error) {
 	if f.k == 0 {
 		return nil, form.NoForm("foreign")
@@ -267,7 +268,7 @@ func (f bitsAndBlooms) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, `{"m":%d,"k":%d,"b":"%s"}`, f.m, f.k, text.EncodeToString(set)), nil
 }
 
-// MarshalBinary returns f in the original's binary form. It returns an error if f is zero.
+// MarshalBinary returns the original's binary form of f. It returns an error if f is zero.
 func (f bitsAndBlooms) MarshalBinary() ([]byte, error) {
 	if f.k == 0 {
 		return nil, form.NoForm("foreign")
@@ -278,8 +279,8 @@ func (f bitsAndBlooms) MarshalBinary() ([]byte, error) {
 // GobEncode is like MarshalBinary.
 func (f bitsAndBlooms) GobEncode() ([]byte, error) { return f.MarshalBinary() }
 
-// String describes f by its size.
+// String returns the name of f's type and its parameters.
 func (f bitsAndBlooms) String() string { return f.describe("foreign.BitsAndBlooms") }
 
-// LogValue returns what String returns.
+// LogValue implements slog.LogValuer. The value is the result of String.
 func (f bitsAndBlooms) LogValue() slog.Value { return slog.StringValue(f.String()) }

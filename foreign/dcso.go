@@ -13,7 +13,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// DCSO is a filter of github.com/DCSO/bloom, in version 1 of its form, such as CIRCL's hashlookup
+// DCSO is a filter of github.com/DCSO/bloom in version 1 of its form, such as CIRCL's hashlookup
 // file. The original has neither JSON nor other encoding methods. A DCSO must not be copied.
 type DCSO struct {
 	_ nocopy.Locker
@@ -23,21 +23,21 @@ type DCSO struct {
 type dcso struct {
 	noText
 	table
-	n     uint64 // the number of keys that the filter is made for
+	n     uint64 // number of keys that the filter was made for
 	p     float64
-	added uint64 // the number of keys that were new
-	data  []byte // the user's bytes after the filter
+	added uint64 // number of keys that were new
+	data  []byte // user data after the filter
 }
 
 const (
 	dcsoHead       = 48
 	dcsoPrime      = 18446744073709551557 // the largest prime below 2^64
-	dcsoMultiplier = 18446744073709550147 // turns a hash into the next one, modulo dcsoPrime
+	dcsoMultiplier = 18446744073709550147 // yields the next hash, modulo dcsoPrime
 )
 
-// NewDCSO returns the filter in data. Bytes of the user may follow the filter, as DCSO's form
-// allows; WriteTo also writes them. If WriteFilter of the original compressed the bytes by gzip,
-// undo that first.
+// NewDCSO returns the filter in data. User data may follow the filter, as DCSO's form allows;
+// WriteTo writes it again. If the original's WriteFilter has compressed the bytes with gzip,
+// decompress them first.
 func NewDCSO(data []byte) (*DCSO, error) {
 	f, err := parseDCSO(data)
 	if err != nil {
@@ -77,7 +77,7 @@ func parseDCSO(data []byte) (dcso, error) {
 	return dcso{table: t, n: n, p: p, added: added, data: bytes.Clone(body[8*size:])}, err
 }
 
-// fnv1 returns the hash of hash/fnv.New64.
+// fnv1 returns the same hash as hash/fnv.New64.
 func fnv1(key []byte) uint64 {
 	h := uint64(14695981039346656037)
 	for _, c := range key {
@@ -86,13 +86,14 @@ func fnv1(key []byte) uint64 {
 	return h
 }
 
-// Contains reports whether key may have been added. It is the original's Check.
+// Contains reports whether key may have been added. The original calls it Check.
 func (f *DCSO) Contains(key []byte) bool { return f.ContainsHash64(fnv1(key)) }
 
-// ContainsString is like Contains, and does not copy key.
+// ContainsString is like Contains. It does not copy key.
 func (f *DCSO) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
 
-// ContainsHash64 is like Contains, but takes the hash of a key: 64-bit FNV-1, as in hash/fnv.New64.
+// ContainsHash64 is like Contains, but takes the hash of a key, which is 64-bit FNV-1 as in
+// hash/fnv.New64.
 func (f *DCSO) ContainsHash64(hash uint64) bool {
 	hash %= dcsoPrime
 	for range f.k {
@@ -104,11 +105,11 @@ func (f *DCSO) ContainsHash64(hash uint64) bool {
 	return f.k != 0
 }
 
-// Add adds key. It returns true if the key was certainly new, and false if it was probably added
+// Add adds key. It returns true if key was certainly new, and false if it was probably added
 // before.
 func (f *DCSO) Add(key []byte) bool { return f.AddHash64(fnv1(key)) }
 
-// AddString is like Add, and does not copy key.
+// AddString is like Add. It does not copy key.
 func (f *DCSO) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)) }
 
 // AddHash64 is like Add, but takes the hash of a key; see [DCSO.ContainsHash64].
@@ -141,8 +142,8 @@ func (f *DCSO) WriteTo(w io.Writer) (int64, error) {
 	return n + int64(more), err
 }
 
-// String describes f by its size.
+// String returns the name of f's type and its parameters.
 func (f dcso) String() string { return f.describe("foreign.DCSO") }
 
-// LogValue returns what String returns.
+// LogValue implements slog.LogValuer. The value is the result of String.
 func (f dcso) LogValue() slog.Value { return slog.StringValue(f.String()) }

@@ -1,5 +1,5 @@
-// Package foreign reads, changes and writes the Bloom filters of other libraries, in their own
-// formats: [BitsAndBlooms], [Holiman], [DCSO], and [Spark] of Apache Spark.
+// Package foreign reads, changes and writes the Bloom filters of other libraries in their own
+// formats: [BitsAndBlooms], [Holiman], [DCSO], and Apache [Spark].
 //
 //	data, err := os.ReadFile("seen.bloom") // from bits-and-blooms' WriteTo
 //	if err != nil {
@@ -13,16 +13,16 @@
 //	found := seen.ContainsString("ada")
 //	_, err = seen.WriteTo(conn) // bits-and-blooms reads this
 //
-// A filter answers exactly as the library that wrote it does. Keys can be added, and WriteTo writes
-// what the other library reads. This package makes no new filters; docs/migrate.md, "Keep your
-// files", says how to make one.
+// A filter gives the same answers as in the library that wrote it. Keys can be added to it, and
+// that library can read what WriteTo writes. This package cannot make a new filter; "Keep your
+// files" in docs/migrate.md says how to get one.
 //
-// A constructor copies the bytes that it gets, and allocates at most a small multiple of them. It
-// refuses bytes that end too early or too late, sizes that contradict each other, and filters of
-// more than 1,024 hashes or 2^43 bits, with an error that wraps [bloom.ErrFormat]. Only Holiman's
-// form has a checksum. Many goroutines may look keys up in a filter concurrently; adding, decoding
-// and writing need it to themselves. The zero value of each type contains nothing; adding to it
-// panics.
+// A constructor copies its argument, and allocates at most a small multiple of the argument's
+// length. It returns an error that wraps [bloom.ErrFormat] if bytes are missing or left over, if
+// sizes contradict each other, or if the filter has more than 1,024 hash functions or 2^43 bits.
+// Only Holiman's form has a checksum. Many goroutines may look keys up in a filter concurrently;
+// adding, decoding and writing need the filter to themselves. The zero value of each type contains
+// nothing; adding to it panics.
 package foreign
 
 import (
@@ -42,19 +42,19 @@ const (
 	maxK = 1024 // more than a rate of 1e-300 needs
 )
 
-// table has a filter's bits. Each exported type embeds an unexported struct with a table. Methods
-// of that struct that encode have value receivers, so that fmt, json and gob call them for a filter
-// held by value.
+// table has a filter's bits. Each exported type embeds an unexported struct that has a table. The
+// encoding methods of that struct have value receivers, so that fmt, json and gob also call them
+// for a filter that is held by value.
 type table struct {
 	words      []uint64
-	m          uint64 // the number of bits
+	m          uint64 // number of bits
 	reciprocal uint64 // floor((2^64-1)/m); see locate
-	k          int    // the number of bits of a key
-	size       int64  // the length of the binary form in bytes
+	k          int    // number of bits for each key
+	size       int64  // length of the binary form in bytes
 }
 
-// newTable returns a table of the first m bits of words, which hold a bit set of the given number
-// of bits. It returns an error if any bit of words beyond these is set.
+// newTable returns a table whose bits are the first m bits of words. words holds a bit set of the
+// given number of bits; if any bit after those is set, newTable returns an error.
 func newTable(words []uint64, bits, m, k uint64, size int64) (table, error) {
 	if rest := bits % 64; rest != 0 && words[bits/64]>>rest != 0 {
 		return table{}, fmt.Errorf("bits beyond %d are set", bits)
@@ -87,7 +87,8 @@ func checkLength(data []byte, size uint64) error {
 
 var errZipped = errors.New("it is compressed by gzip: undo that first")
 
-// decodeError returns err as an error of this package that wraps bloom.ErrFormat, or nil.
+// decodeError wraps err in an error of this package that also wraps bloom.ErrFormat. It returns nil
+// if err is nil.
 func decodeError(err error) error {
 	if err == nil {
 		return nil
@@ -95,11 +96,10 @@ func decodeError(err error) error {
 	return form.Errorf("foreign", "%w", err)
 }
 
-// isNull reports whether data is JSON's null, for which UnmarshalJSON by convention changes
-// nothing.
+// isNull reports whether data is JSON's null. By convention, UnmarshalJSON then changes nothing.
 func isNull(data []byte) bool { return string(data) == "null" }
 
-// locate returns the word that has bit x mod m, and the bit in that word. The reciprocal is at
+// locate returns the word that has bit x mod m, and a mask with that bit. The reciprocal is at
 // least 2^64/m - 1, so q is floor(x/m) or one less.
 func (t *table) locate(x uint64) (word *uint64, bit uint64) {
 	q, _ := bits.Mul64(x, t.reciprocal)
@@ -115,7 +115,7 @@ func (t *table) isSet(x uint64) bool {
 	return *word&bit != 0
 }
 
-// set sets bit x mod m and reports whether it was clear.
+// set sets bit x mod m. It reports whether the bit was clear.
 func (t *table) set(x uint64) bool {
 	word, bit := t.locate(x)
 	old := *word
@@ -130,15 +130,14 @@ func (t *table) checkMade() {
 	}
 }
 
-// M returns the number of bits.
 func (t *table) M() uint64 { return t.m }
 
 // K returns the number of bits that a key sets.
 func (t *table) K() int { return t.k }
 
-// Stats counts the set bits and returns the statistics of the filter. SizeBytes is the length of
-// the other library's binary form, without JSON and gzip. FPR is the fill ratio to the power of K;
-// a filter of few keys has a higher rate, because its keys have indexes that repeat.
+// Stats returns the statistics of the filter, and counts all bits. SizeBytes is the length of the
+// other library's binary form, without JSON or gzip. FPR is the fill ratio to the power of K. With
+// few bits, the actual rate is higher, because a key's indexes may repeat.
 func (t *table) Stats() bloom.Stats {
 	s := bloom.Stats{M: t.m, K: t.k, SizeBytes: t.size}
 	if t.k > 0 {
@@ -158,14 +157,16 @@ func (t *table) describe(name string) string {
 	return fmt.Sprintf("%s(m=%d, k=%d)", name, t.m, t.k)
 }
 
-// noText has the methods of a type whose original has neither JSON nor text.
+// noText has the methods of types whose originals have neither JSON nor text.
 type noText struct{}
 
 var errNoText = errors.New(
 	"foreign: the original has no JSON and no text: store the bytes of WriteTo")
 
-// MarshalJSON returns an error: the original has no JSON. Store the bytes that WriteTo writes.
+// MarshalJSON returns an error, because the original has no JSON. Store the output of WriteTo
+// instead.
 func (noText) MarshalJSON() ([]byte, error) { return nil, errNoText }
 
-// MarshalText returns an error: the original has no text. Store the bytes that WriteTo writes.
+// MarshalText returns an error, because the original has no text. Store the output of WriteTo
+// instead.
 func (noText) MarshalText() ([]byte, error) { return nil, errNoText }

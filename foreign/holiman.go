@@ -17,9 +17,9 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// Holiman is a filter of github.com/holiman/bloomfilter/v2. Its keys are 64-bit hashes that the
-// caller computes, as in the original. The original has a lock, Holiman has none. A Holiman must
-// not be copied.
+// Holiman is a filter of github.com/holiman/bloomfilter/v2. As in the original, its keys are 64-bit
+// hashes that the caller computes. Unlike the original, it has no lock. A Holiman must not be
+// copied.
 type Holiman struct {
 	_ nocopy.Locker
 	holiman
@@ -28,21 +28,23 @@ type Holiman struct {
 type holiman struct {
 	table
 	keys   []uint64 // a constant for each bit of a key
-	n      uint64   // the number of additions, repeats included
-	zipped bool     // WriteTo compresses by gzip
+	n      uint64   // number of additions, including repeats
+	zipped bool     // WriteTo compresses with gzip
 }
 
-// holimanMagic begins the binary form. The library's predecessor has k in place of the zeros.
+// holimanMagic is the beginning of the binary form. The library's predecessor has k in place of the
+// zeros.
 const holimanMagic = "\x00\x00\x00\x00\x00\x00\x00\x00v02\n"
 
 const holimanVersion = "v02\n"
 
-// NewHoliman returns the filter in data, which is what the original's WriteTo or WriteFile wrote,
-// with gzip, or what its MarshalBinary returned, without. For JSON use [Holiman.UnmarshalJSON].
+// NewHoliman returns the filter in data. data is either the output of the original's WriteTo or
+// WriteFile, which is compressed with gzip, or that of its MarshalBinary, which is not. For JSON,
+// use [Holiman.UnmarshalJSON].
 //
-// As a protection against crafted files, NewHoliman refuses compressed data if the filter has more
-// than 1 MiB and is more than 100 times as long as data. A filter that compresses so well is nearly
-// empty: undo its gzip, and call NewHoliman with the result.
+// To protect against crafted files, NewHoliman refuses compressed data if the filter has more than
+// 1 MiB and is more than 100 times as long as data. A filter that compresses so well is nearly
+// empty. To read it, decompress data, and pass the result to NewHoliman.
 func NewHoliman(data []byte) (*Holiman, error) {
 	read, err := parseHoliman(data)
 	if err != nil {
@@ -70,8 +72,8 @@ func parseHoliman(data []byte) (holiman, error) {
 
 var errBomb = fmt.Errorf("%w: undo the gzip first", form.ErrUnzipped)
 
-// UnmarshalBinary replaces f with the filter in data, the original's binary form without gzip.
-// WriteTo then writes with gzip, as the original does.
+// UnmarshalBinary replaces f with the filter in data, which is the original's binary form without
+// gzip. Afterwards WriteTo compresses with gzip, as in the original.
 func (f *Holiman) UnmarshalBinary(data []byte) error {
 	read, err := readHoliman(bytes.NewReader(data), uint64(len(data)), form.ErrTruncated)
 	return f.replace(read, err)
@@ -80,8 +82,8 @@ func (f *Holiman) UnmarshalBinary(data []byte) error {
 // GobDecode is like UnmarshalBinary.
 func (f *Holiman) GobDecode(data []byte) error { return f.UnmarshalBinary(data) }
 
-// UnmarshalJSON replaces f with the filter in data, the original's JSON. WriteTo then writes the
-// binary form with gzip, as the original does.
+// UnmarshalJSON replaces f with the filter in data, which is the original's JSON. Afterwards
+// WriteTo writes the binary form and compresses it with gzip, as in the original.
 func (f *Holiman) UnmarshalJSON(data []byte) error {
 	if isNull(data) {
 		return nil
@@ -99,7 +101,7 @@ func (f *Holiman) replace(read holiman, err error) error {
 	return nil
 }
 
-// holimanJSON has the fields of the original's JSON, in its order.
+// holimanJSON has the fields of the original's JSON in the same order.
 type holimanJSON struct {
 	Version string   `json:"version"`
 	Bits    []uint64 `json:"bits"`
@@ -132,8 +134,8 @@ func holimanSize(m, k uint64) int64 {
 	return int64(uint64(len(holimanMagic)) + 8*(3+k+wordsFor(m)) + sha512.Size384)
 }
 
-// readHoliman reads all of r, which must be one filter. If the filter has more than limit bytes, it
-// returns tooLong.
+// readHoliman reads all of r, which must be exactly one filter. If the filter has more than limit
+// bytes, it returns tooLong.
 func readHoliman(r io.Reader, limit uint64, tooLong error) (f holiman, err error) {
 	sum := sha512.New384()
 	magic := make([]byte, len(holimanMagic))
@@ -190,7 +192,7 @@ func checkEnd(r io.Reader, sum []byte) error {
 	return nil
 }
 
-// ContainsHash64 reports whether the key with this hash may have been added. It is the original's
+// ContainsHash64 reports whether the key with this hash may have been added. The original calls it
 // ContainsHash.
 func (f *Holiman) ContainsHash64(hash uint64) bool {
 	for _, key := range f.keys {
@@ -203,7 +205,7 @@ func (f *Holiman) ContainsHash64(hash uint64) bool {
 }
 
 // AddHash64 adds the key with this hash. It returns true if the key was certainly new, and false if
-// it was probably added before. It is the original's AddHash.
+// it was probably added before. The original calls it AddHash.
 func (f *Holiman) AddHash64(hash uint64) bool {
 	f.checkMade()
 	isNew := false
@@ -215,7 +217,7 @@ func (f *Holiman) AddHash64(hash uint64) bool {
 	return isNew
 }
 
-// WriteTo writes f as it was read, with gzip or without. It returns an error if f is zero.
+// WriteTo writes f as it was read, with or without gzip. It returns an error if f is zero.
 func (f *Holiman) WriteTo(w io.Writer) (int64, error) {
 	if f.k == 0 {
 		return 0, form.NoForm("foreign")
@@ -242,7 +244,7 @@ func (f *holiman) write(w io.Writer) (int64, error) {
 	return n + int64(more), err
 }
 
-// MarshalBinary returns f in the original's binary form, without gzip. It returns an error if f is
+// MarshalBinary returns the original's binary form of f, without gzip. It returns an error if f is
 // zero.
 func (f holiman) MarshalBinary() ([]byte, error) {
 	if f.k == 0 {
@@ -257,7 +259,7 @@ func (f holiman) MarshalBinary() ([]byte, error) {
 // GobEncode is like MarshalBinary.
 func (f holiman) GobEncode() ([]byte, error) { return f.MarshalBinary() }
 
-// MarshalJSON returns f in the original's JSON. It returns an error if f is zero.
+// MarshalJSON returns the original's JSON of f. It returns an error if f is zero.
 func (f holiman) MarshalJSON() ([]byte, error) {
 	if f.k == 0 {
 		return nil, form.NoForm("foreign")
@@ -265,10 +267,10 @@ func (f holiman) MarshalJSON() ([]byte, error) {
 	return json.Marshal(holimanJSON{holimanVersion, f.words, f.keys, f.m, f.n})
 }
 
-// String describes f by its size.
+// String returns the name of f's type and its parameters.
 func (f holiman) String() string { return f.describe("foreign.Holiman") }
 
-// LogValue returns what String returns.
+// LogValue implements slog.LogValuer. The value is the result of String.
 func (f holiman) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
 type counter struct {

@@ -14,17 +14,17 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// Spark is a filter of the class org.apache.spark.util.sketch.BloomFilter of Apache Spark, which a
-// DataFrame's stat.bloomFilter also makes. Spark wrote the form V1 up to version 4.0, and writes V2
-// from 4.1 on. [NewSpark] reads both. A Spark must not be copied.
+// Spark is a filter of Apache Spark's class org.apache.spark.util.sketch.BloomFilter; a DataFrame's
+// stat.bloomFilter makes such filters. Up to version 4.0, Spark wrote form V1; from 4.1 on, it
+// writes V2. [NewSpark] reads both. A Spark must not be copied.
 //
-// Spark has three kinds of keys. A long goes to AddInt64 and ContainsInt64. Ints, Shorts and Bytes
-// are longs in Spark: convert them to int64. A string goes to AddString and ContainsString, which
-// use its UTF-8 bytes. Binary keys go to Add and Contains; a string and its UTF-8 bytes are one
-// key.
+// Spark has three kinds of keys. For longs, use AddInt64 and ContainsInt64. Spark treats Ints,
+// Shorts and Bytes as longs, so convert them to int64. For strings, use AddString and
+// ContainsString, which hash the UTF-8 bytes. For binary keys, use Add and Contains. A string and
+// its UTF-8 bytes are the same key.
 //
-// The hashes of Spark have 32 bits. In a filter of V1 with more than about 1e9 bits, absent keys
-// are found more often than the FPR of its Stats says. V2 does not have this fault.
+// Spark's hashes have 32 bits. In a V1 filter with more than about 1e9 bits, the rate of false
+// positives is therefore higher than FPR in Stats. V2 does not have this fault.
 //
 // The original has no JSON and no text.
 type Spark struct {
@@ -44,7 +44,7 @@ const (
 	sparkV2 = 2
 )
 
-// NewSpark returns the filter in data, which is what writeTo of Spark's BloomFilter wrote.
+// NewSpark returns the filter in data, which is the output of writeTo in Spark's BloomFilter.
 func NewSpark(data []byte) (*Spark, error) {
 	f, err := parseSpark(data)
 	if err != nil {
@@ -93,13 +93,14 @@ func parseSpark(data []byte) (spark, error) {
 	return f, err
 }
 
-// sparkMix returns the state of MurmurHash3_x86_32 after h and a block of a key.
+// sparkMix returns the state of MurmurHash3_x86_32 after a block of a key. h is the state before
+// it.
 func sparkMix(h, block uint32) uint32 {
 	h ^= bits.RotateLeft32(block*0xcc9e2d51, 15) * 0x1b873593
 	return bits.RotateLeft32(h, 13)*5 + 0xe6546b64
 }
 
-// sparkFinish returns the hash of a key of n bytes. h is the state after all blocks.
+// sparkFinish returns the hash of an n-byte key. h is the state after all blocks.
 func sparkFinish(h, n uint32) uint32 {
 	h ^= n
 	h ^= h >> 16
@@ -110,7 +111,7 @@ func sparkFinish(h, n uint32) uint32 {
 }
 
 // sparkSum returns the hash of key. It differs from MurmurHash3_x86_32 in the last one to three
-// bytes: each is a block of its own, with its sign extended.
+// bytes: each of them is a block of its own, sign-extended.
 func sparkSum(key []byte, seed uint32) uint32 {
 	h := seed
 	rest := key
@@ -124,15 +125,15 @@ func sparkSum(key []byte, seed uint32) uint32 {
 	return sparkFinish(h, uint32(len(key)))
 }
 
-// sparkSumInt64 returns the hash of the eight little-endian bytes of key.
+// sparkSumInt64 returns the hash of the eight bytes of key, in little-endian order.
 func sparkSumInt64(key int64, seed uint32) uint32 {
 	h := sparkMix(seed, uint32(key))
 	h = sparkMix(h, uint32(uint64(key)>>32))
 	return sparkFinish(h, 8)
 }
 
-// sparkIndexes computes the indexes of a key before they are taken modulo m: sum plus multiples of
-// step, and in place of a negative result its complement.
+// sparkIndexes computes a key's indexes before the reduction modulo m. They are sum plus multiples
+// of step. If the result is negative, its complement is used.
 type sparkIndexes struct {
 	sum, step int64
 	narrow    bool // the sums have 32 bits, as in V1
@@ -172,33 +173,33 @@ func (f *spark) addSums(h1, h2 uint32) (isNew bool) {
 	return isNew
 }
 
-// Contains reports whether key may have been added. It is Spark's mightContainBinary.
+// Contains reports whether key may have been added. Spark calls it mightContainBinary.
 func (f *Spark) Contains(key []byte) bool {
 	h1 := sparkSum(key, f.seed)
 	return f.contains(h1, sparkSum(key, h1))
 }
 
-// ContainsString is like Contains, and does not copy key. It is Spark's mightContainString.
+// ContainsString is like Contains. It does not copy key. Spark calls it mightContainString.
 func (f *Spark) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
 
-// ContainsInt64 reports whether key may have been added as a number. It is Spark's
+// ContainsInt64 reports whether key may have been added as a number. Spark calls it
 // mightContainLong.
 func (f *Spark) ContainsInt64(key int64) bool {
 	h1 := sparkSumInt64(key, f.seed)
 	return f.contains(h1, sparkSumInt64(key, h1))
 }
 
-// Add adds key. It returns true if the key was certainly new, and false if it was probably added
-// before. It is Spark's putBinary.
+// Add adds key. It returns true if key was certainly new, and false if it was probably added
+// before. Spark calls it putBinary.
 func (f *Spark) Add(key []byte) bool {
 	h1 := sparkSum(key, f.seed)
 	return f.addSums(h1, sparkSum(key, h1))
 }
 
-// AddString is like Add, and does not copy key. It is Spark's putString.
+// AddString is like Add. It does not copy key. Spark calls it putString.
 func (f *Spark) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)) }
 
-// AddInt64 is like Add, but adds a number. It is Spark's putLong.
+// AddInt64 is like Add, for a number. Spark calls it putLong.
 func (f *Spark) AddInt64(key int64) bool {
 	h1 := sparkSumInt64(key, f.seed)
 	return f.addSums(h1, sparkSumInt64(key, h1))
@@ -218,7 +219,7 @@ func (f *Spark) WriteTo(w io.Writer) (int64, error) {
 	return form.WriteWords(w, head, f.words, form.BigEndian)
 }
 
-// String describes f by its form and its size.
+// String returns the name of f's type, its form and its parameters.
 func (f spark) String() string {
 	if f.k == 0 {
 		return "foreign.Spark(zero)"
@@ -226,5 +227,5 @@ func (f spark) String() string {
 	return fmt.Sprintf("foreign.Spark(V%d, m=%d, k=%d)", f.version, f.m, f.k)
 }
 
-// LogValue returns what String returns.
+// LogValue implements slog.LogValuer. The value is the result of String.
 func (f spark) LogValue() slog.Value { return slog.StringValue(f.String()) }

@@ -14,15 +14,15 @@ import (
 // A Guard that learns remembers denials: keys that its filter reports as present although the store
 // does not have them. A denial cannot hide a row:
 //
-//   - The memory belongs to a load, and is published with the load's filter. A row that the load found
-//     gets into this memory only if a query after the load did not find it.
+//   - The memory belongs to a load, and is published with the load's filter. A row that the load
+//     found gets into this memory only if a query after the load did not find it.
 //   - An insert removes its keys from the memory when it begins. Until it has ended, no key of its
 //     stripe is noted. Neither is a key whose query an insert of its stripe has overtaken, because
 //     the query may have missed the insert's row.
-//   - A key is not noted if its query began within a Lag after the end of the load, or after the end
-//     of an insert of its stripe.
-//   - A denial identifies a key, not only its digest. Murmur3 can be inverted, so anybody can make a
-//     key that has a row's digest. A denial of that key must not be mistaken for one of the row.
+//   - A key is not noted if its query began within a Lag after the end of the load, or after the
+//     end of an insert of its stripe.
+//   - A denial identifies a key, not only its digest. Murmur3 can be inverted, so anybody can make
+//     a key that has a row's digest. A denial of that key must not be mistaken for one of the row.
 type memory struct {
 	seed maphash.Seed
 	sets [][ways]denial // the sets of stripe 0, then those of stripe 1, and so on
@@ -236,7 +236,7 @@ func (g *Guard) Counts() Counts {
 	var c Counts
 	for i := range g.stripes {
 		s := &g.stripes[i]
-		c.Hits += s.hits.Load() // loaded before Queries, so that there are never more hits than queries
+		c.Hits += s.hits.Load() // before Queries, so that there are never more hits than queries
 		c.Denials += s.denials.Load()
 		c.Queries += s.queries.Load()
 		c.Misses += s.misses.Load()

@@ -10,21 +10,21 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/files"
 )
 
-// FileSource loads the whole file at Path whenever its bytes have changed, however that happened: a
-// file that was replaced by another one of the same size and time, as "cp -p" and "rsync -t" do, is
-// loaded, too. Where the system tells no time of change, as on Windows, it misses a file that was
-// written in place and has its old time and size.
+// FileSource loads the whole file at Path whenever its content has changed. It also notices a new
+// file with the size and the modification time of the old one, such as "cp -p" and "rsync -t" make.
+// On systems that report no time of change, such as Windows, it misses a file that was written in
+// place and has its old size and time.
 //
-// A version consists of the file's time, its size, and a checksum of its bytes, for which a
-// FileSource reads the file once more; if the time alone changes, nothing is loaded. A load that
-// has begun goes on even if the context ends.
+// A version consists of the file's modification time, its size, and a checksum of its bytes. To
+// compute the checksum, a FileSource reads the file once more. If only the time changes, it loads
+// nothing. Once a load has begun, it continues even if the context ends.
 //
-// Many goroutines may use a FileSource concurrently. It must not be copied.
+// Many goroutines may use a FileSource. It must not be copied.
 type FileSource struct {
 	Path string
 
 	mu   sync.Mutex
-	last files.Identity // of the file at Path, when it was last looked at
+	last files.Identity // of the file at Path, when it was last examined
 }
 
 // Fetch implements [Source].
@@ -35,8 +35,8 @@ func (s *FileSource) Fetch(ctx context.Context, have string) (Update, error) {
 	return s.fetch(have, bloom.LoadFile)
 }
 
-// fetch is like Fetch, with load instead of bloom.LoadFile. A test passes a load that also replaces
-// the file.
+// fetch is like Fetch, but calls load instead of bloom.LoadFile, so that a test can replace the
+// file during a load.
 func (s *FileSource) fetch(have string, load func(string) (*bloom.Filter, error)) (Update, error) {
 	id, err := s.identify()
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *FileSource) fetch(have string, load func(string) (*bloom.Filter, error)
 	made := id.Modified()
 	content := fmt.Sprintf("%x-%s", id.Size(), id.Sum())
 	version := fmt.Sprintf("%x-%s", made.UnixNano(), content)
-	if _, old, _ := strings.Cut(have, "-"); old == content { // at most the time is another one
+	if _, old, _ := strings.Cut(have, "-"); old == content { // at most the time differs
 		return Update{Version: have}, nil
 	}
 	f, err := load(s.Path)
@@ -55,8 +55,9 @@ func (s *FileSource) fetch(have string, load func(string) (*bloom.Filter, error)
 	return Update{Version: version, Full: f, Made: made}, nil
 }
 
-// identify returns the identity of the file. It comes before the file is loaded: if the file is
-// replaced in between, the older version is returned, and the next fetch loads the file again.
+// identify returns the identity of the file. It must be called before the file is loaded. If the
+// file is replaced between the two, fetch returns the older version, and the next fetch loads the
+// file again.
 func (s *FileSource) identify() (files.Identity, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

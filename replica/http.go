@@ -25,56 +25,58 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/publish"
 )
 
-// HTTPSource gets a filter from URL, from a [Publisher] or any server of a file in Guava's binary
-// form, with or without the trailer of bloom.Filter.SaveFile.
+// HTTPSource gets a filter from URL. The server is a [Publisher], or any server that serves a file
+// in Guava's binary form, with or without the trailer that bloom.Filter.SaveFile writes.
 //
 // A Publisher sends a patch. Any other server sends the whole filter whenever the ETag has changed.
-// The source's versions are the ETags without quotes, and without what a compressing proxy appends,
-// such as "-gzip". If the server sends no ETag, or one longer than 1,024 bytes, every refresh loads
-// the whole filter, and Version is "". A replica behind a CDN is late by as long as the CDN keeps a
-// copy, and may be led back to an older version; see [Status].
+// The names of versions are the ETags, without quotes and without suffixes that compressing proxies
+// append, such as "-gzip". If the server sends no ETag, or one longer than 1,024 bytes, every
+// refresh loads the whole filter, and Version is "". Behind a CDN, a replica lags for as long as
+// the CDN keeps a copy, and may return to an older version; see [Status].
 //
-// The request that follows a failed transfer, or three failed requests, asks for the whole filter,
-// without compression. A filter of more than a megabyte counts as a failed transfer if its gzip is
-// more than a hundred times shorter, which only a nearly empty filter's is.
+// After a failed transfer, or after three failed requests, the next request asks for the whole
+// filter, without compression. A transfer also counts as failed if the filter is larger than a
+// megabyte and its gzip is more than a hundred times shorter; only a nearly empty filter compresses
+// so well.
 //
-// Set the fields before the first use. Many goroutines may use an HTTPSource concurrently. An
-// HTTPSource must not be copied.
+// The fields must be set before the first use. Many goroutines may use an HTTPSource. An HTTPSource
+// must not be copied.
 type HTTPSource struct {
 	_ nocopy.Locker
 
-	// URL is the filter's address.
+	// URL is the address of the filter.
 	URL string
 	// Client makes the requests. Its Transport may add headers that the server needs, such as
-	// Authorization; see the example, which does not send them to servers that a redirect names. If
-	// Client is nil, requests time out after five minutes. Otherwise give Client a Timeout, or the
-	// context of each refresh a deadline: without either, a server that stops answering stops the
-	// replica.
+	// Authorization; the example does so without sending them to servers that a redirect names. If
+	// Client is nil, requests time out after five minutes. Otherwise, give Client a Timeout, or
+	// give the context of each refresh a deadline: without either, a server that stops answering
+	// stops the replica.
 	Client *http.Client
 	// Limit is the size in bytes of the largest filter that the source accepts. 0 means 1 GiB,
-	// which is 900 million keys at 1 %. Memory is allocated as data arrives.
+	// which is enough for 900 million keys at 1 %. Memory is allocated as data arrives.
 	Limit int64
 
 	mu    sync.Mutex
 	last  known
-	fails int // the number of failed requests since the last success; see plainAfter
+	fails int // failed requests since the last success; see plainAfter
 }
 
 var defaultClient = &http.Client{Timeout: 5 * time.Minute}
 
-// After plainAfter failed requests in a row, the next request, and every second one after that,
-// asks for the whole filter without compression. A transfer that began and failed counts as
-// plainAfter failed requests: if a cache has damaged the filter, the same request would fail again.
+// After plainAfter failed requests in a row, the next request asks for the whole filter without
+// compression, and so does every second one after that. A transfer that began and then failed
+// counts as plainAfter failed requests: if a cache has damaged the filter, the same request would
+// fail again.
 const plainAfter = 3
 
-// known is the last fetched version, its ETag, and the length of its filter.
+// known describes the version that was fetched last. size is the length of its filter.
 type known struct {
 	version, etag string
 	size          int64
 }
 
-// tags returns the value of If-None-Match: the ETag as it came and, if a proxy appended anything,
-// also the ETag without that.
+// tags returns the value of If-None-Match: the ETag as it was received. If a proxy has appended a
+// suffix, the ETag without the suffix follows.
 func (k known) tags() string {
 	if httphead.Opaque(k.etag) == k.version {
 		return k.etag
@@ -82,7 +84,7 @@ func (k known) tags() string {
 	return k.etag + ", " + strconv.Quote(k.version)
 }
 
-// maxTag is the largest length of an ETag in bytes. A longer one is ignored.
+// maxTag is the length in bytes of the longest ETag that is used.
 const maxTag = 1024
 
 // Fetch implements [Source].
@@ -108,7 +110,7 @@ func (s *HTTPSource) Fetch(ctx context.Context, have string) (Update, error) {
 
 var errTransfer = errors.New("transfer failed")
 
-// fetch makes one request. It returns the update, and the value of s.last after a success.
+// fetch makes one request. It returns the update and, for a success, the new value of s.last.
 func (s *HTTPSource) fetch(
 	ctx context.Context, have string, last known, plain bool,
 ) (u Update, latest known, err error) {
@@ -124,7 +126,7 @@ func (s *HTTPSource) fetch(
 	}
 	defer resp.Body.Close()
 
-	limit := min(cmp.Or(s.Limit, 1<<30), math.MaxInt64-maxPatch-1) // so that sums fit
+	limit := min(cmp.Or(s.Limit, 1<<30), math.MaxInt64-maxPatch-1) // the subtraction keeps sums within int64
 	if etag := resp.Header.Get("ETag"); len(etag) <= maxTag {
 		latest = known{version: versionOf(etag), etag: etag}
 	}
@@ -161,9 +163,9 @@ func (s *HTTPSource) fetch(
 	return u, latest, err
 }
 
-// setHeader asks for what is new since the version have.
+// setHeader sets the headers that ask for what is new since version have.
 func setHeader(h http.Header, have string, last known, plain, wantPatch bool) {
-	// If a program sets this header, net/http does not unpack the body.
+	// net/http does not decompress the body if the program sets this header.
 	h.Set("Accept-Encoding", "gzip")
 	if plain {
 		h.Set("Accept-Encoding", "identity")
@@ -180,13 +182,13 @@ func setHeader(h http.Header, have string, last known, plain, wantPatch bool) {
 	}
 }
 
-// errNotAsked returns the error for an answer that is a patch of another kind, or is none.
+// errNotAsked returns the error for an answer that is not a patch, or a patch of another kind.
 func errNotAsked(resp *http.Response) error {
 	return fmt.Errorf("status %d, IM %.40q", resp.StatusCode, resp.Header.Get("IM"))
 }
 
-// madeOf returns when the version in an answer was made, or the zero Time if the server does not
-// tell it. Date is the time of the answer.
+// madeOf returns the time at which the version in an answer was made, or the zero Time if the
+// server does not send it. The header Date would be the time of the answer.
 func madeOf(h http.Header) time.Time {
 	if made, err := time.Parse(time.RFC3339Nano, h.Get(publish.MadeHeader)); err == nil {
 		return made
@@ -197,12 +199,12 @@ func madeOf(h http.Header) time.Time {
 
 func versionOf(etag string) string { return httphead.Bare(httphead.Opaque(etag)) }
 
-// maxPatch is the number of bytes by which a patch may be longer than its filter, because of the
-// patch's head and Info.
+// maxPatch is the number of bytes by which a patch may exceed its filter, because of the patch's
+// head and Info.
 const maxPatch = 64 << 10
 
-// codings returns the content coding of resp, or an error if it is not among accepted; "" stands
-// for none.
+// codings returns the content coding of resp, or "" if there is none. If it is not among accepted,
+// codings returns an error.
 func codings(resp *http.Response, accepted ...string) (coding string, err error) {
 	lines := resp.Header.Values("Content-Encoding")
 	coding = strings.Join(httphead.Codings(lines), ", ")
@@ -212,8 +214,9 @@ func codings(resp *http.Response, accepted ...string) (coding string, err error)
 	return coding, nil
 }
 
-// readPatch reads a patch of the version have. It returns an error if the body has more than limit
-// bytes, or a content coding, because a Publisher does not compress patches.
+// readPatch reads a patch of version have. It returns an error if the body has more than limit
+// bytes. It also returns an error if the body has a content coding, because a Publisher does not
+// compress patches.
 func readPatch(resp *http.Response, have string, limit int64) ([]byte, error) {
 	if !httphead.Lists(resp.Header.Values("IM"), publish.DeltaIM) {
 		return nil, errNotAsked(resp)
@@ -227,7 +230,7 @@ func readPatch(resp *http.Response, have string, limit int64) ([]byte, error) {
 	return readAll(resp.Body, limit)
 }
 
-// readAll reads all of r, or returns an error if r has more than limit bytes.
+// readAll reads all of r. It returns an error if r has more than limit bytes.
 func readAll(r io.Reader, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
@@ -249,7 +252,7 @@ func readFilter(resp *http.Response, limit int64) (*bloom.Filter, error) {
 	if coding == "" {
 		return decode(resp.Body, limit, limit, false)
 	}
-	// The compressed bytes are read first, so that their number bounds the filter's memory.
+	// The compressed bytes are read first, because their number limits the memory for the filter.
 	packed, err := readAll(resp.Body, limit+maxPatch)
 	if err != nil {
 		return nil, err
@@ -261,9 +264,9 @@ func readFilter(resp *http.Response, limit int64) (*bloom.Filter, error) {
 	return decode(body, limit, form.MaxUnzipped(int64(len(packed))), true)
 }
 
-// decode reads a filter of at most limit bytes from body. packed means that body comes from gzip:
-// the filter may then have at most room bytes, and its memory is allocated in one piece. Otherwise
-// the memory grows as bytes arrive.
+// decode reads a filter of at most limit bytes from body. If packed is true, body is decompressed
+// data that has already arrived: the filter may have at most room bytes, and its memory is
+// allocated at once. Otherwise memory grows as bytes arrive.
 func decode(body io.Reader, limit, room int64, packed bool) (*bloom.Filter, error) {
 	if packed {
 		body = form.Arrived{Reader: body}

@@ -15,57 +15,60 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/publish"
 )
 
-// Publisher serves versions of a filter. For replicas in the same process it is a [Source]; for the
-// [HTTPSource] of others it is an http.Handler. It has no keys of its own: each [Publisher.Publish]
-// takes a snapshot of the filter to which the program adds, and [Publisher.Run] publishes at
-// intervals. Many goroutines may use a Publisher concurrently. Make it with [NewPublisher]: the
+// Publisher serves versions of a filter. It is a [Source] for replicas in the same process, and an
+// http.Handler for the [HTTPSource] of others. It does not hold the filter to which the program
+// adds: each [Publisher.Publish] takes a snapshot of that, and [Publisher.Run] publishes at
+// intervals. Many goroutines may use a Publisher. A Publisher must be made with [NewPublisher]; the
 // zero Publisher panics.
 //
-// If a program calls neither Publish nor Run, keys that are added later reach no replica. Then
-// String says so, and the default logger of package slog gets an error once a replica asks although
-// the snapshot has changed; Last-Modified tells clients when the version was made.
+// If a program calls neither Publish nor Run, keys that are added later do not reach the replicas.
+// The result of String then says so, and if a replica asks after the snapshot has changed, the
+// default logger of package slog gets an error. Last-Modified tells clients when the version was
+// made.
 //
-// A Publisher keeps patches for up to 16 past versions; see [bloom.Diff]. A replica with one of
-// these versions gets the bits that changed since then. The patch for a version is made when the
-// first replica asks for it; all replicas share it. A replica with any other version gets the whole
-// filter, and so does one whose patches would need more memory than a filter, or more time.
+// A Publisher keeps patches for up to 16 past versions; see [bloom.Diff]. A replica that has one of
+// these versions gets the bits that have changed since. The patch from a version is made when the
+// first replica asks for it, and all replicas share it. A replica that has any other version gets
+// the whole filter. So does a replica whose patches would take more memory than a filter, or too
+// much time.
 //
-// As a handler, a Publisher answers GET and HEAD of any path, by the protocol of docs/format.md. A
-// slow client keeps no old version in memory. Each client needs up to 64 KiB while it is served;
-// all larger patches that are being sent need at most the memory of a filter together.
+// As a handler, a Publisher answers GET and HEAD for any path; docs/format.md describes the
+// protocol. A slow client does not keep old versions in memory. Each client needs up to 64 KiB
+// while it is served. Larger patches that are being sent need at most the memory of one filter in
+// all.
 //
 // A new Publisher gives its versions new names, so after a restart every replica loads the whole
-// filter once. To lose no key in a crash, add, save, and then publish; see the example.
+// filter once. To lose no keys in a crash, first add, then save, then publish; see the example.
 //
 // A Publisher keeps a copy of the filter, and the patches. While Publish runs, it also needs memory
-// for a snapshot and a copy of the snapshot.
+// for a snapshot and for a copy of the snapshot.
 //
 // A refresh that finds nothing new is one request. A patch has about two bytes for each bit that
-// changed, less than 2 KB for a hundred new keys of a filter of a million keys at 1 %.
+// has changed: for a hundred new keys in a filter for a million keys at 1 %, less than 2 KB.
 type Publisher struct {
 	_        nocopy.Locker
 	snapshot func() *bloom.Filter
 
 	mu       sync.Mutex // held while snapshot is called
 	versions *publish.Publisher
-	used     atomic.Bool // Publish or Run was called
+	used     atomic.Bool // Publish or Run has been called
 	warned   bool        // check has logged its error; guarded by mu
 	checked  time.Time   // when check last took a snapshot; guarded by mu
 }
 
 // NewPublisher returns a Publisher that has published a first version. snapshot returns the filter
-// to publish, for example the method Snapshot of a [bloom.SyncFilter] or of a [Replica] that has
-// loaded, or Bloom of a counting.Filter. Publish calls snapshot from one goroutine at a time. The
+// to publish. It may be the method Snapshot of a [bloom.SyncFilter], or of a [Replica] that has
+// loaded, or the method Bloom of a counting.Filter. Publish never calls snapshot concurrently. The
 // Publisher does not retain or change the filter.
 //
-// NewPublisher and Publish panic if snapshot returns nil, the zero Filter, or a filter whose Info
-// is out of range.
+// NewPublisher and Publish panic if snapshot returns nil, the zero Filter, or a filter with an Info
+// that is out of range.
 //
 // A filter does not grow. If a filter gets more keys than it was made for, make a new one from the
-// store of all keys, and let snapshot return that; replicas load the new filter whole, whatever its
-// size. Until then put each new key into the store and then into both filters, because the new
-// filter may be made from an older list of keys. Package guard does all this for the filter of one
-// process.
+// store of all keys, and let snapshot return the new one. Replicas then load the new filter as a
+// whole, whatever its size. Until snapshot returns it, put each new key first into the store and
+// then into both filters, because the list of keys from which the new filter is made may be older.
+// For the filter of a single process, package guard does all this.
 func NewPublisher(snapshot func() *bloom.Filter) *Publisher {
 	if snapshot == nil {
 		panic("replica: NewPublisher without a snapshot")
@@ -75,9 +78,9 @@ func NewPublisher(snapshot func() *bloom.Filter) *Publisher {
 	return p
 }
 
-// Publish takes a snapshot and returns the name of its version. The name is new if the snapshot
+// Publish takes a snapshot, and returns the name of its version. The name is new if the snapshot
 // differs from the last version in its bits, its size or its Info. The version has every key whose
-// Add had returned before the call. Publish reads the whole filter, and does not block clients.
+// Add had returned before the call. Publish reads the whole filter, but does not block clients.
 func (p *Publisher) Publish() (version string) {
 	p.checkMade()
 	p.used.Store(true)
@@ -87,7 +90,7 @@ func (p *Publisher) Publish() (version string) {
 func (p *Publisher) publish() (version string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	made := time.Now().Round(0) // by the wall clock, as other processes see it
+	made := time.Now().Round(0) // by the wall clock, which other processes share
 	f := p.snapshot()
 	if f == nil || f.K() == 0 {
 		panic("replica: Publish of nil or the zero Filter: " +
@@ -99,9 +102,9 @@ func (p *Publisher) publish() (version string) {
 	return p.versions.Publish(f, false, made)
 }
 
-// Run publishes immediately and then at every interval, until ctx ends, and returns ctx's error. A
-// snapshot that has not changed gets no new version. Run returns an error immediately unless
-// interval is positive.
+// Run calls Publish immediately and then at every interval, until ctx ends. It returns the error of
+// ctx. A snapshot that has not changed gets no new version. If interval is not positive, Run
+// returns an error immediately.
 func (p *Publisher) Run(ctx context.Context, interval time.Duration) error {
 	p.checkMade()
 	if interval <= 0 {
@@ -120,11 +123,11 @@ func (p *Publisher) Run(ctx context.Context, interval time.Duration) error {
 	}
 }
 
-// checkEvery is the shortest time between two snapshots of check.
+// checkEvery is the shortest time between two snapshots that check takes.
 const checkEvery = 10 * time.Second
 
-// check logs an error if keys were added and nobody has called Publish or Run. It is called when a
-// client asks, and takes a snapshot only as long as neither was called.
+// check logs an error if keys were added although neither Publish nor Run has been called. It is
+// called when a client asks. It takes a snapshot only until Publish or Run is called.
 func (p *Publisher) check() {
 	if p.used.Load() || !p.mu.TryLock() {
 		return
@@ -143,7 +146,7 @@ func (p *Publisher) check() {
 		"call Publish or Run")
 }
 
-// Fetch implements [Source]. It never fails.
+// Fetch implements [Source]. It never returns an error.
 func (p *Publisher) Fetch(ctx context.Context, have string) (Update, error) {
 	p.checkMade()
 	p.check()
@@ -161,7 +164,7 @@ func (p *Publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	p.versions.ServeHTTP(w, req)
 }
 
-// String describes p by its last version, without its keys.
+// String returns the name of p's type, and its last version and its size.
 func (p *Publisher) String() string {
 	if p.versions == nil {
 		return "replica.Publisher(zero)"
@@ -174,7 +177,7 @@ func (p *Publisher) String() string {
 	return fmt.Sprintf("replica.Publisher(version %s, %d bytes%s)", v.Name, v.Size, never)
 }
 
-// LogValue returns what String returns.
+// LogValue implements slog.LogValuer. The value is the result of String.
 func (p *Publisher) LogValue() slog.Value { return slog.StringValue(p.String()) }
 
 // checkMade panics if p is the zero Publisher.

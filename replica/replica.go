@@ -13,15 +13,15 @@
 //	go local.Run(ctx)
 //	local.ContainsString(token)
 //
-// A [Replica] answers from its own machine's memory, without locks, and polls a [Source] for what
-// is new. It contains every key of its version, and trails the source by up to the polling
-// interval. While the source fails, it keeps its last copy; [Replica.Status] tells the copy's age.
-// Before the first load, it reports every key as present, so that no key is turned away in error.
+// A [Replica] answers from the memory of its own machine, without locks, and polls a [Source] for
+// changes. It contains every key of its version, and lags behind the source by up to the polling
+// interval. While the source fails, it keeps its last copy; [Replica.Status] returns the age of the
+// copy. Before the first load, it reports every key as present, so that no key is wrongly rejected.
 //
-// The price is memory and traffic: every machine holds the filter, and fetches what is new; see
-// [Publisher]. A filter does not grow; [NewPublisher] says how to replace it by a larger one. If
+// The price is memory and traffic: every machine holds the filter and fetches the changes; see
+// [Publisher]. A filter does not grow; [NewPublisher] says how to replace it with a larger one. If
 // every answer must include the newest keys, use a bloomredis.Filter, which asks Redis each time.
-// Processes of one machine can share the memory of one file; see bloom.OpenFile.
+// Processes on one machine can share the memory of one file; see bloom.OpenFile.
 package replica
 
 import (
@@ -42,73 +42,71 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/pause"
 )
 
-// Source provides the filter of a Replica.
+// Source provides the filter for a Replica. There are these sources:
 //
-// These are the sources:
-//
-//   - A [Publisher] sends the bits that changed since the replica's version, or the whole filter to
-//     a replica that is far behind. Replicas in its own process fetch from it directly, and others
-//     through [HTTPSource].
+//   - A [Publisher] sends the bits that have changed since the replica's version, or the whole filter
+//     to a replica that is far behind. Replicas in its own process fetch from it directly, and others
+//     through an [HTTPSource].
 //   - A filter in Redis sends the keys that were added; see Source in package bloomredis.
-//   - A [FileSource], and an [HTTPSource] of a file server, a CDN or an object store, send the
-//     whole filter whenever it has changed.
+//   - A [FileSource], and an [HTTPSource] for a file server, a CDN or an object store, send the whole
+//     filter whenever it has changed.
 type Source interface {
 	// Fetch returns what is new since the version named have, which an earlier Fetch returned. It
-	// returns a full filter if have is "", or if the source does not know that version, or what has
-	// changed since then. After an error that wraps bloom.ErrMismatch, and after a patch that
-	// cannot be applied, a Replica immediately asks for a full filter. After any other error, it
-	// calls Fetch with the same have again: a source whose patch would fail each time must return a
-	// full filter then.
+	// returns a full filter if have is "", or if the source does not know that version or its later
+	// changes. After an error that wraps bloom.ErrMismatch, and after a patch that cannot be
+	// applied, a Replica immediately asks for a full filter. After any other error, it calls Fetch
+	// again with the same have. So if a source's patch would fail each time, Fetch must then return
+	// a full filter.
 	Fetch(ctx context.Context, have string) (Update, error)
 }
 
-// Update is the answer of a Source. It has one of Full, Added and Patch, or none if nothing is
-// new.
+// Update is the answer of a Source. At most one of Full, Added and Patch is set; if nothing is new,
+// none is.
 type Update struct {
-	// Version names the version that the caller has after the update, in the source's own terms. It
-	// is "" if the source has no names for versions.
+	// Version is the source's name for the version that the caller has after the update. It is ""
+	// if the source has no names for versions.
 	Version string
-	// Full replaces the caller's filter. The caller may keep it and write to it.
+	// Full replaces the caller's filter. The caller may retain it and write to it.
 	Full *bloom.Filter
 	// Added has the keys that were added since the caller's version.
 	Added []bloom.Hash
-	// Patch turns the caller's version into the new one; see bloom.Diff. The caller must not
-	// write to it.
+	// Patch turns the caller's version into the new one; see bloom.Diff. The caller must not write
+	// to it.
 	Patch []byte
-	// Made is when the version was made, or the zero Time if the source does not know. A version
-	// that was made earlier than the one that it follows counts in [Status]'s Back. A time of whole
-	// seconds, as HTTP has it, is compared in whole seconds.
+	// Made is the time at which the version was made, or the zero Time if the source does not know.
+	// If a version was made earlier than the one before it, it counts in Back of [Status]. A time
+	// in whole seconds, as in HTTP, is compared in whole seconds.
 	Made time.Time
 }
 
-// Config configures a Replica. Its zero value is usable.
+// Config configures a Replica. Its zero value is ready to use.
 type Config struct {
-	// Interval is the mean time from the end of one refresh in Run to the start of the next. Each
-	// wait is up to a tenth longer or shorter, so that many replicas spread out. 0 or less means 10
-	// seconds.
+	// Interval is the mean time that Run waits from the end of one refresh to the start of the
+	// next. Each wait is up to a tenth longer or shorter, so that many replicas do not refresh at
+	// the same time. 0 or less means 10 seconds.
 	Interval time.Duration
-	// FullEvery is the largest age of the last full filter, after which a refresh asks for another
-	// one. This picks up a source that was rebuilt without its old keys, and repairs a copy that
-	// went wrong. 0 means never.
+	// FullEvery is the age of the last full filter from which a refresh asks for another one. That
+	// notices a source that was rebuilt without its old keys, and repairs a copy that went wrong. 0
+	// means never.
 	FullEvery time.Duration
 	// OnError, if not nil, is called with every error of Refresh, whether Run or other code called
-	// it, unless the refresh's context has ended. This includes a patch that does not fit, even if
-	// a full filter replaces it immediately. OnError also gets an error if a refresh succeeded but
-	// led back to an older version, or loaded the same filter for the third time in a row; see Back
-	// and Again of [Status]. OnError may call the Replica's methods. Calls of OnError do not
-	// overlap: an error that occurs while one runs is not passed to OnError.
+	// it, unless the context of the refresh has ended. That includes errors of patches that do not
+	// fit, even if a full filter replaces them immediately. OnError also gets an error if a refresh
+	// succeeded but returned to an older version, or loaded the same filter for the third time in a
+	// row; see Back and Again of [Status]. OnError may call the Replica's methods. Calls of OnError
+	// do not overlap: if an error occurs while one runs, OnError does not get it.
 	//
-	// If OnError is nil, the first error of a Replica that has loaded nothing yet goes to the
-	// default logger of package slog: such a Replica reports every key as present.
+	// If OnError is nil, and the Replica has not loaded anything yet, its first error goes to the
+	// default logger of package slog, because such a Replica reports every key as present.
 	OnError func(error)
 }
 
-// Replica is a copy of a Source's filter. Make it with New. Many goroutines may use a Replica
-// concurrently. Look-ups take no lock and allocate nothing. While a patch is applied, keys that the
-// patch removes may already be absent.
+// Replica is a copy of the filter of a Source. It must be made with New. Many goroutines may use a
+// Replica. Look-ups take no lock and do not allocate. While a patch is applied, keys that the patch
+// removes may already be absent.
 //
-// A machine holds the filter: 1.2 MB for a million keys at 1 %. While a new filter arrives, a
-// machine needs twice that memory; over HTTP, where memory grows as bytes arrive, it needs up to
+// Each machine holds the filter: 1.2 MB for a million keys at 1 %. While a new filter arrives, the
+// machine needs twice that memory. Over HTTP, where memory grows as bytes arrive, it needs up to
 // three times the filter's memory for a moment.
 type Replica struct {
 	src  Source
@@ -116,27 +114,27 @@ type Replica struct {
 	copy atomic.Pointer[state]
 	busy chan struct{} // holds one token while a refresh runs
 
-	// Only the goroutine that refreshes uses these.
+	// Only the goroutine that refreshes uses these fields.
 	since time.Time // when the last full filter was fetched
-	had   []string  // the last versions before the current one, at most hadVersions
-	again int       // how many refreshes in a row loaded the filter that was there already
+	had   []string  // up to hadVersions versions before the current one
+	again int       // refreshes in a row that loaded the filter that was already there
 
 	reporting sync.Mutex // held while OnError runs
 	logged    sync.Once  // logs the first error if there is no OnError
 
 	mu     sync.Mutex // guards status
-	status Status     // but for Version and SizeBytes
+	status Status     // without Version and SizeBytes
 }
 
 // hadVersions is the number of past versions that a Replica remembers by name.
 const hadVersions = 64
 
-// state is a filter and its version. A patch makes a new state with the same filter.
+// state is a filter and its version. After a patch, there is a new state with the same filter.
 type state struct {
 	filter  *bloom.SyncFilter
-	size    int64 // bytes of the binary form
+	size    int64 // length of the binary form
 	version string
-	made    time.Time // Update.Made of the last version for which it is known
+	made    time.Time // Update.Made of this version or, if that is unknown, of the last version for which it is known
 }
 
 // precedes reports whether u is known to be older than s.
@@ -148,7 +146,7 @@ func (u *Update) precedes(s *state) bool {
 	return !u.Made.IsZero() && u.Made.Before(last)
 }
 
-// after returns when the version of u was made, or what s has if u does not tell it.
+// after returns the time at which the version of u was made or, if u does not have it, that of s.
 func (u *Update) after(s *state) time.Time {
 	if u.Made.IsZero() && s != nil {
 		return s.made
@@ -156,13 +154,13 @@ func (u *Update) after(s *state) time.Time {
 	return u.Made
 }
 
-// nothing is the state before the first load. Look-ups and Snapshot use Replica.copy instead, which
-// is nil then.
+// nothing is the state before the first load, when Replica.copy is nil. Look-ups and Snapshot use
+// Replica.copy.
 var nothing = &state{filter: new(bloom.SyncFilter)}
 
 func (r *Replica) state() *state { return cmp.Or(r.copy.Load(), nothing) }
 
-// New returns a Replica of src that has loaded nothing; see Run. It panics if src is nil.
+// New returns a Replica of src that has loaded nothing yet; call Run. New panics if src is nil.
 func New(src Source, c Config) *Replica {
 	if src == nil {
 		panic("replica: New without a Source")
@@ -173,8 +171,8 @@ func New(src Source, c Config) *Replica {
 	return &Replica{src: src, cfg: c, busy: make(chan struct{}, 1)}
 }
 
-// Run refreshes immediately and then at every Interval, until ctx ends, and returns ctx's error.
-// Errors of refreshes go to OnError.
+// Run calls Refresh immediately and then at every Interval, until ctx ends. It returns the error of
+// ctx. Errors of refreshes go to OnError.
 func (r *Replica) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		_ = r.Refresh(ctx) // Refresh has reported the error
@@ -189,8 +187,8 @@ func (r *Replica) Run(ctx context.Context) error {
 // after is time.After, except in tests.
 var after = time.After
 
-// Refresh fetches what is new and applies it. On error the copy does not change. Refreshes run one
-// at a time: a second one waits until the first has ended, or until its own ctx ends.
+// Refresh fetches what is new and applies it. On error, the copy does not change. Only one refresh
+// runs at a time: a second one waits until the first has ended, or until its own ctx ends.
 func (r *Replica) Refresh(ctx context.Context) error {
 	if r.src == nil {
 		panic("replica: Refresh of a zero Replica: make it with New")
@@ -201,7 +199,7 @@ func (r *Replica) Refresh(ctx context.Context) error {
 		return ctx.Err()
 	}
 	warnings, err := r.refresh(ctx)
-	// The refresh has ended when OnError runs, so that OnError may call Refresh.
+	// OnError runs after the end of the refresh, so that it may call Refresh.
 	for _, err := range append(warnings, err) {
 		if err != nil && ctx.Err() == nil {
 			r.report(err)
@@ -210,8 +208,8 @@ func (r *Replica) Refresh(ctx context.Context) error {
 	return err
 }
 
-// refresh is like Refresh, but its caller has put the token into busy; refresh removes it.
-// warnings are further errors for OnError.
+// refresh is Refresh after the token was put into busy. It takes the token out. warnings are more
+// errors for OnError.
 func (r *Replica) refresh(ctx context.Context) (warnings []error, err error) {
 	defer func() { <-r.busy }()
 	started := time.Now()
@@ -234,8 +232,8 @@ func (r *Replica) refresh(ctx context.Context) (warnings []error, err error) {
 	return warnings, err
 }
 
-// report calls OnError unless OnError is running already. Otherwise an OnError that calls Refresh
-// would call itself for as long as the source is down.
+// report calls OnError unless a call of OnError is already running. Otherwise an OnError that calls
+// Refresh would call itself for as long as the source fails.
 func (r *Replica) report(err error) {
 	switch {
 	case r.cfg.OnError == nil:
@@ -251,8 +249,8 @@ func (r *Replica) report(err error) {
 	}
 }
 
-// fetch fetches what is new since version, and applies it. Even on success it may append to
-// warnings errors that OnError should see.
+// fetch fetches what is new since version, and applies it. It appends to warnings errors for
+// OnError, even if the fetch succeeds.
 func (r *Replica) fetch(ctx context.Context, version string, warnings *[]error) error {
 	started := time.Now()
 	u, err := r.src.Fetch(ctx, version)
@@ -293,8 +291,8 @@ func (r *Replica) fetch(ctx context.Context, version string, warnings *[]error) 
 	return nil
 }
 
-// countAgain counts a full filter that equals the filter of cur and was not requested. It returns
-// an error for the third such filter in a row.
+// countAgain counts full filters that equal the filter of cur and were not requested. It returns an
+// error for the third such filter in a row.
 func (r *Replica) countAgain(cur *state, full *bloom.Filter, requested bool) error {
 	same := cur != nil && !requested && cur.holds(full)
 	if !same {
@@ -323,8 +321,8 @@ func (s *state) holds(f *bloom.Filter) bool {
 	return err == nil && failed == nil && ours == theirs
 }
 
-// countBack notes that the Replica had the version of cur before that of u. It returns an error if
-// the Replica had u's version earlier, or if u's version is known to be older than that of cur.
+// countBack adds the version of cur to those that the Replica has had. It returns an error if u's
+// version is one of the earlier ones, or is known to be older than that of cur.
 func (r *Replica) countBack(cur *state, u *Update) error {
 	if cur == nil || cur.version == u.Version && u.Version != "" {
 		return nil
@@ -349,15 +347,15 @@ func (r *Replica) countBack(cur *state, u *Update) error {
 		"keys that were added in between are absent again", u.Version, how, cur.version)
 }
 
-// unfitError is the error of a patch that cannot be applied.
+// unfitError is the error for a patch that cannot be applied.
 type unfitError struct{ error }
 
 func (e unfitError) Unwrap() error { return e.error }
 
 // Contains reports whether key may be in the filter. False is certain: the key is not in the
-// source's filter as of Version or, while a patch is applied, as of the next version. Before the
-// first load, Contains returns true for every key. It finds only keys that were hashed with
-// [bloom.Sum]: look at the Hash of [Replica.Info] first.
+// source's filter of this Version or, while a patch is applied, of the next one. Before the first
+// load, Contains returns true for every key. It finds only keys that were hashed with [bloom.Sum];
+// check the Hash of [Replica.Info] first.
 func (r *Replica) Contains(key []byte) bool { return r.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is like Contains.
@@ -381,15 +379,15 @@ func (r *Replica) ContainsBatch(found []bool, hs []bloom.Hash) {
 	}
 }
 
-// Version returns the source's name for the version that the Replica has. It is "" until the first
+// Version returns the source's name for the version that the Replica has. It is "" before the first
 // load, and if the source has no names for versions.
 func (r *Replica) Version() string { return r.state().version }
 
-// Info returns the Info of the source's filter. It is zero until the first load, and if the source
+// Info returns the Info of the source's filter. It is zero before the first load, and if the source
 // sends none.
 func (r *Replica) Info() bloom.Info { return r.state().filter.Info() }
 
-// String describes r by its version, without its keys.
+// String returns the name of r's type, its version and its size.
 func (r *Replica) String() string {
 	if cur := r.copy.Load(); cur != nil {
 		return fmt.Sprintf("replica.Replica(version %q, %d bytes)", cur.version, cur.size)
@@ -397,35 +395,35 @@ func (r *Replica) String() string {
 	return "replica.Replica(nothing loaded)"
 }
 
-// LogValue returns what String returns.
+// LogValue implements slog.LogValuer. The value is the result of String.
 func (r *Replica) LogValue() slog.Value { return slog.StringValue(r.String()) }
 
-// Status describes the copy of a Replica, and the last refresh.
+// Status describes the copy of a Replica and the last refresh.
 type Status struct {
-	// Version is the Replica's Version.
+	// Version is the result of [Replica.Version].
 	Version string
-	// SizeBytes is the length of the filter's binary form, and 0 until the first
-	// load.
+	// SizeBytes is the length of the filter's binary form, or 0 before the first load.
 	SizeBytes int64
 	// Refreshed is the time at which the last successful refresh began, or the zero Time before the
 	// first load. The copy has all keys that the source had then, so time.Since(Refreshed) is its
 	// age.
 	Refreshed time.Time
-	// Err is the error of the last refresh, and nil if it succeeded.
+	// Err is the error of the last refresh, or nil if that succeeded.
 	Err error
-	// Again counts the refreshes that loaded the whole filter although the Replica had it and had
-	// not asked for it. If it grows at each refresh, the server sends no ETag, or something on the
-	// way changes it.
+	// Again counts refreshes that loaded the whole filter although the Replica had it and had not
+	// asked for it. If it grows at each refresh, the server sends no ETag, or something on the way
+	// changes it.
 	Again uint64
-	// Back counts the refreshes that led back to an older version, as an old copy in a cache does.
-	// Keys that were added since that version are absent again. A version counts as older if it is
-	// one of the last 64 that this Replica had, or if its [Update] says that it was made earlier,
-	// as an [HTTPSource] tells by Last-Modified. Without such a sign, a source that was restored
-	// from a backup is not noticed, and neither is anything that happened before the first load.
+	// Back counts refreshes that returned to an older version, for example because a cache has an
+	// old copy. Keys that were added since that version are absent again. A version counts as older
+	// if it is one of the last 64 versions that this Replica had, or if its [Update] says that it
+	// was made earlier; an [HTTPSource] takes that from Last-Modified. Without such a sign, a
+	// Replica does not notice that a source was restored from a backup. It notices nothing that
+	// happened before its first load.
 	Back uint64
 }
 
-// Status returns the status of the replica. It does not wait for a refresh.
+// Status returns the status of r. It does not wait for a refresh.
 func (r *Replica) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -435,8 +433,8 @@ func (r *Replica) Status() Status {
 	return s
 }
 
-// Stats returns the statistics of the copy; see [bloom.SyncFilter.Stats]. Until the first load
-// every key passes: FPR and FillRatio are 1, and the other values are 0.
+// Stats returns the statistics of the copy; see [bloom.SyncFilter.Stats]. Before the first load,
+// every key is reported as present: FPR and FillRatio are 1, and the other fields are 0.
 func (r *Replica) Stats() bloom.Stats {
 	if cur := r.copy.Load(); cur != nil {
 		return cur.filter.Stats()
@@ -444,7 +442,7 @@ func (r *Replica) Stats() bloom.Stats {
 	return bloom.Stats{FillRatio: 1, FPR: 1}
 }
 
-// Snapshot returns a copy of the filter, which the caller may keep and change. It returns nil
+// Snapshot returns a copy of the filter, which the caller may retain and change. It returns nil
 // before the first load.
 func (r *Replica) Snapshot() *bloom.Filter {
 	if cur := r.copy.Load(); cur != nil {
