@@ -695,6 +695,38 @@ func TestServeRefuses(t *testing.T) {
 	require.Equal(t, 200, resp.StatusCode)
 }
 
+// TestServeNames: a name of the server is known in each of its spellings, and what only contains it
+// is another name.
+func TestServeNames(t *testing.T) {
+	s := &server{hosts: []string{"fruit.example", "other.example:8443"}}
+	for name, known := range map[string]bool{
+		"localhost": true, "127.0.0.1": true, "127.255.0.9": true, "fruit.example": true,
+		"other.example": false, "example": false, "10.0.0.1": false, "0.0.0.0": false, "local": false,
+	} {
+		for _, spelled := range []string{name, strings.ToUpper(name), name + "."} {
+			for _, host := range []string{spelled, spelled + ":1", spelled + ":8443"} {
+				want := known || strings.EqualFold(host, "other.example:8443")
+				require.Equal(t, want, s.answersFor(host), host)
+			}
+		}
+		for _, around := range [][2]string{
+			{".", ""}, {"", ".."}, {"", ".evil.example"}, {"evil.", ""}, {"evil-", ""}, {"x", ""}, {"", "x"},
+			{"", "%"}, {" ", ""}, {"", "/"}, {"", "@evil.example"}, {"evil.example:1@", ""},
+		} {
+			for _, port := range []string{"", ":80"} {
+				host := around[0] + name + around[1] + port
+				require.False(t, s.answersFor(host), host)
+			}
+		}
+	}
+	for host, want := range map[string]bool{
+		"[::1]": true, "[::1]:80": true, "::1": true, "[::2]:80": false, "::": false,
+		"[::ffff:127.0.0.1]": true, "[fe80::1]": false, "other.example:8443": true,
+	} {
+		require.Equal(t, want, s.answersFor(host), host)
+	}
+}
+
 // TestServeSlowDownload: a slow download goes on while the file is replaced by ones that differ
 // little, and has the bytes of its version. It breaks off if the file is replaced by another list.
 func TestServeSlowDownload(t *testing.T) {
