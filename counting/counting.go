@@ -164,7 +164,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	if f.zero() {
 		panic("counting: Add to a zero Filter: make it with New, or decode into it")
 	}
-	f.touch(h)
+	f.touch(h) // speed
 	s := f.stripe(h)
 	s.Lock()
 	defer s.Unlock()
@@ -248,7 +248,7 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	for i, h := range hs {
 		if i%batchAhead == 0 && !f.zero() && len(f.counters.words) >= touchWords && len(hs) > 1 {
 			for _, h := range hs[i:min(len(hs), i+batchAhead)] {
-				f.touch(h)
+				f.touch(h) // speed
 			}
 		}
 		added[i] = f.AddHash(h)
@@ -309,7 +309,7 @@ func (s *state) repeated(h bloom.Hash, i int, word, shift uint64) bool {
 func (s *state) touch(h bloom.Hash) (sum uint64) {
 	x, step := h.Words()
 	for range s.k {
-		sum += s.counters.get(x)
+		sum += s.counters.get(x) // speed
 		x += step
 	}
 	return sum

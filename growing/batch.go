@@ -20,7 +20,7 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 		return
 	}
 	added = bitwords.Fill("growing", added, len(hs))
-	if f.isShort(len(hs)) {
+	if f.isShort(len(hs)) { // speed
 		for i, h := range hs {
 			added[i] = f.AddHash(h)
 		}
@@ -46,7 +46,7 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 		clear(found)
 		return
 	}
-	if f.isShort(len(hs)) {
+	if f.isShort(len(hs)) { // speed
 		for i, h := range hs {
 			found[i] = f.ContainsHash(h)
 		}
@@ -139,8 +139,8 @@ func (b *batch) absent(hs []bloom.Hash, places []uint16, list []*layer) ([]bloom
 		left := 0
 		there := b.there[:len(hs)]
 		blocks := &list[l].first
-		if len(list) == 1 {
-			blocks = &list[l].blocks
+		if len(list) == 1 { // speed
+			blocks = &list[l].blocks // speed
 		}
 		blocks.ContainsBatch(splitblock.Writers, there, hs)
 		for j, ok := range there {
@@ -169,7 +169,7 @@ func (b *batch) addShard(s *shard, added []bool) {
 		hs, places = b.absent(hs, places, older)
 		if !s.mu.TryLock() {
 			// Another goroutine is adding. Drop the keys that are already present before waiting.
-			hs, places = b.absent(hs, places, newest)
+			hs, places = b.absent(hs, places, newest) // speed
 			s.mu.Lock()
 		}
 		if len(hs) == 0 {

@@ -47,19 +47,22 @@ func TestBatches(t *testing.T) {
 }
 
 // TestBatchesOfLines: a batch looks up a key's other lines if the first line is there. For one
-// absent key in a hundred, it is.
+// absent key in a hundred, it is. The filter has one layer in each shard, then several.
 func TestBatchesOfLines(t *testing.T) {
 	f := bloom.Must(New(20_000, 1e-4))
-	added, hs := filtertest.Digests(1, 20_000), filtertest.Digests(2, 20_000)
-	f.AddBatch(nil, added)
-	for _, h := range added {
-		require.True(t, f.ContainsHash(h))
+	added, hs := filtertest.Digests(1, 40_000), filtertest.Digests(2, 20_000)
+	for _, n := range []int{20_000, 40_000} {
+		f.AddBatch(nil, added[:n])
+		for _, h := range added[:n] {
+			require.True(t, f.ContainsHash(h))
+		}
+		want := make([]bool, len(hs))
+		for i, h := range hs {
+			want[i] = f.ContainsHash(h)
+		}
+		require.Equal(t, want, filtertest.Found(f, hs))
 	}
-	want := make([]bool, len(hs))
-	for i, h := range hs {
-		want[i] = f.ContainsHash(h)
-	}
-	require.Equal(t, want, filtertest.Found(f, hs))
+	require.GreaterOrEqual(t, f.layers(), 2*shards)
 }
 
 // TestBatchesAtOnce: several goroutines add the same batches, while layers begin.

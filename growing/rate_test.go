@@ -205,6 +205,10 @@ func TestRates(t *testing.T) {
 			assert.LessOrEqual(t, sum, 1.001*test.p)
 			assert.Greater(t, sum, 0.85*test.p)
 			assert.Less(t, layers, maxLayers)
+			if n > 0 { // half of p is the first layer's; the others share the rest
+				unknown := rates{p: test.p / 2}
+				assert.Equal(t, unknown.rate(evenLayers), r.rate(1+evenLayers))
+			}
 		}
 	}
 }

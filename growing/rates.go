@@ -112,7 +112,7 @@ func (r *rates) sizing(i int) sizing {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for n := len(r.known); n <= i; n++ {
-		if n > 0 && r.rate(n) == r.rate(n-1) {
+		if n > 0 && r.rate(n) == r.rate(n-1) { // speed
 			r.known = append(r.known, r.known[n-1])
 			continue
 		}

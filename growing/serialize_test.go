@@ -123,11 +123,16 @@ func TestMostLayers(t *testing.T) {
 			rest = append(rest, bloom.Must(bloom.Must(blocked.NewSize(256, 1)).MarshalBinary())...)
 		}
 	}
+	// The Info of a layer, which only another library writes, stays.
+	layer := bloom.Must(blocked.NewSize(256, 1))
+	layer.UpdateInfo(func(i *bloom.Info) { i.Comment = "of a layer" })
+	rest = append(bloom.Must(layer.MarshalBinary()), rest[len(rest)/len(counts)/maxLayers:]...)
 	var f, g, batch Filter
 	data := append(bloom.Must(form.Growing.Append(nil, []uint64{0, math.Float64bits(0.01), shards},
 		counts, form.Info{})), rest...)
 	require.NoError(t, f.UnmarshalBinary(data))
 	require.NoError(t, batch.UnmarshalBinary(data))
+	require.Equal(t, data, bloom.Must(f.MarshalBinary()))
 	hs := filtertest.Digests(1, 3000)
 	for _, h := range hs {
 		f.AddHash(h)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -158,7 +159,7 @@ func Added[F interface{ AddBatch([]bool, []H) }, H any](f F, hs []H) []bool {
 
 // Found looks hs up in f in a batch, and returns the results.
 func Found[F interface{ ContainsBatch([]bool, []H) }, H any](f F, hs []H) []bool {
-	found := make([]bool, len(hs))
+	found := slices.Repeat([]bool{true}, len(hs)) // a batch sets each answer
 	f.ContainsBatch(found, hs)
 	return found
 }
