@@ -22,10 +22,10 @@ import (
 
 // maker returns a function that calls create with an n of at least 1 and a p of at most a half.
 // With a higher p, a filter of few lines would have no bits.
-func maker[F filter](
+func maker[F hashFilter](
 	create func(n uint64, p float64) (F, error),
-) func(n uint64, p float64) (filter, error) {
-	return func(n uint64, p float64) (filter, error) {
+) func(n uint64, p float64) (hashFilter, error) {
+	return func(n uint64, p float64) (hashFilter, error) {
 		n = max(n, 1)
 		f, err := create(n, min(p, 0.5))
 		if err == nil {
@@ -90,7 +90,7 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 	if o.never != "" && k.flag != "guava" {
 		return usageError{errNeverType}
 	}
-	makeFor := func(n uint64) (filter, error) {
+	makeFor := func(n uint64) (hashFilter, error) {
 		f, err := fitting(k, n, o.size.p)
 		err = o.size.outside(err, o.shard)
 		larger := errors.As(err, new(outsideError)) && k.flag != "blocked" && o.never == "" &&
@@ -216,8 +216,8 @@ var errRepeats = errors.New("the filter is full because lines repeat, and each r
 // buildMeasured counts the different lines, and adds all lines to a filter that create makes for
 // that number. If repeats is true, each repetition of a line also needs room.
 func buildMeasured(ctx context.Context, cfg *lines.Config, repeats bool,
-	create func(n uint64) (filter, error),
-) (filter, error) {
+	create func(n uint64) (hashFilter, error),
+) (hashFilter, error) {
 	file, err := temporary("bloom-build-*")
 	if err != nil {
 		return nil, err
@@ -250,13 +250,13 @@ func buildMeasured(ctx context.Context, cfg *lines.Config, repeats bool,
 
 // makeSpooled makes a filter for n lines with create, and adds all lines in file to it.
 func makeSpooled(ctx context.Context, file *os.File, all, n uint64,
-	create func(n uint64) (filter, error),
-) (filter, error) {
+	create func(n uint64) (hashFilter, error),
+) (hashFilter, error) {
 	f, err := create(n)
 	if err != nil {
 		return nil, err
 	}
-	return f, addSpooled(ctx, f.(hashFilter), file, doing("making the filter", all))
+	return f, addSpooled(ctx, f, file, doing("making the filter", all))
 }
 
 // spool writes the digests of all lines to file. It returns a sample of them and their number.

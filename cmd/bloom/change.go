@@ -32,25 +32,21 @@ func removeCommand() *cobra.Command {
 }
 
 func removeLines(ctx context.Context, cfg *lines.Config, f *loaded) error {
-	set, ok := f.filter.(interface {
-		hashFilter
-		RemoveHash(bloom.Hash) bool
-	})
-	if !ok {
+	if f.kind.remove == nil {
 		return fmt.Errorf("%s is a %s: "+
 			"lines can be removed from a %s only", f.path, f.kind.name, namesOf(removable, "or a"))
 	}
 	var absent uint64
 	err := scan(ctx, cfg, "removed", func(b *lines.Batch) (removed int, _ error) {
 		for _, h := range b.Hashes {
-			if set.RemoveHash(h) {
+			if f.kind.remove(f.filter, h) {
 				removed++
 			}
 		}
 		absent += uint64(len(b.Hashes) - removed)
 		return removed, nil
 	})
-	recordBlankRemoved(set)
+	recordBlankRemoved(f.filter)
 	if err == nil && absent > 0 {
 		warn("%s did not occur in %s", counted(absent, "line"), f.path)
 	}
@@ -58,7 +54,7 @@ func removeLines(ctx context.Context, cfg *lines.Config, f *loaded) error {
 }
 
 func removable(k kind) string {
-	if k.removes {
+	if k.remove != nil {
 		return k.name
 	}
 	return ""

@@ -154,6 +154,25 @@ func (k *checker) certain() bool {
 	return k.quiet && k.doubt.lines > 0 && k.invert == (k.wanted > 0)
 }
 
+// These errors end check with the status that their numbers are: no line was kept, or a message
+// was written before.
+const (
+	errNothing = silent(1)
+	errShown   = silent(2)
+)
+
+// likeGrep returns run with grep's exit statuses: 1 if there is no such line, and 2 after any other
+// error.
+func likeGrep(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		err := run(c, args)
+		if err == nil || errors.As(err, new(silent)) {
+			return err
+		}
+		return usageError{err}
+	}
+}
+
 // outcome returns the error that gives check its exit status. err ended the look-ups, and missing
 // reports whether a file could not be read.
 func (k *checker) outcome(err error, missing bool) error {
@@ -235,7 +254,8 @@ type sharded []*loaded
 // contains sets found[i] to whether the filter of its shard may have the key of b.Hashes[i].
 func (s sharded) contains(found []bool, b *lines.Batch) {
 	for i, h := range b.Hashes {
-		found[i] = s[shardOf(h, uint64(len(s)))].filter.(hashFilter).ContainsHash(h)
+		hashed, _ := methodsOf(s[shardOf(h, uint64(len(s)))].filter)
+		found[i] = hashed.ContainsHash(h)
 	}
 }
 

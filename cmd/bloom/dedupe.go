@@ -211,8 +211,8 @@ func (o *dedupeFlags) accept(saved *loaded, fresh *memory) (hashFilter, error) {
 			"--force goes on with it", o.state, hash)}
 	}
 	keyRule{o.input.key, o.shard}.mergeInfo(saved)
-	f, ok := saved.filter.(hashFilter)
-	if !ok || saved.kind.repeats {
+	f, _ := methodsOf(saved.filter)
+	if f == nil || saved.kind.repeats {
 		return nil, fmt.Errorf("%s is a %s, to which dedupe cannot add; "+
 			"bloom build makes filters of other types", o.state, saved.kind.name)
 	}
@@ -234,7 +234,7 @@ func (o *dedupeFlags) newMemory(arrived *arrivals) (*memory, error) {
 		if err != nil {
 			return nil, err
 		}
-		return memoryOf(f.(hashFilter)), nil
+		return memoryOf(f), nil
 	}
 	return newGrower(o.size.p, o.state != "", arrived.left)
 }

@@ -150,8 +150,9 @@ func recordBlank(f infoHolder) {
 }
 
 // recordBlankRemoved records that the empty line was removed, if f certainly lacks it.
-func recordBlankRemoved(f hashFilter) {
-	if recordsBlank(f) && !f.ContainsHash(bloom.SumString("")) {
+func recordBlankRemoved(f filter) {
+	hashed, _ := methodsOf(f)
+	if recordsBlank(f) && !hashed.ContainsHash(bloom.SumString("")) {
 		changeFacts(f, func(facts url.Values) { facts.Del(blankFact) })
 	}
 }

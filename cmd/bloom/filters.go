@@ -12,6 +12,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/cuckoo"
+	"github.com/seed79a3ff49/bloom/foreign"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/limits"
 )
@@ -51,23 +52,25 @@ func newCuckoo(n uint64, p float64) (cuckooFilter, error) {
 
 // contains sets found[i] to whether f may have the key of b.Hashes[i].
 func contains(f filter, found []bool, b *lines.Batch) {
-	if f, ok := f.(hashFilter); ok {
-		f.ContainsBatch(found, b.Hashes)
+	hashed, keyed := methodsOf(f)
+	if hashed != nil {
+		hashed.ContainsBatch(found, b.Hashes)
 		return
 	}
 	for i := range found {
-		found[i] = f.(keyedFilter).Contains(b.Key(i))
+		found[i] = keyed.Contains(b.Key(i))
 	}
 }
 
 // addBatch adds the keys of b to f, and sets added[i] to whether the key of b.Hashes[i] was new.
 func addBatch(f filter, added []bool, b *lines.Batch) {
-	if f, ok := f.(hashFilter); ok {
-		f.AddBatch(added, b.Hashes)
+	hashed, keyed := methodsOf(f)
+	if hashed != nil {
+		hashed.AddBatch(added, b.Hashes)
 		return
 	}
 	for i := range added {
-		added[i] = f.(keyedFilter).Add(b.Key(i))
+		added[i] = keyed.Add(b.Key(i))
 	}
 }
 
@@ -130,12 +133,12 @@ func loadAs(path, name string) (*loaded, error) {
 // renamed returns err, with path replaced with name if err is about the file at path.
 func renamed(err error, path, name string) error {
 	var in *form.FileError
-	if errors.As(err, &in) && in.Path == path {
-		in.Path = name
-	}
 	var failed *fs.PathError
-	if errors.As(err, &failed) && failed.Path == path {
-		failed.Path = name
+	switch {
+	case errors.As(err, &in) && in.Path == path:
+		return &form.FileError{Path: name, Err: in.Err}
+	case errors.As(err, &failed) && failed.Path == path:
+		return &fs.PathError{Op: failed.Op, Path: name, Err: failed.Err}
 	}
 	return err
 }
@@ -301,9 +304,18 @@ type keyedFilter interface {
 func (f foreignFilter) Info() bloom.Info             { return bloom.Info{} }
 func (f foreignFilter) UpdateInfo(func(*bloom.Info)) {}
 
+func withKeys[F interface {
+	foreignBytes
+	keyedFilter
+}](f F) filter {
+	return foreignKeyFilter{foreignFilter{f}, f}
+}
+
+func withoutKeys(f *foreign.Holiman) filter { return foreignFilter{f} }
+
 // foreignLoader returns a function that loads a file of another library. decode decodes its bytes.
-func foreignLoader[F foreignBytes](
-	library string, decode func([]byte) (F, error),
+func foreignLoader[F any](
+	library string, decode func([]byte) (F, error), filterOf func(F) filter,
 ) func(string) (filter, error) {
 	return func(path string) (filter, error) {
 		data, err := os.ReadFile(path)
@@ -315,10 +327,7 @@ func foreignLoader[F foreignBytes](
 			return nil, form.In(path, fmt.Errorf(
 				"it begins like a filter of %s, but cannot be read: %w", library, err))
 		}
-		if keyed, ok := any(f).(keyedFilter); ok {
-			return foreignKeyFilter{foreignFilter{f}, keyed}, nil
-		}
-		return foreignFilter{f}, nil
+		return filterOf(f), nil
 	}
 }
 
@@ -329,7 +338,7 @@ func loadKeys(path string) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := f.filter.(foreignFilter); ok {
+	if f.kind.opaque {
 		return nil, fmt.Errorf("%s holds hashes that its own program made of keys, "+
 			"so bloom cannot look lines up in it: a Go program can, with foreign.NewHoliman", path)
 	}

@@ -131,26 +131,10 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// likeGrep returns run with grep's exit statuses: 1 if there is no such line, and 2 after any other
-// error.
-func likeGrep(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
-	return func(c *cobra.Command, args []string) error {
-		err := run(c, args)
-		if err == nil || err == errNothing {
-			return err
-		}
-		return usageError{err}
-	}
-}
+// silent ends the program with a status, without a message. Status 0 stays if a signal came.
+type silent int
 
-// errNothing ends check and bank which with status 1, without a message.
-var errNothing = errors.New("nothing was written")
-
-// errShown is the error of a command that has already written its message.
-var errShown = errors.New("an error was shown")
-
-// errServed ends serve with status 0, even though a signal ended it.
-var errServed = errors.New("a signal ended the server")
+func (s silent) Error() string { return fmt.Sprintf("status %d", int(s)) }
 
 // errNoStdout is the error of a command that only writes to standard output, if that is closed.
 var errNoStdout = errors.New("standard output is closed")
@@ -201,17 +185,20 @@ func main() {
 // status writes the error of a command, unless the error is silent, and returns the exit status of
 // the program.
 func status(err error, signal int) int {
-	silent := errors.Is(err, errNothing) || errors.Is(err, errShown) || err == errServed
-	if err != nil && !silent && !errors.Is(err, context.Canceled) {
+	var end silent
+	isSilent := errors.As(err, &end)
+	if err != nil && !isSilent && !errors.Is(err, context.Canceled) {
 		logf("%v", err)
 	}
 	switch usage := (usageError{}); {
-	case err == errServed:
+	case isSilent && end == 0:
 		return 0
 	case signal != 0:
 		return 128 + signal
 	case err == nil:
 		return 0
+	case isSilent:
+		return int(end)
 	case errors.As(err, &usage):
 		return 2
 	}

@@ -11,17 +11,13 @@ import (
 // memory holds the lines that dedupe has seen.
 type memory struct {
 	f      hashFilter
-	once   bloom.Set         // f, if it counts keys, so that each must be added only once; otherwise nil
+	counts bool              // f counts keys, so each must be added only once
 	create func() hashFilter // makes f, see ready; or nil
 	added  []bool            // a buffer for the answers of AddBatch
 }
 
 func memoryOf(f hashFilter) *memory {
-	m := &memory{f: f}
-	if kindOfFilter(f).counts {
-		m.once, _ = f.(bloom.Set)
-	}
-	return m
+	return &memory{f: f, counts: kindOfFilter(f).counts}
 }
 
 // ready makes the filter, if its size depends on the first lines that come.
@@ -44,13 +40,14 @@ func (m *memory) ready() {
 // hs, only the first can be new.
 func (m *memory) addBatch(dst []int, hs []bloom.Hash) []int {
 	m.ready()
-	if m.once == nil {
+	if !m.counts {
 		m.added = answers(m.added, len(hs))
 		m.f.AddBatch(m.added, hs)
 		return indexesOf(dst, m.added, true)
 	}
 	for i, h := range hs {
-		if !m.once.ContainsHash(h) && m.once.AddHash(h) {
+		if !m.f.ContainsHash(h) {
+			m.f.AddBatch(nil, hs[i:i+1])
 			dst = append(dst, i)
 		}
 	}

@@ -73,8 +73,8 @@ func (n *never) checkRate(p float64) error {
 // the size that create chooses for room lines or, if room is 0, for the number of different lines.
 // Each further one has 64 bits more.
 func (n *never) build(ctx context.Context, cfg *lines.Config, room uint64,
-	create func(n uint64) (filter, error),
-) (filter, error) {
+	create func(n uint64) (hashFilter, error),
+) (hashFilter, error) {
 	file, err := temporary("bloom-build-*")
 	if err != nil {
 		return nil, err

@@ -70,7 +70,7 @@ func TestPlanIsTheFile(t *testing.T) {
 					for i := range n {
 						hs = append(hs, bloom.SumUint64(uint64(i)))
 					}
-					f.(hashFilter).AddBatch(nil, hs)
+					f.AddBatch(nil, hs)
 					require.NoError(t, (&target{path: "list"}).save(f))
 					planned, bits, err := k.plan(uint64(n), p)
 					require.NoError(t, err)

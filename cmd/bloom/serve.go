@@ -65,7 +65,7 @@ func serveCommand() *cobra.Command {
 			if err := s.run(c.Context(), addr); err != nil {
 				return err
 			}
-			return errServed
+			return silent(0) // a signal ended it, as it should
 		},
 	}
 	flags := c.Flags()

@@ -185,10 +185,11 @@ func (s *server) look(v *version, line []byte, scratch *[]byte) (found, doubtful
 		return false, false, v.doubt.refusal(line)
 	}
 	doubtful = v.doubt.doubts(key)
-	if f, ok := v.filter.filter.(hashFilter); ok {
-		return f.ContainsHash(bloom.Sum(key)), doubtful, nil
+	hashed, keyed := methodsOf(v.filter.filter)
+	if hashed != nil {
+		return hashed.ContainsHash(bloom.Sum(key)), doubtful, nil
 	}
-	return v.filter.filter.(keyedFilter).Contains(key), doubtful, nil
+	return keyed.Contains(key), doubtful, nil
 }
 
 // postContains answers for the lines of a body. It reads the body first, so that a slow client

@@ -32,16 +32,16 @@ type kind struct {
 	load    func(path string) (filter, error)
 	matches func(f filter) bool // reports whether f has the type; nil for other libraries' types
 
-	flag    string                                    // what build --type calls it, or ""
-	create  func(n uint64, p float64) (filter, error) // makes a filter for n lines, for build
-	least   float64                                   // the lowest rate of create
-	plan    planner                                   // nil leaves the type out of plan
-	note    string                                    // what plan says about the type
-	merge   func(a, b filter) error                   // adds the keys of b to a; or nil
-	figures func(f filter, r *report)                 // adds values that only this type has; or nil
-	bits    string                                    // what info calls the bits, if not bits
-	set     string                                    // what info calls the bits that are set
-	sum     string                                    // the checksum of a file, if not CRC-32C
+	flag    string                                        // what build --type calls it, or ""
+	create  func(n uint64, p float64) (hashFilter, error) // makes a filter for n lines, for build
+	least   float64                                       // the lowest rate of create
+	plan    planner                                       // nil leaves the type out of plan
+	note    string                                        // what plan says about the type
+	merge   func(a, b filter) error                       // adds the keys of b to a; or nil
+	figures func(f filter, r *report)                     // adds values that only this type has; or nil
+	bits    string                                        // what info calls the bits, if not bits
+	set     string                                        // what info calls the bits that are set
+	sum     string                                        // the checksum of a file, if not CRC-32C
 
 	// guava returns the filter that serve sends for f, which may be f itself. It is nil if serve
 	// sends none.
@@ -50,11 +50,15 @@ type kind struct {
 	// them. It is nil for types that do not forget keys after a time.
 	span func(f filter) (span, reach time.Duration)
 
-	removes bool // keys can be removed
+	// remove removes the key with digest h from f, and reports whether f changed. It is nil for
+	// types that keys cannot be removed from.
+	remove func(f filter, h bloom.Hash) bool
+
 	counts  bool // a key that is added again must be removed again
 	repeats bool // a key needs room each time it is added
 	forgets bool // keys are forgotten
 	keeps   bool // the rate does not rise, however many keys are added
+	opaque  bool // only the library itself can hash keys for it
 }
 
 var kinds = []kind{
@@ -113,7 +117,7 @@ var kinds = []kind{
 		note:    "keys can be removed; gives a bloom.Filter",
 		merge:   merged[*counting.Filter],
 		guava:   func(f filter) *bloom.Filter { return f.(*counting.Filter).Bloom() },
-		removes: true,
+		remove:  removed[*counting.Filter],
 		counts:  true,
 	},
 	{
@@ -125,14 +129,14 @@ var kinds = []kind{
 		},
 		matches: isA[cuckooFilter],
 		flag:    "cuckoo",
-		create: func(n uint64, p float64) (filter, error) {
+		create: func(n uint64, p float64) (hashFilter, error) {
 			return checked(newCuckoo(max(n, 1), p)) // its Info has the rate that newCuckoo chose
 		},
 		least:   limits.CuckooRate,
 		plan:    planCuckoo,
 		note:    "keys can be removed; refuses when full",
 		set:     "those of tags",
-		removes: true,
+		remove:  removed[cuckooFilter],
 		counts:  true,
 		repeats: true,
 		keeps:   true,
@@ -167,20 +171,21 @@ var kinds = []kind{
 	{
 		name:    "DCSO bloom",
 		accepts: begins("\x01\x00\x00\x00\x00\x00\x00\x00"),
-		load:    foreignLoader("DCSO's bloom", foreign.NewDCSO),
+		load:    foreignLoader("DCSO's bloom", foreign.NewDCSO, withKeys),
 		sum:     "none",
 	},
 	{
 		name:    "holiman bloomfilter",
 		accepts: begins("\x00\x00\x00\x00\x00\x00\x00\x00v02\n"),
-		load:    foreignLoader("holiman's bloomfilter", foreign.NewHoliman),
+		load:    foreignLoader("holiman's bloomfilter", foreign.NewHoliman, withoutKeys),
 		sum:     "SHA-384",
+		opaque:  true,
 	},
 	{
 		name:    "Spark",
 		accepts: isSpark,
 		sure:    isWholeSpark,
-		load:    foreignLoader("Spark", foreign.NewSpark),
+		load:    foreignLoader("Spark", foreign.NewSpark, withKeys),
 		sum:     "none",
 	},
 	{
@@ -189,7 +194,7 @@ var kinds = []kind{
 			return begins("\x00\x00")(head) || begins("{")(bytes.TrimLeft(head, " \t\r\n"))
 		},
 		sure: func([]byte, int64) bool { return false }, // it may be any JSON
-		load: foreignLoader("bits-and-blooms", foreign.NewBitsAndBlooms),
+		load: foreignLoader("bits-and-blooms", foreign.NewBitsAndBlooms, withKeys),
 		sum:  "none",
 	},
 }
@@ -272,6 +277,21 @@ func merged[F interface {
 	return a.(F).Merge(b.(F))
 }
 
+func removed[F interface {
+	filter
+	RemoveHash(h bloom.Hash) bool
+}](f filter, h bloom.Hash) bool {
+	return f.(F).RemoveHash(h)
+}
+
+// methodsOf returns f with the methods of its keys: hashed for a filter of this module, and keyed
+// for one of another library. Both are nil for a filter whose kind is opaque.
+func methodsOf(f filter) (hashed hashFilter, keyed keyedFilter) {
+	hashed, _ = f.(hashFilter)
+	keyed, _ = f.(keyedFilter)
+	return hashed, keyed
+}
+
 // isFrame returns a function that reports whether head begins a frame of k.
 func isFrame(k *form.Kind) func(head []byte) bool {
 	return func(head []byte) bool { return form.KindOf(head) == k }
@@ -339,12 +359,12 @@ func isWholeGuava(head []byte, size int64) bool {
 	return rest == 0 || form.IsTrailerSize(rest)
 }
 
-func loader[F filter](load func(string) (F, error)) func(string) (filter, error) {
+func loader[F hashFilter](load func(string) (F, error)) func(string) (filter, error) {
 	return func(path string) (filter, error) { return checked(load(path)) }
 }
 
 // checked returns f and err. After an error, when f may be a nil pointer, it returns a nil filter.
-func checked[F filter](f F, err error) (filter, error) {
+func checked[F hashFilter](f F, err error) (hashFilter, error) {
 	if err != nil {
 		return nil, err
 	}
