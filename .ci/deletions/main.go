@@ -36,8 +36,8 @@ var (
 		"leaves out the `tests` of allocations, which guards change")
 	some    = flag.Int("some", 1, "tries each `n`-th statement")
 	workers = flag.Int("workers", 2, "runs `n` tests in parallel")
-	all     = flag.String("all", "internal/alltypes",
-		"the `package` with the tests of all types, for packages of its module")
+	all     = flag.String("all", "internal/alltypes,.",
+		"the `packages` with the tests of all types, for packages of their module")
 )
 
 // guard is a statement that can be switched off.
@@ -99,11 +99,12 @@ func try(dir string) (lived int, err error) {
 		tried++
 		open = append(open, i)
 	}
-	for i, pkg := range packages {
+	notJudged := 0
+	for n, pkg := range packages {
 		if len(open) == 0 {
 			break
 		}
-		p := program{path: filepath.Join(temp, fmt.Sprint("tests", i)), dir: pkg}
+		p := program{path: filepath.Join(temp, fmt.Sprint("tests", n)), dir: pkg}
 		if err := p.compile(temp); err != nil {
 			return 0, err
 		}
@@ -117,22 +118,23 @@ func try(dir string) (lived int, err error) {
 			running.Add(1)
 			go func() {
 				defer running.Done()
-				verdicts[i] = max(verdicts[i], p.judge(i))
+				verdicts[i] = p.judge(i)
+				switch {
+				case verdicts[i] == endless:
+					fmt.Printf("%s: not judged: %s\n", guards[i-1].where, guards[i-1].text)
+				case verdicts[i] == passed && n == len(packages)-1:
+					fmt.Printf("%s: %s\n", guards[i-1].where, guards[i-1].text)
+				}
 				<-free
 			}()
 		}
 		running.Wait()
 		open = slices.DeleteFunc(open, func(i int) bool { return verdicts[i] != passed })
 	}
-	notJudged := 0
-	for i, v := range verdicts {
+	for _, v := range verdicts {
 		if v == endless {
 			notJudged++
-			fmt.Printf("%s: not judged: %s\n", guards[i-1].where, guards[i-1].text)
 		}
-	}
-	for _, i := range open {
-		fmt.Printf("%s: %s\n", guards[i-1].where, guards[i-1].text)
 	}
 	fmt.Printf("%s: of %d statements %d are missed by no test, and %d are not judged\n",
 		dir, tried, len(open), notJudged)
@@ -142,10 +144,14 @@ func try(dir string) (lived int, err error) {
 // testers returns the directories of the tests of a package.
 func testers(dir string) ([]string, error) {
 	packages := []string{dir}
-	if *all == "" || module(dir) != module(*all) {
+	if *all == "" || module(dir) != module(".") {
 		return packages, nil
 	}
-	packages = append(packages, *all)
+	for _, pkg := range strings.Split(*all, ",") {
+		if pkg != dir {
+			packages = append(packages, pkg)
+		}
+	}
 	if !strings.HasPrefix(dir, "internal") {
 		return packages, nil
 	}
@@ -155,9 +161,12 @@ func testers(dir string) ([]string, error) {
 		return nil, err
 	}
 	for line := range strings.Lines(string(out)) {
-		importer, imports, _ := strings.Cut(line, " ")
-		known := slices.ContainsFunc(packages, func(p string) bool { return p == importer })
-		if !known && strings.Contains(imports, "/"+filepath.ToSlash(dir)+" ") {
+		abs, imports, _ := strings.Cut(line, " ")
+		importer, err := filepath.Rel(module("."), abs)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(packages, importer) && strings.Contains(imports, "/"+filepath.ToSlash(dir)+" ") {
 			packages = append(packages, importer)
 		}
 	}
