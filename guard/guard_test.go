@@ -631,8 +631,27 @@ func TestZeroGuard(t *testing.T) {
 	require.Zero(t, at)
 	require.Zero(t, took)
 	const zero = " of a zero Guard: make it with New"
-	require.PanicsWithValue(t, "guard: Insert"+zero, func() { g.AddString("a") })
+	insert := func() error {
+		t.Error("a zero Guard calls insert")
+		return nil
+	}
+	for name, call := range map[string]func(){
+		"Add":          func() { g.Add(nil) },
+		"AddString":    func() { g.AddString("a") },
+		"AddHash":      func() { g.AddHash(bloom.Hash{}) },
+		"Insert":       func() { _ = g.Insert(nil, insert) },
+		"InsertString": func() { _ = g.InsertString("a", insert) },
+		"InsertHash":   func() { _ = g.InsertHash(bloom.Hash{}, insert) },
+		"InsertBatch":  func() { _ = g.InsertBatch(make([]bloom.Hash, 2), insert) },
+	} {
+		require.PanicsWithValue(t, "guard: Insert"+zero, call, name)
+	}
+	require.PanicsWithValue(t, "guard: Rebuild"+zero, func() { _ = g.Rebuild(background) })
 	require.PanicsWithValue(t, "guard: Rebuild"+zero, func() { _ = g.Run(background) })
+	found := []bool{false, false, false}
+	g.ContainsBatch(found, make([]bloom.Hash, 2))
+	require.Equal(t, []bool{true, true, false}, found)
+	require.Equal(t, "guard.Guard(zero)", g.LogValue().String())
 }
 
 func TestLookUpsAllocateNothing(t *testing.T) {
@@ -644,4 +663,89 @@ func TestLookUpsAllocateNothing(t *testing.T) {
 		g.ContainsString("ada")
 		g.ContainsHash(bloom.SumUint64(5))
 	}))
+}
+
+// TestNothingWaitsForALoad: look-ups, inserts and whatever describes a Guard return while a load
+// runs, before the first load has ended and later.
+func TestNothingWaitsForALoad(t *testing.T) {
+	var g *Guard
+	loads := 0
+	g = newGuard(t, Config{Learn: 1, Lag: time.Hour, Load: func(_ context.Context, keys *Loader) error {
+		loads++
+		keys.AddString("ada")
+		for name, call := range map[string]func(){
+			"Contains":      func() { g.ContainsString("ada") },
+			"ContainsBatch": func() { g.ContainsBatch(make([]bool, 1), make([]bloom.Hash, 1)) },
+			"Lookup":        func() { _, _ = g.LookupString("ada", func() (bool, error) { return false, nil }) },
+			"Insert":        func() { _ = g.InsertString("bob", func() error { return nil }) },
+			"InsertBatch":   func() { _ = g.InsertBatch(make([]bloom.Hash, 2), func() error { return nil }) },
+			"Add":           func() { g.AddString("eve") },
+			"descriptions": func() {
+				g.Stats()
+				g.Loaded()
+				g.Ready()
+				g.Counts()
+				_ = g.String()
+			},
+		} {
+			notHeldUp(t, "a load, which "+name+" needs", call)
+		}
+		return nil
+	}})
+	for range 2 {
+		require.NoError(t, g.Rebuild(background))
+		require.True(t, g.ContainsString("bob"), "inserted while the load ran")
+		require.True(t, g.ContainsString("eve"), "added while the load ran")
+	}
+	require.Equal(t, 2, loads)
+}
+
+// TestRetainsNoKey: what a caller writes into a key or a batch afterwards changes nothing.
+func TestRetainsNoKey(t *testing.T) {
+	h, other := bloom.SumString("ada"), bloom.SumString("bob")
+	key := func() []byte { return []byte("ada") }
+	for name, load := range map[string]func(keys *Loader){
+		"Add": func(keys *Loader) {
+			key := key()
+			keys.Add(key)
+			copy(key, "bob")
+		},
+		"AddBatch": func(keys *Loader) {
+			hs := []bloom.Hash{h}
+			keys.AddBatch(hs)
+			hs[0] = other
+		},
+	} {
+		g := newGuard(t, Config{Load: func(_ context.Context, keys *Loader) error {
+			load(keys)
+			return nil
+		}})
+		require.NoError(t, g.Rebuild(background))
+		require.True(t, g.ContainsHash(h), name)
+		require.False(t, g.ContainsHash(other), name)
+	}
+	for name, insert := range map[string]func(g *Guard){
+		"Add": func(g *Guard) {
+			key := key()
+			g.Add(key)
+			copy(key, "bob")
+		},
+		"Insert": func(g *Guard) {
+			key := key()
+			_ = g.Insert(key, func() error { copy(key, "bob"); return nil })
+		},
+		"InsertBatch": func(g *Guard) {
+			hs := []bloom.Hash{h}
+			_ = g.InsertBatch(hs, func() error { hs[0] = other; return nil })
+		},
+	} {
+		g := newGuard(t, Config{Load: nothing, Lag: time.Hour})
+		for range 2 { // the second load adds the key again
+			require.NoError(t, g.Rebuild(background))
+			insert(g)
+			require.NoError(t, g.Rebuild(background))
+			require.True(t, g.ContainsHash(h), name)
+			require.False(t, g.ContainsHash(other), name)
+		}
+	}
 }

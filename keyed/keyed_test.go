@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math"
 	"strings"
 	"testing"
 
@@ -88,6 +89,9 @@ func TestZeroPanics(t *testing.T) {
 	require.PanicsWithValue(t, message, func() { new(Hasher).Sum(nil) })
 	require.PanicsWithValue(t, message, func() { new(Hasher).SumString("key") })
 	require.PanicsWithValue(t, message, func() { new(Hasher).Mark(bloom.Must(bloom.New(10, 0.01))) })
+	require.PanicsWithValue(t, message, func() {
+		_ = new(Hasher).Check(bloom.Must(bloom.New(10, 0.01)))
+	})
 }
 
 func TestCheck(t *testing.T) {
@@ -139,5 +143,47 @@ func BenchmarkSum(b *testing.B) {
 				h.Sum(key)
 			}
 		})
+	}
+}
+
+// TestKeys: a string and its bytes have one digest, at every length. A Hasher retains neither its
+// secret nor a key, and another secret makes other digests.
+func TestKeys(t *testing.T) {
+	secret := []byte("0123456789abcdef")
+	h := bloom.Must(New(secret))
+	clear(secret)
+	same := bloom.Must(New([]byte("0123456789abcdef")))
+	other := bloom.Must(New([]byte("0123456789abcdeg")))
+	seen := map[bloom.Hash]int{}
+	key := []byte{}
+	for n := range 100 {
+		sum := h.Sum(key)
+		require.Equal(t, sum, same.SumString(string(key)), "%d bytes", n)
+		require.NotContains(t, seen, sum, "%d bytes", n)
+		require.NotEqual(t, sum, other.Sum(key), "%d bytes", n)
+		seen[sum] = n
+		key = append(key, byte(n%3))
+	}
+	require.Equal(t, "f8a3754446079ea52cf8ce7656bad357", h.SumString("a key of more than one block of eight").String(),
+		"digests of older versions stay valid")
+}
+
+// TestCheckByChance: Check of a filter with another mark is nil with a probability of p^8.
+func TestCheckByChance(t *testing.T) {
+	const trials = 4000
+	for _, fill := range []float64{0.6, 0.8} {
+		f := bloom.Must(bloom.NewSize(1<<16, 1))
+		for i := uint64(0); f.FillRatio() < fill; i++ {
+			f.AddHash(bloom.SumUint64(i))
+		}
+		wrong := 0.0
+		for i := range uint64(trials) {
+			secret := binary.LittleEndian.AppendUint64(make([]byte, 8), i)
+			if bloom.Must(New(secret)).Check(f) == nil {
+				wrong++
+			}
+		}
+		p := math.Pow(f.FPR(), 8)
+		require.InDelta(t, trials*p, wrong, 5*math.Sqrt(trials*p), "a fill of %v", fill)
 	}
 }

@@ -286,3 +286,50 @@ func TestAllOfChanged(t *testing.T) {
 		q.Push("new")
 	}
 }
+
+// asked is a set that counts the calls of AddHash.
+type asked struct {
+	exactSet
+	adds int
+}
+
+func (s *asked) AddHash(h bloom.Hash) bool {
+	s.adds++
+	return s.exactSet.AddHash(h)
+}
+
+// TestAsksOnce: each Push asks the set once, and no other method does. What other code added to the
+// set counts as seen, and what the set has forgotten passes again.
+func TestAsksOnce(t *testing.T) {
+	set := &asked{exactSet: exactSet{}}
+	set.exactSet.AddHash(bloom.SumString("known"))
+	q := New(set, bloom.SumString)
+	require.False(t, q.Push("known"), "in the set before New")
+	require.True(t, q.Push("a"))
+	require.False(t, q.Push("a"), "while it is queued")
+	set.exactSet.AddHash(bloom.SumString("b"))
+	require.False(t, q.Push("b"), "added by other code")
+	require.Equal(t, 4, set.adds)
+	q.Requeue("a")
+	q.Requeue("new to the set")
+	require.Equal(t, []string{"a", "a", "new to the set"}, slices.Collect(q.All()))
+	q.Peek()
+	for range 4 {
+		q.Pop()
+	}
+	require.Equal(t, 0, q.Len())
+	require.Equal(t, "sieve.Queue(0 values)", q.String())
+	require.Equal(t, 4, set.adds)
+	require.False(t, q.Push("a"), "after Pop")
+	require.True(t, q.Push("new to the set"), "Requeue adds to no set")
+	delete(set.exactSet, bloom.SumString("a"))
+	require.True(t, q.Push("a"), "forgotten by the set")
+
+	set.adds = 0
+	seen := 0
+	for v := range Distinct(slices.Values([]string{"known", "c", "c", "d"}), set, bloom.SumString) {
+		seen++
+		require.Equal(t, map[string]int{"c": 2, "d": 4}[v], set.adds, "%s is late", v)
+	}
+	require.Equal(t, 2, seen)
+}

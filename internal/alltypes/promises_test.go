@@ -231,6 +231,75 @@ func TestCopiesOfZero(t *testing.T) {
 	require.Equal(t, c.Info(), c.Bloom().Info())
 }
 
+// TestRetainsNothing: no method of a filter retains a slice of bytes or of digests that it gets. What
+// its caller writes there afterwards changes no filter and no answer.
+func TestRetainsNothing(t *testing.T) {
+	for _, typ := range All {
+		tried := 0
+		methods := reflect.TypeOf(typ.New(1))
+		for i := range methods.NumMethod() {
+			name := methods.Method(i).Name
+			f, g := full(typ), full(typ)
+			args, slices := slicesFor(typ, f, name)
+			if len(slices) == 0 || name == "AppendBinary" {
+				continue
+			}
+			tried++
+			reflect.ValueOf(f).MethodByName(name).Call(args)
+			for _, slice := range slices {
+				for i := range slice.Len() {
+					slice.Index(i).SetZero()
+				}
+			}
+			kept, _ := slicesFor(typ, g, name)
+			reflect.ValueOf(g).MethodByName(name).Call(kept)
+			for _, h := range []Filter{f, g} {
+				Add(h, "later")
+			}
+			require.True(t, bytes.Equal(saved(t, g), saved(t, f)), "%s.%s", typ.Name, name)
+			keys := []string{"key 1", "later", "", "other"}
+			require.Equal(t, Answers(g, keys), Answers(f, keys), "%s.%s", typ.Name, name)
+		}
+		require.Greater(t, tried, 2, typ.Name)
+	}
+}
+
+// slicesFor returns arguments for a method of f that takes slices of bytes or of digests, and these
+// slices.
+func slicesFor(typ Type, f Filter, name string) (args, slices []reflect.Value) {
+	m := reflect.ValueOf(f).MethodByName(name).Type()
+	for i := range m.NumIn() {
+		arg := reflect.Zero(m.In(i))
+		switch m.In(i) {
+		case reflect.TypeFor[[]bool]():
+			arg = reflect.ValueOf(make([]bool, 3))
+		case reflect.TypeFor[[]bloom.Hash]():
+			hs := []bloom.Hash{bloom.SumString("key 1"), bloom.SumString("a"), bloom.SumString("b")}
+			arg = reflect.ValueOf(hs)
+			slices = append(slices, arg)
+		case reflect.TypeFor[[]byte]():
+			arg = reflect.ValueOf([]byte("key 1"))
+			switch name {
+			case "UnmarshalBinary":
+				arg = reflect.ValueOf(bloom.Must(full(typ).MarshalBinary()))
+			case "UnmarshalText":
+				arg = reflect.ValueOf(bloom.Must(full(typ).MarshalText()))
+			case "Patch":
+				before := bloom.Must(bloom.New(100, 0.01))
+				for i := range 20 {
+					before.AddString(fmt.Sprint("key ", i))
+				}
+				after := before.Clone()
+				after.AddString("of the patch")
+				arg = reflect.ValueOf(bloom.Must(bloom.Diff(before, after)))
+			}
+			slices = append(slices, arg)
+		}
+		args = append(args, arg)
+	}
+	return args, slices
+}
+
 // refusal is a call that returns an error.
 type refusal struct {
 	call string
