@@ -579,3 +579,92 @@ func TestDigests(t *testing.T) {
 		key = append(key, byte(0xff-i))
 	}
 }
+
+// TestKeysOfAllKinds: a key that was added in one way is found in every other way that names the
+// same key, and allocates nothing.
+func TestKeysOfAllKinds(t *testing.T) {
+	text := "a string of more than thirty-two bytes, which is not copied"
+	type textual interface {
+		filter
+		AddString(string) bool
+		ContainsString(string) bool
+	}
+	for name := range samples(t) {
+		f, ok := bloom.Must(reader(name)(sample(t, name))).(textual)
+		if !ok {
+			continue // a Holiman takes hashes
+		}
+		absent := func(text string) string { // and no false positive
+			for f.ContainsString(text) {
+				text += "."
+			}
+			return text
+		}
+		first := absent(text)
+		require.True(t, f.AddString(first), name)
+		require.False(t, f.Add([]byte(first)), name)
+		require.True(t, f.Contains([]byte(first)), name)
+		second := absent("bytes")
+		require.True(t, f.Add([]byte(second)), name)
+		require.False(t, f.AddString(second), name)
+		require.True(t, f.ContainsString(second), name)
+		require.Zero(t, testing.AllocsPerRun(10, func() {
+			f.AddString(text)
+			f.ContainsString(text)
+		}), name)
+		if s, ok := f.(*Spark); ok {
+			number := int64(-123456789012)
+			for s.ContainsInt64(number) {
+				number--
+			}
+			eight := binary.LittleEndian.AppendUint64(nil, uint64(number))
+			require.False(t, s.Contains(eight), name)
+			require.True(t, s.AddInt64(number), name)
+			require.True(t, s.ContainsInt64(number), name)
+			require.True(t, s.Contains(eight), name)
+			require.False(t, s.AddInt64(number), name)
+		}
+		if d, ok := f.(*DCSO); ok {
+			h := fnv.New64()
+			_, _ = io.WriteString(h, "by hash")
+			require.True(t, d.AddHash64(h.Sum64()))
+			require.True(t, d.ContainsString("by hash"))
+		}
+	}
+}
+
+// TestDecodersRetainNothing: a filter that was decoded does not change with the bytes that it was
+// decoded from. SizeBytes is the length of the plain binary form, whatever the form was.
+func TestDecodersRetainNothing(t *testing.T) {
+	for _, f := range []encoder{
+		bloom.Must(NewBitsAndBlooms(sample(t, "bits.bin"))),
+		bloom.Must(NewBitsAndBlooms(sample(t, "bits.json"))),
+		bloom.Must(NewHoliman(sample(t, "holiman.bin"))),
+		bloom.Must(NewHoliman(sample(t, "holiman.gz"))),
+	} {
+		want := bloom.Must(f.MarshalBinary())
+		stats := f.(interface{ Stats() bloom.Stats }).Stats()
+		require.EqualValues(t, len(want), stats.SizeBytes, "%T", f)
+		for name, decode := range map[string]func(g encoder) ([]byte, error){
+			"UnmarshalBinary": func(g encoder) ([]byte, error) {
+				data := bytes.Clone(want)
+				return data, g.UnmarshalBinary(data)
+			},
+			"UnmarshalJSON": func(g encoder) ([]byte, error) {
+				data := bloom.Must(f.MarshalJSON())
+				return data, g.UnmarshalJSON(data)
+			},
+			"GobDecode": func(g encoder) ([]byte, error) {
+				data := bloom.Must(f.GobEncode())
+				return data, g.GobDecode(data)
+			},
+		} {
+			g := reflect.New(reflect.TypeOf(f).Elem()).Interface().(encoder)
+			data, err := decode(g)
+			require.NoError(t, err, "%T.%s", f, name)
+			clear(data)
+			require.Equal(t, want, bloom.Must(g.MarshalBinary()), "%T.%s", f, name)
+			require.Equal(t, stats, g.(interface{ Stats() bloom.Stats }).Stats(), "%T.%s", f, name)
+		}
+	}
+}

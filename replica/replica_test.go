@@ -749,3 +749,70 @@ func TestRunModel(t *testing.T) {
 		require.ErrorIs(t, r.Run(ctx), context.Canceled, about) // which asks for nothing
 	}
 }
+
+// TestCallsOfOnErrorDoNotOverlap: an error that occurs while OnError runs is not passed to it.
+func TestCallsOfOnErrorDoNotOverlap(t *testing.T) {
+	ctx := context.Background()
+	var told []string
+	fetches := 0
+	var r *Replica
+	r = New(script(func(string) (Update, error) {
+		fetches++
+		return Update{}, errors.New(strconv.Itoa(fetches))
+	}), Config{OnError: func(err error) {
+		told = append(told, err.Error())
+		if len(told) == 1 {
+			refreshed := make(chan struct{})
+			go func() { // in another goroutine, as another caller of Refresh
+				defer close(refreshed)
+				assert.ErrorContains(t, r.Refresh(ctx), "2")
+			}()
+			<-refreshed
+		}
+	}})
+	require.ErrorContains(t, r.Refresh(ctx), "1")
+	require.ErrorContains(t, r.Refresh(ctx), "3")
+	require.Equal(t, []string{"1", "3"}, told)
+}
+
+// TestNothingWaitsForARefresh: look-ups and descriptions return while a refresh waits for its
+// source, before the first load and later.
+func TestNothingWaitsForARefresh(t *testing.T) {
+	ctx := context.Background()
+	f := filterOf(t, 1024, 5, "a")
+	f.UpdateInfo(func(i *bloom.Info) { i.Comment = "of the source" })
+	var r *Replica
+	loaded := false
+	r = New(script(func(string) (Update, error) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			assert.True(t, r.ContainsString("a"))
+			r.ContainsBatch(make([]bool, 1), make([]bloom.Hash, 1))
+			assert.Equal(t, loaded, r.Snapshot() != nil)
+			assert.Equal(t, loaded, r.Status().Version == "1")
+			assert.Equal(t, loaded, r.Version() == "1")
+			assert.Equal(t, loaded, r.Info() == f.Info())
+			assert.Equal(t, loaded, r.Info() != bloom.Info{})
+			assert.Equal(t, loaded, r.Stats().OnesCount > 0)
+			assert.NotEmpty(t, r.String())
+		}()
+		select {
+		case <-done:
+		case <-time.After(time.Minute):
+			assert.Fail(t, "a call waits for the refresh")
+		}
+		return Update{Version: "1", Full: f.Clone()}, nil
+	}), Config{})
+	for range 2 {
+		require.NoError(t, r.Refresh(ctx))
+		loaded = true
+	}
+	found := []bool{false, true, true}
+	hs := []bloom.Hash{bloom.SumString("a"), bloom.SumString("b")}
+	r.ContainsBatch(found, hs)
+	require.Equal(t, []bool{true, false, true}, found, "what is beyond hs stays")
+	for _, r := range []*Replica{r, New(r.src, Config{})} {
+		require.Panics(t, func() { r.ContainsBatch(make([]bool, 1), hs) })
+	}
+}

@@ -2,6 +2,7 @@ package window
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -49,4 +50,73 @@ func TestDoRenews(t *testing.T) {
 		require.Equal(t, renew, calls == 1, "Renew %v: %d calls", renew, calls)
 		require.False(t, f.ContainsString("another"))
 	}
+}
+
+// TestDoAddsAfterwards: while handle runs, h is not remembered and Add of it is true; afterwards it
+// is remembered for a Span from the end of handle. After an error or a panic it is as before.
+func TestDoAddsAfterwards(t *testing.T) {
+	ctx := context.Background()
+	h := bloom.SumString("id")
+	failed := errors.New("failed")
+	var clock filtertest.Clock
+	f := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: time.Hour, Now: clock.Now}))
+	for _, want := range []error{failed, nil} {
+		handled, err := f.Do(ctx, h, func(context.Context) error {
+			require.False(t, f.ContainsHash(h), "while handle runs")
+			clock.Advance(10 * time.Hour)
+			return want
+		})
+		require.Equal(t, want, err)
+		require.Equal(t, want == nil, handled)
+		require.Equal(t, want == nil, f.ContainsHash(h))
+	}
+	clock.Advance(time.Hour)
+	require.True(t, f.ContainsHash(h), "a Span after handle has returned")
+	clock.Advance(time.Hour/7 + time.Second)
+	handled, err := f.Do(ctx, h, func(context.Context) error { return nil })
+	require.NoError(t, err)
+	require.True(t, handled, "forgotten")
+
+	for name, do := range map[string]func(*Filter){
+		"Do": func(f *Filter) {
+			_, _ = f.Do(ctx, h, func(context.Context) error {
+				t.Error("a zero Filter calls handle")
+				return nil
+			})
+		},
+		"Add": func(f *Filter) { f.AddHash(h) },
+	} {
+		require.PanicsWithValue(t, errZero, func() { do(new(Filter)) }, name)
+	}
+}
+
+// TestContainsRenewsNothing: with Renew, a look-up of any kind leaves a key's Span as it is.
+func TestContainsRenewsNothing(t *testing.T) {
+	var clock filtertest.Clock
+	h := bloom.SumString("key")
+	f := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: time.Hour, Renew: true, Now: clock.Now}))
+	f.AddHash(h)
+	for range 12 {
+		require.True(t, f.ContainsHash(h))
+		f.Contains([]byte("key"))
+		f.ContainsBatch(make([]bool, 1), []bloom.Hash{h})
+		clock.Advance(5 * time.Minute)
+	}
+	clock.Advance(20 * time.Minute) // beyond two parts of the Span
+	require.False(t, f.ContainsHash(h))
+}
+
+// TestEmptyTextKeepsNow: a window that was decoded from an empty text measures time by its own Now
+// when it is decoded into again, and so does one that other forms replace.
+func TestEmptyTextKeepsNow(t *testing.T) {
+	var clock filtertest.Clock
+	f := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: time.Hour, Now: clock.Now}))
+	f.AddString("key")
+	data := bloom.Must(f.MarshalBinary())
+	require.NoError(t, f.UnmarshalText(nil))
+	require.Zero(t, f.Config().N)
+	require.NoError(t, f.UnmarshalBinary(data))
+	require.True(t, f.ContainsString("key"), "by the system's time it would be forgotten")
+	clock.Advance(2 * time.Hour)
+	require.False(t, f.ContainsString("key"))
 }
