@@ -129,6 +129,8 @@ func TestChild(t *testing.T) {
 		require.NoError(t, Write(path, text("by a child")))
 	case "refused":
 		require.ErrorIs(t, Write(path, text("by a child")), fs.ErrPermission)
+		require.ErrorIs(t, Replaceable(path), fs.ErrPermission)
+		require.ErrorIs(t, Replaceable(path+".new"), fs.ErrPermission)
 	case "sticky":
 		err := Replaceable(path)
 		require.ErrorIs(t, err, fs.ErrPermission)
@@ -180,6 +182,14 @@ func TestStickyDirectory(t *testing.T) {
 	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))
 	out, err := asNobody(t, "sticky", path).CombinedOutput()
 	require.NoError(t, err, "%s", out)
+}
+
+// TestNoDirectory: a directory that is missing is called that, not one without permissions.
+func TestNoDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "none")
+	err := Replaceable(filepath.Join(dir, "f"))
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.ErrorContains(t, err, "it needs the directory "+dir+": no such file or directory")
 }
 
 // TestIrregular: Write replaces only regular files and links.

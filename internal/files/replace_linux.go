@@ -18,25 +18,25 @@ func writable(dir string) error {
 // attributes returns an error if an attribute of the file at path, or of its directory, prevents
 // everybody from replacing the file.
 func attributes(path, dir string) error {
-	file, ok := statx(path)
+	file := statx(path, unix.AT_SYMLINK_NOFOLLOW)
 	switch {
-	case !ok:
-		return nil
 	case file&unix.STATX_ATTR_MOUNT_ROOT != 0:
 		return &os.PathError{Op: "replace", Path: path, Err: errMounted}
 	case file&(unix.STATX_ATTR_IMMUTABLE|unix.STATX_ATTR_APPEND) != 0:
 		return refusal(path, unix.EPERM, "chattr made it immutable or append-only: chattr -ia %s", path)
 	}
-	if bits, ok := statx(dir); ok && bits&(unix.STATX_ATTR_IMMUTABLE|unix.STATX_ATTR_APPEND) != 0 {
+	if statx(dir, 0)&(unix.STATX_ATTR_IMMUTABLE|unix.STATX_ATTR_APPEND) != 0 {
 		return refusal(path, unix.EPERM,
 			"chattr made its directory immutable or append-only: chattr -ia %s", dir)
 	}
 	return nil
 }
 
-// statx returns the attributes of the file at path, without following a symbolic link.
-func statx(path string) (attributes uint64, ok bool) {
+// statx returns the attributes of the file at path, or 0 if they are unknown.
+func statx(path string, flags int) (attributes uint64) {
 	var x unix.Statx_t
-	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BASIC_STATS, &x)
-	return x.Attributes & x.Attributes_mask, err == nil
+	if err := unix.Statx(unix.AT_FDCWD, path, flags, unix.STATX_BASIC_STATS, &x); err != nil {
+		return 0
+	}
+	return x.Attributes & x.Attributes_mask
 }

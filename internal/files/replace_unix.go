@@ -15,19 +15,25 @@ import (
 // FileInfo of the file at path, or nil. renames cannot foresee every refusal.
 func renames(path string, old fs.FileInfo) error {
 	dir := filepath.Dir(path)
+	info, err := os.Stat(dir)
+	if err != nil {
+		return refusal(path, err, "it needs the directory %s", dir)
+	}
 	if err := writable(dir); err != nil {
 		return refusal(path, err, "the new file is made beside it, "+
 			"but this user may not make files in the directory %s: permit that", dir)
 	}
-	if old == nil {
-		return nil
-	}
 	if err := attributes(path, dir); err != nil {
 		return err
 	}
-	info, err := os.Stat(dir)
+	opened, err := openDir(dir)
 	if err != nil {
-		return err
+		return refusal(path, err, "the directory %s is opened, to sync it, "+
+			"but this user may not read it: permit that", dir)
+	}
+	opened.close()
+	if old == nil {
+		return nil
 	}
 	us := os.Geteuid()
 	if info.Mode()&fs.ModeSticky != 0 && us != 0 && owner(info) != us && owner(old) != us {
@@ -47,6 +53,9 @@ func owner(info fs.FileInfo) int {
 
 // refusal returns an error about path that has the given text and wraps cause.
 func refusal(path string, cause error, text string, args ...any) error {
+	if pathErr := (*fs.PathError)(nil); errors.As(cause, &pathErr) {
+		cause = pathErr.Err
+	}
 	err := fmt.Errorf("%s: %w", fmt.Sprintf(text, args...), cause)
 	return &fs.PathError{Op: "replace", Path: path, Err: err}
 }

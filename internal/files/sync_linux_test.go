@@ -13,6 +13,7 @@ import (
 	. "github.com/seed79a3ff49/bloom/internal/files"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
@@ -68,5 +69,34 @@ func TestNotSynced(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, test.after, string(data), test.what)
 		require.Equal(t, []string{"f"}, filtertest.Names(t, dir), test.what)
+	}
+}
+
+// TestAttributes: a directory in which chattr forbids renames is found out before anything is
+// written, also for a new file and under another name.
+func TestAttributes(t *testing.T) {
+	const appendOnly = 0x20 // FS_APPEND_FL
+	dir := t.TempDir()
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(dir, link))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "old"), nil, 0o600))
+	file, err := os.Open(dir)
+	require.NoError(t, err)
+	defer file.Close()
+	flags, err := unix.IoctlGetInt(int(file.Fd()), unix.FS_IOC_GETFLAGS)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(file.Fd()), unix.FS_IOC_SETFLAGS, flags|appendOnly)
+	}
+	if err != nil {
+		t.Skip("this user or file system has no such attributes:", err)
+	}
+	defer unix.IoctlSetPointerInt(int(file.Fd()), unix.FS_IOC_SETFLAGS, flags)
+	for _, path := range []string{dir + "/old", dir + "/new", link + "/new"} {
+		err := Replaceable(path)
+		require.ErrorIs(t, err, fs.ErrPermission, path)
+		require.ErrorContains(t, err, "chattr -ia "+filepath.Dir(path), path)
+		require.EqualError(t, Write(path, func(io.Writer) error {
+			panic("written before it was refused")
+		}), err.Error())
 	}
 }
