@@ -46,3 +46,9 @@ func (i Identity) Aged(d time.Duration) Identity {
 	i.read = i.read.Add(d)
 	return i
 }
+
+// Server returns i as a file server tells it whose clock is ahead by d, or behind if d is negative.
+func (i Identity) Server(d time.Duration) Identity {
+	i.facts.changed = i.facts.changed.Add(d)
+	return i
+}

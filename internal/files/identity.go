@@ -71,6 +71,9 @@ func Identify(path string, previous Identity) (Identity, error) {
 	return id, nil
 }
 
+// clockSkew is how far the clock of a file server may be behind: Kerberos allows no more.
+const clockSkew = 5 * time.Minute
+
 // settled reports whether every write after the file was read changes the facts. File times are
 // coarse: a write in the same tick of the clock as the previous one leaves the facts unchanged.
 func (i Identity) settled() bool {
@@ -82,8 +85,9 @@ func (i Identity) settled() bool {
 	if last.Nanosecond() == 0 {
 		tick = 3 * time.Second // some file systems store whole seconds, and FAT even seconds
 	}
-	// The second condition is for file servers with a clock that is ahead of this machine's.
-	return i.read.Sub(last) > tick || i.read.Sub(i.seen) > tick
+	// The clock of a file server may be ahead or behind. If it may be, only a file that had the same
+	// facts a tick ago is settled.
+	return i.read.Sub(last) > tick+clockSkew || i.read.Sub(i.seen) > tick
 }
 
 // Same reports whether both files have the same bytes.

@@ -70,6 +70,22 @@ func TestSettledIdentity(t *testing.T) {
 	}
 }
 
+// TestServersClock: the clock of a file server, ahead or behind, does not settle a file that was
+// written in the tick in which it was read.
+func TestServersClock(t *testing.T) {
+	if runtime.GOOS == "windows" || runtime.GOOS == "js" {
+		t.Skip("the system has no time of change")
+	}
+	path := filepath.Join(t.TempDir(), "f")
+	require.NoError(t, os.WriteFile(path, []byte("first"), 0o644))
+	id, err := Identify(path, Identity{})
+	require.NoError(t, err)
+	for _, d := range []time.Duration{-4 * time.Minute, -4 * time.Second, -time.Second, time.Hour} {
+		require.False(t, id.Server(d).Settled(), d)
+	}
+	require.True(t, id.Server(-time.Hour).Settled(), "the file is old")
+}
+
 // afterTick returns once files that change get another time than files that changed before.
 func afterTick(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "probe")
