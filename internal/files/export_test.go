@@ -33,10 +33,10 @@ func AfterSync(t *testing.T, do func()) {
 	t.Cleanup(func() { afterSync = func() {} })
 }
 
-// SettledAt reports whether a file is settled that has these facts, and was read at a time. changed
-// is zero on systems that do not tell it.
-func SettledAt(info fs.FileInfo, changed, read time.Time) bool {
-	return Identity{facts: facts{info, changed}, seen: read, read: read}.settled()
+// SettledAt reports whether a file is settled that was first seen with these facts, and then read, at
+// two times. changed is zero on systems that do not tell it.
+func SettledAt(info fs.FileInfo, changed, seen, read time.Time) bool {
+	return Identity{facts: facts{info, changed}, seen: seen, read: read}.settled()
 }
 
 func (i Identity) Settled() bool { return i.settled() }
@@ -44,11 +44,5 @@ func (i Identity) Settled() bool { return i.settled() }
 // Aged returns i as if the file had been read after d.
 func (i Identity) Aged(d time.Duration) Identity {
 	i.read = i.read.Add(d)
-	return i
-}
-
-// Server returns i as a file server tells it whose clock is ahead by d, or behind if d is negative.
-func (i Identity) Server(d time.Duration) Identity {
-	i.facts.changed = i.facts.changed.Add(d)
 	return i
 }

@@ -70,22 +70,6 @@ func TestSettledIdentity(t *testing.T) {
 	}
 }
 
-// TestServersClock: the clock of a file server, ahead or behind, does not settle a file that was
-// written in the tick in which it was read.
-func TestServersClock(t *testing.T) {
-	if runtime.GOOS == "windows" || runtime.GOOS == "js" {
-		t.Skip("the system has no time of change")
-	}
-	path := filepath.Join(t.TempDir(), "f")
-	require.NoError(t, os.WriteFile(path, []byte("first"), 0o644))
-	id, err := Identify(path, Identity{})
-	require.NoError(t, err)
-	for _, d := range []time.Duration{-4 * time.Minute, -4 * time.Second, -time.Second, time.Hour} {
-		require.False(t, id.Server(d).Settled(), d)
-	}
-	require.True(t, id.Server(-time.Hour).Settled(), "the file is old")
-}
-
 // afterTick returns once files that change get another time than files that changed before.
 func afterTick(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "probe")
@@ -100,8 +84,8 @@ func afterTick(t *testing.T) {
 	filtertest.Becomes(t, "time goes on", func() bool { return made().After(first) })
 }
 
-// TestSettledByTheTick: on each file system, a file is not settled as long as another write could
-// leave it the time that it has, and it is settled soon after.
+// TestSettledByTheTick: on each file system, also on a server with another clock, a file is not
+// settled as long as another write could leave it the time that it has, and it is settled soon after.
 func TestSettledByTheTick(t *testing.T) {
 	rng := rand.New(rand.NewPCG(73, 8))
 	for name, tick := range map[string]time.Duration{
@@ -115,17 +99,25 @@ func TestSettledByTheTick(t *testing.T) {
 			for range 1000 {
 				written := time.Unix(1e9, rng.Int64N(int64(10*time.Second)))
 				stamp := time.Unix(0, written.UnixNano()/int64(tick)*int64(tick))
-				read := written.Add(time.Duration(rng.Int64N(int64(3 * time.Second))))
+				read := written.Add(time.Duration(rng.Int64N(2 * int64(tick))))
 				info, err := fstest.MapFS{"f": {ModTime: stamp}}.Stat("f")
 				require.NoError(t, err)
 				var changed time.Time
 				if toldOfChange {
 					changed = stamp
 				}
-				if read.Before(stamp.Add(tick)) {
-					require.False(t, SettledAt(info, changed, read), "%s: %v, read at %v", name, stamp, read)
+				for _, clock := range []time.Duration{-time.Hour, 0, time.Second, 4 * time.Minute} {
+					here := func(there time.Time) time.Time { return there.Add(clock) }
+					settled := func(read time.Time) bool {
+						return SettledAt(info, changed, here(written), here(read))
+					}
+					if read.Before(stamp.Add(tick)) {
+						require.False(t, settled(read), "%s: %v, read at %v", name, stamp, read)
+					}
+					require.True(t, settled(written.Add(3*time.Second+1)), name)
 				}
-				require.True(t, SettledAt(info, changed, stamp.Add(3*time.Second+1)), name)
+				long := stamp.Add(time.Hour)
+				require.True(t, SettledAt(info, changed, long, long), name)
 			}
 		}
 	}
