@@ -394,7 +394,7 @@ const (
 	half  = 0.5
 )
 
-// ratio divides the time of an operation by that of base.
+// ratio divides the time of an operation by the time of base.
 func (r *result) ratio(base *result, op int) float64 {
 	return r.time(op, tenth) / base.time(op, tenth)
 }

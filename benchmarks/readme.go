@@ -22,8 +22,8 @@ var readmeRows = []struct {
 	{"bits-and-blooms, Add", "bits-and-blooms, `Add`", []int{add}},
 }
 
-// updateReadme replaces the figures in the README at path with those of the tables. It finds the
-// figures by the words around them.
+// updateReadme replaces the figures in the README at path with the figures of the tables. It finds
+// the old figures by the words around them.
 func updateReadme(path string, tables []table) error {
 	data, err := os.ReadFile(path)
 	if err != nil {

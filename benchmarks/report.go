@@ -113,7 +113,7 @@ func (r *report) samples(out io.Writer) error {
 	return w.Flush()
 }
 
-// heading returns the title of the table, followed by that of its order.
+// heading returns the title of the table, followed by the title of its order.
 func (t table) heading() string {
 	if t.order == nil {
 		return t.title

@@ -59,7 +59,7 @@ func checkCommand() *cobra.Command {
 	return c
 }
 
-// checker looks up lines, and keeps those that check writes.
+// checker looks up lines, and selects the lines that check writes.
 type checker struct {
 	invert, count, quiet bool
 
@@ -121,7 +121,7 @@ func (k *checker) open(cfg *lines.Config) error {
 // errFound ends check -q at the first line that check would otherwise write.
 var errFound = errors.New("found")
 
-// look looks up the lines of b, and keeps those to write.
+// look looks up the lines of b, and selects the lines to write.
 func (k *checker) look(b *lines.Batch) error {
 	k.present = answers(k.present, len(b.Hashes))
 	k.all(k.present, b)

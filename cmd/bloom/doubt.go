@@ -12,8 +12,8 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
-// doubt recognizes look-ups that are probably mistakes, such as those of whole lines in a list of
-// one field, and counts them. If such look-ups succeed no more often than those of any other lines,
+// doubt recognizes look-ups that are probably mistakes, such as look-ups of whole lines in a list
+// of one field, and counts them. If they succeed no more often than look-ups of arbitrary lines,
 // they ask for the wrong keys.
 type doubt struct {
 	path  string
@@ -25,7 +25,7 @@ type doubt struct {
 	bars  string      // the bytes of signs that no key of the list contains
 
 	lines, found    uint64 // the number of lines that were looked up, and that were found
-	doubted, misled uint64 // the same, of doubtful lines
+	doubted, misled uint64 // the same counts, for doubtful lines
 }
 
 // newDoubt returns a doubt about look-ups in f, the list at path. key says how keys are made.
@@ -112,7 +112,7 @@ func (d *doubt) mistaken(rate float64, filters int) bool {
 	return d.doubted > 0 && float64(d.misled) <= 1.1*mean+4*math.Sqrt(mean)
 }
 
-// mixedKeys is the warning for a list whose keys are different parts of lines.
+// mixedKeys is the warning for a list with keys that are different parts of lines.
 const mixedKeys = "%s has keys of several fields, or of fields and whole lines (--force): " +
 	"bloom looks lines up with %s only"
 

@@ -21,7 +21,7 @@ const (
 	// the byte between fields, if --sep named it. If keys come from lines with different
 	// separators, sep has a value for each; anySep stands for files without --sep
 	sepFact   = "sep"
-	shardFact = "shard" // the shard whose lines the filter has, such as 3/8
+	shardFact = "shard" // the shard that the filter is for, such as 3/8
 	// 1 if the filter has the empty line, which Guava's bits do not show
 	blankFact = "blank"
 
@@ -37,7 +37,7 @@ var outFacts = []string{outSizeFact, outDelimFact, outDigestFact}
 
 // mixedFact is the value of fieldFact if keys come from different fields, and of outSizeFact if the
 // filter is a union of states with different OUTs. The facts are not deleted in such cases, because
-// a filter without them would take over those of a filter that is merged into it.
+// a filter without them would take over the facts of a filter that is merged into it.
 const mixedFact = "several"
 
 // informed is a filter or a bank. It may be read-only.
@@ -119,7 +119,7 @@ func separators(facts url.Values) []string {
 	return []string{anySep}
 }
 
-// addSeparator adds separator to those in facts. An empty separator means anySep.
+// addSeparator adds separator to the separators in facts. An empty separator means anySep.
 func addSeparator(facts url.Values, separator string) {
 	separator = cmp.Or(separator, anySep)
 	known := separators(facts)

@@ -27,7 +27,7 @@ type filter interface {
 	saver
 }
 
-// hashFilter is a filter of this module, whose keys are digests.
+// hashFilter is a filter of this module. Its keys are digests.
 type hashFilter interface {
 	filter
 	ContainsHash(bloom.Hash) bool
@@ -332,7 +332,7 @@ func foreignLoader[F any](
 }
 
 // loadKeys is like load, for commands that add lines or look them up. It returns an error for a
-// filter whose hashes only its own library can compute.
+// filter with hashes that only its own library can compute.
 func loadKeys(path string) (*loaded, error) {
 	f, err := load(path)
 	if err != nil {

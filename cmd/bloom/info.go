@@ -165,8 +165,8 @@ func counted(n uint64, noun string) string {
 	return number + " " + english.PluralWord(int(min(n, 2)), noun, "")
 }
 
-// printable returns text in quotes if it has characters that do not print, such as those that move
-// the cursor, and otherwise unchanged.
+// printable returns text in quotes if it has characters that do not print, such as escapes that
+// move the cursor. Otherwise it returns text unchanged.
 func printable(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return strconv.Quote(text)

@@ -40,7 +40,7 @@ func (f *target) addForce(flags *pflag.FlagSet) {
 		"replace FILE, whatever it is")
 }
 
-// addOutput is like addForce, and adds -o, for commands whose output may be standard output.
+// addOutput is like addForce, and adds -o, for commands that may write to standard output.
 func (f *target) addOutput(flags *pflag.FlagSet) {
 	f.addForce(flags)
 	flags.StringVarP(&f.output, "output", "o", "", "`FILE` to write; - is standard output")

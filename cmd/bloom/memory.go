@@ -90,7 +90,7 @@ type arrivals struct {
 	read  *atomic.Int64 // the bytes of the input that were read, before decompression
 	used  int64         // the bytes of the lines that were looked up, after decompression
 	lines uint64        // the number of lines that were looked up
-	shard shard         // the shard whose lines belong to this run
+	shard shard         // the shard that this run handles
 }
 
 // left estimates how many lines of this run will come, at least 1. It returns 0 if it cannot tell.

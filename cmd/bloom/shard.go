@@ -29,8 +29,8 @@ func (s *shard) String() string {
 	return fmt.Sprintf("%d/%d", s.i, s.n)
 }
 
-// maxShards is the largest n. With more shards, the room that shard.share adds would become too
-// large in proportion.
+// maxShards is the largest n. With more shards, the extra room of a shard would be large compared
+// with the shard; see shard.share.
 const maxShards = 1 << 20
 
 func (s *shard) Set(text string) error {

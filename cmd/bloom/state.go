@@ -45,7 +45,7 @@ func (s *state) save(seen *memory, out *output) error {
 // outRecord describes OUT as the last save of the state found it. It is one of the facts in the
 // state's file, saved together with the filter.
 type outRecord struct {
-	size   int64  // bytes of OUT whose lines the filter has
+	size   int64  // the length of the beginning of OUT that the filter has the lines of, in bytes
 	delim  byte   // the byte that ends each line
 	digest uint64 // hash of the last bytes before size, or of OUT's path if size is 0
 }

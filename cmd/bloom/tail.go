@@ -15,7 +15,7 @@ type tailLines struct {
 	in    *bufio.Reader
 	delim byte
 	line  []byte // the current line, with its delimiter; empty at the end
-	bytes int64  // the length of that line and of those after it
+	bytes int64  // the length of the current line and of all lines after it
 }
 
 // tailLines returns the lines of the tail. The first line is the current one. Call tailLines before

@@ -217,8 +217,8 @@ func (f *Filter) String() string {
 	return fmt.Sprintf("bloomredis.Filter(%q, %v)", f.key, f.params)
 }
 
-// Info returns the Info that Redis keeps with the filter: the N and P with which [Open] created the
-// filter, and what UpdateInfo and Merge changed. It is zero for a filter that another program
+// Info returns the Info that Redis keeps with the filter: the N and P that [Open] created the
+// filter for, and what UpdateInfo and Merge changed. It is zero for a filter that another program
 // created.
 func (f *Filter) Info(ctx context.Context) (bloom.Info, error) {
 	i, err := f.readWhole(ctx, f.opened())
@@ -465,9 +465,8 @@ func (f *Filter) Reset(ctx context.Context) error {
 
 // Delete deletes the filter with its stream and identity, for all processes. Their calls then
 // return errors that wrap [ErrLost]. Delete returns no error if the filter was deleted before. If
-// the filter was lost, Delete deletes those of its Redis keys that are left. If the key holds
-// another value, Delete keeps that value and returns an error. Uploads of a Merge expire by
-// themselves.
+// the filter was lost, Delete deletes what is left of its Redis keys. If the key holds another
+// value, Delete keeps that value and returns an error. Uploads of a Merge expire by themselves.
 func (f *Filter) Delete(ctx context.Context) error {
 	_, err := f.change(ctx, deleteScript, f.keys())
 	return err

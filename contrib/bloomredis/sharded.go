@@ -113,8 +113,8 @@ func (s *Sharded) Shards() []*Filter { return slices.Clone(s.shards) }
 // Shard returns the shard of a digest, which is the same in all versions of this package.
 func (s *Sharded) Shard(h bloom.Hash) *Filter { return s.shards[s.route(h)] }
 
-// route returns the number of the shard of h, computed from both halves of the digest. With H1
-// modulo the number of shards, the first bits of all keys in a shard would share a remainder.
+// route returns the number of the shard of h, computed from both halves of the digest. If it were
+// H1 modulo the number of shards, the keys of a shard would use the bits of the shard unevenly.
 func (s *Sharded) route(h bloom.Hash) int {
 	h1, h2 := h.Words()
 	x := (h1 ^ bits.RotateLeft64(h2, 32)) * 0x9e3779b97f4a7c15 // 2^64 / golden ratio

@@ -24,7 +24,7 @@ import (
 )
 
 // SavedSet is a set that can be saved, such as every Filter and SyncFilter of module bloom except
-// those of package cuckoo.
+// in package cuckoo.
 type SavedSet interface {
 	bloom.Set
 	SaveFile(path string) error
@@ -261,7 +261,7 @@ func refused(err error) bool {
 	}
 	u, wrong := url.Parse(failed.URL)
 	switch {
-	case errors.As(failed.Err, new(net.Error)): // the user's own transport tried
+	case errors.As(failed.Err, new(net.Error)): // the user's own transport tried to fetch it
 		return false
 	case wrong != nil, u.Scheme != "http" && u.Scheme != "https", u.Host == "":
 		return true

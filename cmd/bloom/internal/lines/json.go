@@ -57,7 +57,7 @@ func jsonKey(line []byte, name string, scratch []byte) (key, newScratch []byte, 
 		}
 		scratch = append(scratch, text...)
 	case bytes.IndexByte(inner, '\\') >= 0:
-		// The only error is that of half a surrogate pair, which becomes U+FFFD.
+		// The only possible error is half a surrogate pair, which becomes U+FFFD.
 		scratch, _ = jsontext.AppendUnquote(grown(scratch, len(inner)), value)
 	default:
 		return inner, scratch, nil
@@ -134,7 +134,7 @@ func (d *decoder) findIn(line []byte, path string) (value []byte, err error) {
 	return value, nil
 }
 
-// isName reports whether quoted, a JSON string, has the text name.
+// isName reports whether quoted, a JSON string, decodes to name.
 func isName(quoted []byte, name string) bool {
 	inner := quoted[1 : len(quoted)-1]
 	if bytes.IndexByte(inner, '\\') < 0 {

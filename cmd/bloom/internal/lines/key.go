@@ -58,8 +58,8 @@ func (k *Key) separator(first []byte) byte {
 	return ','
 }
 
-// Of returns the key of line, whose fields are separated by sep. A key that is not a part of line
-// is appended to scratch.
+// Of returns the key of line. sep is the byte between fields. A key that is not a part of line is
+// appended to scratch.
 func (k *Key) Of(line []byte, sep byte, scratch []byte) (key, newScratch []byte, err error) {
 	if !k.KeepCR {
 		line = bytes.TrimSuffix(line, []byte{'\r'})

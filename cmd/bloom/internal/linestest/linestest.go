@@ -119,7 +119,7 @@ func (r *Rule) Key(line string, sep byte) (key string, ok bool) {
 	switch {
 	case r.JSON != "":
 		value, ok := JSONKey([]byte(line), r.JSON)
-		twice := strings.Contains(line, `1,"`+r.JSON+`":`) // as Text writes it
+		twice := strings.Contains(line, `1,"`+r.JSON+`":`) // as Text writes a duplicate name
 		if !ok || twice {
 			return "", false
 		}

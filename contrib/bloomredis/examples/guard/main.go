@@ -55,8 +55,8 @@ func Open(
 	return t, t.near.Refresh(ctx)
 }
 
-// fill adds the keys of all rows to the filter in one step. If it added key after key, the filter
-// would lack most keys at first.
+// fill adds the keys of all rows to the filter in one step. If it added the keys one by one, the
+// filter would lack most of them at first.
 func (t *Table) fill(ctx context.Context) error {
 	local, err := bloom.New(t.n, 0.01)
 	if err != nil {
@@ -93,8 +93,8 @@ func (t *Table) Put(ctx context.Context, key, value string) error {
 	_, err := t.shared.AddString(ctx, key)
 	if errors.Is(err, bloomredis.ErrLost) {
 		// Redis came back without the filter. Reopen makes an empty filter. Copies follow it, so
-		// rows look missing until fill has ended. If that must not happen, use package guard, whose
-		// filter belongs to one process.
+		// rows look missing until fill has ended. If that must not happen, use package guard: there
+		// each process has a filter of its own.
 		if err = t.shared.Reopen(ctx); err == nil {
 			err = t.fill(ctx)
 		}
