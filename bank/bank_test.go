@@ -269,6 +269,16 @@ func TestZero(t *testing.T) {
 	const refusal = "bank: Append to a zero Bank: make it with a constructor, or decode into it"
 	require.PanicsWithValue(t, refusal, func() { b.Append() })
 	require.PanicsWithValue(t, refusal, func() { _, _ = b.AppendFilter(new(bloom.Filter)) })
+	for name, do := range map[string]func(){
+		"AddHash":      func() { b.AddHash(0, h) },
+		"ContainsHash": func() { b.ContainsHash(0, h) },
+		"Clear":        func() { b.Clear(0) },
+		"Filter":       func() { b.Filter(0) },
+		"Name":         func() { b.Name(0) },
+		"SetName":      func() { b.SetName(0, "") },
+	} {
+		require.PanicsWithValue(t, "bank: member 0 of a bank of 0", do, name)
+	}
 }
 
 // TestNoSuchMember: a row has room for more members than there are.

@@ -37,11 +37,8 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	return &Reader{layout: l, r: r, info: info}, nil
 }
 
-// read is a source. It makes no request if n is 0.
+// read is a source.
 func (r *Reader) read(offset, n int) ([]byte, error) {
-	if n == 0 {
-		return nil, nil
-	}
 	return form.Bank.ReadAt(r.r, int64(form.Bank.HeadSize())+int64(offset), int64(n))
 }
 

@@ -54,6 +54,7 @@ func TestReaderReads(t *testing.T) {
 	for i := range o.Len() {
 		o.SetName(i, "a name that makes the file longer")
 	}
+	o.SetName(3, "")
 	o.UpdateInfo(func(i *bloom.Info) { i.Comment = string(bytes.Repeat([]byte("c"), 4096)) })
 	s := &store{data: bloom.Must(o.MarshalBinary())}
 	r := bloom.Must(NewReader(s, int64(len(s.data))))
@@ -72,6 +73,10 @@ func TestReaderReads(t *testing.T) {
 	_, err = r.Which(nil, bloom.SumString("absent"))
 	require.NoError(t, err)
 	require.LessOrEqual(t, s.requests, 3*k)
+
+	s.reset()
+	require.Empty(t, bloom.Must(r.Name(3)))
+	require.Equal(t, 1, s.requests, "the entry, which says that there is no name")
 
 	s.reset()
 	_, err = r.WhichAll(nil, filtertest.Digests(1, 300))

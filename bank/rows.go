@@ -236,9 +236,9 @@ func (s *shape) which(dst []int, seg *segment, first, members int, hs []bloom.Ha
 func appendBits(dst []int, first int, acc []uint64) []int {
 	n := 0
 	for _, w := range acc {
-		n += bits.OnesCount64(w)
+		n += bits.OnesCount64(w) // speed
 	}
-	dst = slices.Grow(dst, n)
+	dst = slices.Grow(dst, n) // speed
 	for _, w := range acc {
 		for ; w != 0; w &= w - 1 {
 			dst = append(dst, first+bits.TrailingZeros64(w))
