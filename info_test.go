@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -117,7 +118,12 @@ func TestUpdateInfoPanics(t *testing.T) {
 			}
 		}
 		require.PanicsWithValue(t, "by update", half(func() { panic("by update") }))
-		filtertest.Together(half(runtime.Goexit))
+		var ended atomic.Bool
+		go func() {
+			defer ended.Store(true)
+			half(runtime.Goexit)()
+		}()
+		require.True(t, filtertest.Becomes(t, "an update after one that panicked ends", ended.Load))
 		require.Panics(t, func() { f.UpdateInfo(nil) })
 		require.Equal(t, info, f.Info())
 		f.UpdateInfo(func(i *bloom.Info) { i.Comment = "after" })

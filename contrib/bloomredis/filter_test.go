@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -660,6 +661,10 @@ func testSharded(t *testing.T, client redis.UniversalClient) {
 		require.NoError(t, r.Refresh(ctx))
 		assert.True(t, r.ContainsString("merged"))
 	}
+
+	shown := s.Shards() // the caller's to change
+	slices.Reverse(shown)
+	requireAdded(t, s, false, keys[:100]...)
 
 	same := bloom.Must(OpenExistingSharded(ctx, client, "s"))
 	assert.Equal(t, s.String(), same.String())

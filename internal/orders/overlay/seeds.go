@@ -39,6 +39,9 @@ var seeds = []seed{
 		replaced("cuckoo.table.containsAt", "moves.Load", 2, "%s & 1"),
 	}},
 	{"cuckoo-list", "CuckooList", []change{replaced("cuckoo.table.delist", "bump", 0, "")}},
+	{"cuckoo-list-after", "CuckooList", []change{
+		replaced("cuckoo.table.delist", "bump", 0, "defer %s"),
+	}},
 	{"cuckoo-list-mark", "CuckooList", []change{
 		before("cuckoo.table.mark", "store", 0, "t.store(&t.list[0], 0)"),
 	}},
