@@ -4,12 +4,12 @@ package bloom
 
 //lint:file-ignore U1000 Assembly jumps to the portable forms.
 
-// batch.go has the contract. Filters of Mitz32, filters of one word, and processors without AVX2
-// use the portable forms in Go.
+// The contract is in batch.go. Mitz32 filters, filters of one word, and processors without AVX2 use
+// the portable functions in Go.
 //
-// A call enters assembly first, which jumps to Go if it must. If Go decided first, as in
-// hash/crc32, one call would become two, because Go calls assembly through a stub, and a look-up in
-// a small filter takes only a few times as long as a call.
+// A call enters assembly first, which jumps to a portable function for what it cannot do. If Go
+// decided first, as in hash/crc32, there would be two calls, because Go calls assembly through a
+// stub; and a look-up in a small filter takes only a few times as long as a call.
 const assembly = true
 
 //go:noescape
@@ -43,27 +43,27 @@ func filterContainsPortable(f *filter, key []byte) bool {
 func filterAddHashPortable(f *filter, h Hash) bool      { return f.addInGo(h) }
 func filterContainsHashPortable(f *filter, h Hash) bool { return f.contains(h) }
 
-// inAssembly reports whether assembly can add to f and look keys up in it.
+// inAssembly reports whether assembly can add keys to f and look them up.
 func inAssembly(f *filter) bool {
 	return useAVX2 && f.strategy == Mitz64 && f.k > 0 && len(f.bits.words) >= 2
 }
 
 const (
-	// fetchWords is the smallest number of words of a filter for which fetching ahead pays. A
-	// smaller filter is in a cache that is near enough.
+	// fetchWords is the smallest number of words in a filter for which fetching ahead pays. A
+	// smaller filter is in a cache that is fast enough.
 	fetchWords = 4 << 20 / 8
-	// firstBits is the number of bits of a key that a look-up fetches first. Most absent keys lack
-	// one of these.
+	// firstBits is the number of a key's bits that a look-up fetches first. Most absent keys lack
+	// one of them.
 	firstBits = 4
-	// shortBatch is the smallest length of a batch that is faster than as many single calls.
+	// shortBatch is the length of the shortest batch that is faster than as many single calls.
 	shortBatch = 8
-	// slots is the number of slots in a frame of assembly. A slot has a bit of each of four
-	// keys.
+	// slots is the number of slots in a stack frame of the assembly. A slot holds one bit for each
+	// of four keys.
 	slots = 256
 )
 
-// addMany adds the first part of hs, sets dst, and returns the length of the part. If shared is
-// true, other goroutines may write to f during the call.
+// addMany adds the first digests in hs, sets dst, and returns how many digests it added. If shared
+// is true, other goroutines may write to f at the same time.
 func addMany(f *filter, shared bool, dst []bool, hs []Hash) (done int) {
 	if len(hs) < shortBatch || shared && f.k > 64 {
 		return 0
@@ -101,7 +101,8 @@ func containsChunk(f *filter, dst []bool, hs []Hash) {
 	}
 }
 
-// callSize returns how many of hs, a multiple of four, the next call of assembly does.
+// callSize returns the number of digests in hs for the next call of assembly, which is a multiple
+// of 4.
 func (f *filter) callSize(hs []Hash) int {
 	if !inAssembly(f) {
 		return 0
@@ -117,29 +118,29 @@ func (f *filter) fetch(bits int) int {
 	return bits
 }
 
-// The functions below add or look up 4*fours digests in a filter that inAssembly accepts. fours is
-// positive, and fours*K is at most slots.
+// The functions below process 4*fours digests. inAssembly(f) must be true, fours must be positive,
+// and fours*K must be at most slots.
 
-// filterAddFours adds digests, and sets each element of dst to whether its digest changed the
-// filter. Before it uses bits, it fetches the first fetch bits of every digest.
+// filterAddFours adds the digests, and sets each element of dst to whether its digest changed the
+// filter. It first fetches the first fetch bits of all digests.
 //
 //go:noescape
 func filterAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
 
-// syncAddFours is like filterAddFours, but other goroutines may write at the same time. K is at
-// most 64. It does not update f.ones.
+// syncAddFours is like filterAddFours, but other goroutines may write to f at the same time. K must
+// be at most 64. It does not update f.ones.
 //
 //go:noescape
 func syncAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
 
-// filterContainsFours looks digests up, and sets each element of dst to whether the filter contains
-// its digest.
+// filterContainsFours looks the digests up, and sets each element of dst to whether the filter
+// contains its digest.
 //
 //go:noescape
 func filterContainsFours(f *filter, hs *Hash, fours int, dst *bool)
 
-// filterContainsFetched is like filterContainsFours, but fetches bits ahead: the first fetch bits
-// of every digest, and the other bits if these are set. fetch is positive.
+// filterContainsFetched is like filterContainsFours, but fetches ahead: first the first fetch bits
+// of all digests, and the other bits of a digest if these are set. fetch must be positive.
 //
 //go:noescape
 func filterContainsFetched(f *filter, hs *Hash, fours, fetch int, dst *bool)

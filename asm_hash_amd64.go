@@ -12,13 +12,13 @@ import (
 
 var useAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI2
 
-// chunk is the largest number of keys in one call of assembly, which cannot be stopped for the
-// garbage collector or for another goroutine. A Go function can be stopped at its beginning, so
-// those that call assembly for a chunk are not inlined.
+// chunk is the largest number of keys in one call of assembly, which cannot be stopped for a
+// garbage collection or another goroutine. Go code can be stopped at the call of a Go function, so
+// the functions that call assembly for a chunk are not inlined.
 const chunk = 64
 
-// useAVX512 reports whether the processor has the parts of AVX-512 that hash several keys together:
-// multiplication and rotation of 64-bit lanes, and masked loads of bytes.
+// useAVX512 reports whether the processor has the AVX-512 instructions that hash several keys
+// together: those that multiply and rotate 64-bit lanes, and masked loads of bytes.
 var useAVX512 = useAVX2 &&
 	cpu.X86.HasAVX512F &&
 	cpu.X86.HasAVX512DQ &&
@@ -26,13 +26,13 @@ var useAVX512 = useAVX2 &&
 	cpu.X86.HasAVX512BW
 
 // useWide reports whether the processor hashes faster with 512-bit vectors than with 256-bit ones.
-// Intel's do from Ice Lake on, and AMD's from Zen 4 on, the first with VBMI2. Older Intel
-// processors lower their clock for long vectors.
+// That holds for Intel from Ice Lake on and for AMD from Zen 4 on, which are the first with VBMI2.
+// Older Intel processors lower their clock rate for long vectors.
 var useWide = useAVX512 && cpu.X86.HasAVX512VBMI2
 
-// sumMany hashes the first part of keys and returns the length of the part. It hashes all byte
-// slices or strings, and integers in groups of eight; without AVX2, and less than four keys,
-// nothing.
+// sumMany hashes the first of keys, and returns how many it hashed. It hashes all byte slices or
+// strings. It hashes integers in groups of eight. Without AVX2, or if there are fewer than four
+// keys, it hashes none.
 func sumMany[K []byte | string | uint64](dst []Hash, keys []K) (done int) {
 	if len(keys) < 4 || !useAVX2 {
 		return 0
@@ -47,8 +47,8 @@ func sumMany[K []byte | string | uint64](dst []Hash, keys []K) (done int) {
 	return done
 }
 
-// sumChunk hashes up to count keys, and returns how many. If size is 8, the keys are integers, and
-// otherwise strings or slices, whose headers have size bytes.
+// sumChunk hashes up to count keys, and returns how many it hashed. If size is 8, the keys are
+// integers. Otherwise they are strings or slices, and size is the size of their headers.
 //
 //go:noinline
 func sumChunk(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int {
@@ -66,7 +66,7 @@ func sumChunk(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int {
 		sumUint64s(dst, keys, count/8)
 		return count
 	}
-	key := (*string)(keys) // a slice begins like a string
+	key := (*string)(keys) // the header of a slice begins like that of a string
 	if len(*key) > directLen {
 		*dst = SumString(*key)
 		return 1
@@ -80,7 +80,7 @@ func sumChunk(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int {
 		if n := sumKeys512(dst, keys, count/4, size); n > 0 {
 			return n
 		}
-		count = 4 // sumKeys512 stopped: one of the next four keys is longer than directLen
+		count = 4 // sumKeys512 stopped because one of the next four keys is longer than directLen
 	}
 	return sumKeys(dst, keys, count, size)
 }
@@ -96,34 +96,35 @@ func tell(dst *Hash, keys unsafe.Pointer, count int, size uintptr) {
 	}
 }
 
-// sumKeys hashes count strings or slices, whose headers have size bytes. count is positive. sumKeys
-// stops at a key longer than directLen, and returns how many keys it hashed.
+// sumKeys hashes count strings or slices whose headers have the given size. It stops at a key that
+// is longer than directLen. It returns how many keys it hashed. count must be positive.
 //
 //go:noescape
 func sumKeys(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int
 
-// sumKeys512 is like sumKeys, with AVX-512. It hashes 4*fours keys; fours is positive.
+// sumKeys512 is like sumKeys, but uses AVX-512, and hashes 4*fours keys. fours must be positive.
 //
 //go:noescape
 func sumKeys512(dst *Hash, keys unsafe.Pointer, fours int, size uintptr) int
 
-// sumAlike is like sumKeys512, with 512-bit vectors. It hashes 8*eights keys; eights is positive.
-// It stops before the first eight keys whose lengths differ or are not from 16 bytes to directLen.
+// sumAlike is like sumKeys512, but uses 512-bit vectors, and hashes 8*eights keys. eights must be
+// positive. It stops before a group of eight keys whose lengths differ, or are not 16 to directLen
+// bytes.
 //
 //go:noescape
 func sumAlike(dst *Hash, keys unsafe.Pointer, eights int, size uintptr) int
 
-// sumUint64s hashes 8*eights integers; eights is positive.
+// sumUint64s hashes 8*eights integers. eights must be positive.
 //
 //go:noescape
 func sumUint64s(dst *Hash, keys unsafe.Pointer, eights int)
 
-// sumUint64s512 is like sumUint64s, with AVX-512.
+// sumUint64s512 is like sumUint64s, but uses AVX-512.
 //
 //go:noescape
 func sumUint64s512(dst *Hash, keys unsafe.Pointer, eights int)
 
-// sumUint64sWide hashes 16*sixteens integers in 512-bit vectors; sixteens is positive.
+// sumUint64sWide hashes 16*sixteens integers with 512-bit vectors. sixteens must be positive.
 //
 //go:noescape
 func sumUint64sWide(dst *Hash, keys unsafe.Pointer, sixteens int)

@@ -2,22 +2,22 @@ package bloom
 
 import "github.com/seed79a3ff49/bloom/internal/bitwords"
 
-// This is the contract of assembly. Builds without it have asm_portable.go instead.
+// This is the contract of the assembly. Builds without assembly have asm_portable.go instead.
 //
 //	assembly                            whether the build has assembly for filters
-//	filterAdd, filterAddHash            do what add does, for all filters and keys
-//	filterContains, filterContainsHash  do what contains does, for all filters and keys
-//	addMany, containsMany, sumMany      do the first part of a batch, and return its length, which
-//	                                    may be 0. addMany's shared: others may write too
+//	filterAdd, filterAddHash            like addInGo, for all filters and keys
+//	filterContains, filterContainsHash  like contains, for all filters and keys
+//	addMany, containsMany, sumMany      process the first part of a batch and return its length,
+//	                                    which may be 0. With shared, others may write to f, too
 //
-// Assembly loads each word by one instruction, like an atomic load on that processor, so it also
-// looks keys up in SyncFilters. Keys do not escape; see bitwords.NoEscape. Assembly cannot be
-// interrupted, so it works on a batch in chunks, and a garbage collection waits only for the end of
-// a chunk.
+// Assembly loads each word with a single instruction, which on these processors is an atomic load,
+// so it also looks keys up in SyncFilters. Keys do not escape; see bitwords.NoEscape. Assembly
+// cannot be interrupted, so it processes a batch in chunks, and a garbage collection waits only for
+// the end of a chunk.
 //
-// Builds with the race detector have assembly for hashing only, and tell the detector what it reads
-// and writes; builds with sanitizers have none. These tools thus find, for example, a Filter that
-// two goroutines write to without a lock.
+// Builds with the race detector have assembly only for hashing, and tell the detector what it reads
+// and writes. Builds with sanitizers have none. So these tools find errors such as a Filter to
+// which two goroutines write without a lock.
 
 // AddBatch adds hs; see "Batches" in the package comment.
 func (f *Filter) AddBatch(added []bool, hs []Hash) {

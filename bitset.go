@@ -7,8 +7,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/digest"
 )
 
-// bitset is a packed array of bits. Bit i is bit i%64 of word i/64, counted from the least
-// significant. A bitset has four machine words, so a hot loop keeps a copy in registers.
+// bitset is a packed array of bits. Bit i is bit i%64 of word i/64, where bit 0 is the least
+// significant. A bitset has four machine words, so a hot loop can keep a copy in registers.
 type bitset struct {
 	words      []uint64
 	reciprocal uint64 // digest.Reciprocal(len(words))
@@ -16,12 +16,12 @@ type bitset struct {
 
 func newBitset(words int) bitset { return bitsetOf(bitwords.Make(words)) }
 
-// bitsetOf returns a bitset that uses words without a copy.
+// bitsetOf returns a bitset that uses words without copying them.
 func bitsetOf(words []uint64) bitset {
 	return bitset{words, digest.Reciprocal(len(words))}
 }
 
-// set sets the bit that x selects and returns what it was.
+// set sets the bit that x selects, and returns its previous value.
 func (b bitset) set(x uint64) uint64 {
 	i, pos := digest.Locate(x, uint64(len(b.words)), b.reciprocal)
 	w := b.words[i]
@@ -29,14 +29,14 @@ func (b bitset) set(x uint64) uint64 {
 	return w >> pos & 1
 }
 
-// get returns the bit that x selects.
+// get returns the value of the bit that x selects.
 func (b bitset) get(x uint64) uint64 {
 	i, pos := digest.Locate(x, uint64(len(b.words)), b.reciprocal)
 	return b.words[i] >> pos & 1
 }
 
 // getAtomic is like get, but other goroutines may set bits at the same time. It also returns the
-// bit's index.
+// index of the bit.
 func (b bitset) getAtomic(x uint64) (bit, index uint64) {
 	i, pos := digest.Locate(x, uint64(len(b.words)), b.reciprocal)
 	return atomic.LoadUint64(&b.words[i]) >> pos & 1, i<<6 | pos
@@ -45,18 +45,18 @@ func (b bitset) getAtomic(x uint64) (bit, index uint64) {
 // setAtomic sets the bit at index. Other goroutines may set bits at the same time.
 func (b bitset) setAtomic(index uint64) { atomic.OrUint64(&b.words[index>>6], 1<<(index&63)) }
 
-// setFinal is like setAtomic, and reports whether the bit was clear.
+// setFinal is like setAtomic. It also reports whether the bit was clear.
 func (b bitset) setFinal(index uint64) bool {
 	return atomic.OrUint64(&b.words[index>>6], 1<<(index&63))>>(index&63)&1 == 0
 }
 
-// fold returns a bitset of len(b.words)/d words. d must divide len(b.words). With m bits in b and
-// m' in the result, bit i of b becomes bit i mod m'. As m' divides m, (x mod m) mod m' = x mod m'
-// for every x, so the result has the bits of the same keys.
+// fold returns a bitset of len(b.words)/d words. d must divide len(b.words). If b has m bits and
+// the result has m', bit i of b becomes bit i mod m'. Since m' divides m, (x mod m) mod m' is x mod
+// m' for every x, so the result has the bits of the same keys.
 func (b bitset) fold(d int) bitset {
 	c := newBitset(len(b.words) / d)
-	// A block of the result stays in the first-level cache while d parts of b are added to it, so
-	// that each word is read from memory once.
+	// A block of the result stays in the first-level cache while d parts of b are merged into it,
+	// so each word is read from memory only once.
 	const block = 2048
 	for src := 0; src < len(c.words); src += block {
 		sum := c.words[src:min(src+block, len(c.words))]

@@ -10,20 +10,21 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// Strategy is how a Filter makes bit indexes from a Hash. Its values are the ordinals of Guava's
-// BloomFilterStrategies, as written in the binary form.
+// Strategy is the way in which a Filter computes bit indexes from a Hash. Its values are the
+// ordinals of Guava's BloomFilterStrategies, and appear in the binary form.
 type Strategy uint8
 
 const (
 	// Mitz32 is Guava's MURMUR128_MITZ_32, the default before Guava 17. It uses 64 bits of the
-	// Hash. Its indexes have 31 bits: a filter of more than 2^31 bits never sets the bits beyond.
-	// From about 1.6e9 bits on the false-positive rate is above FPR; see docs/java.md.
+	// Hash. Its indexes have 31 bits, so in a filter with more than 2^31 bits it never sets the
+	// others. From about 1.6e9 bits on, the false-positive rate is higher than FPR; see
+	// docs/java.md.
 	Mitz32 Strategy = 0
-	// Mitz64 is Guava's MURMUR128_MITZ_64, the default there and here.
+	// Mitz64 is Guava's MURMUR128_MITZ_64, the default in Guava and in this package.
 	Mitz64 Strategy = 1
 )
 
-// String returns the name of the constant s.
+// String returns the name of the constant.
 func (s Strategy) String() string {
 	if s > Mitz64 {
 		return fmt.Sprintf("Strategy(%d)", uint8(s))
@@ -31,20 +32,20 @@ func (s Strategy) String() string {
 	return [...]string{"Mitz32", "Mitz64"}[s]
 }
 
-// Set is a set of keys in memory, as package sieve needs it. Its keys cannot be listed. It is
-// implemented by [Filter], [SyncFilter], the Filters of packages blocked, counting, flower, growing
-// and window, and blocked's SyncFilter. Package cuckoo's filters do not implement it, because they
-// refuse keys when they are full, nor does a Bank, which has many members.
+// Set is a set of keys in memory, for example for package sieve. Its keys cannot be listed. These
+// types implement Set: [Filter], [SyncFilter], the Filters of packages blocked, counting, flower,
+// growing and window, and blocked.SyncFilter. The filters of package cuckoo do not, because they
+// refuse keys when they are full. Neither does bank.Bank, because it has many members.
 type Set interface {
-	// AddHash adds the key with the digest and reports whether the key was new. Each type's comment
-	// says what false means, and how long an added key is found.
+	// AddHash adds the key with the given digest, and reports whether the key was new. The
+	// documentation of each type says what false means, and for how long an added key is found.
 	AddHash(Hash) bool
-	// ContainsHash reports whether the key with the digest may have been added.
+	// ContainsHash reports whether the key with the given digest may have been added.
 	ContainsHash(Hash) bool
 }
 
-// Filter is a Bloom filter. It has the bits, and so the binary form, of Guava's BloomFilter after
-// the same additions. Its methods, by what they are for:
+// Filter is a Bloom filter. After the same additions, it has the same bits and the same binary form
+// as Guava's BloomFilter. These are its methods by purpose:
 //
 //   - add: [Filter.Add], [Filter.AddString], [Filter.AddHash], [Filter.AddBatch]
 //   - ask: [Filter.Contains], [Filter.ContainsString], [Filter.ContainsHash],
@@ -59,43 +60,44 @@ type Set interface {
 //   - empty: [Filter.Reset]
 //
 // The zero Filter contains nothing and can be decoded into; adding to it panics. Many goroutines
-// may read a Filter while none writes; a [SyncFilter] has no such limit. A Filter must not be
+// may read a Filter while none writes to it; a [SyncFilter] has no such limit. A Filter must not be
 // copied; see [Filter.Clone].
 //
-// A struct that embeds a Filter gets its MarshalText, so package encoding/json writes the struct as
-// one string, without its other fields. Give the Filter a field name.
+// Do not embed a Filter in a struct: the struct gets the Filter's MarshalText, so package
+// encoding/json writes only the Filter, and omits the other fields. Give the Filter a field name.
 type Filter struct {
 	_ nocopy.Locker
 	filter
 }
 
-// filter is what Filter and SyncFilter share. Both embed it for its exported methods.
+// filter has what Filter and SyncFilter share. Both embed it for its exported methods.
 type filter struct {
 	bits     bitset
 	ones     uint64 // number of bits set; 0 in a SyncFilter, which counts them when asked
-	k        int    // number of hashes; 0 in the zero filter
+	k        int    // number of hash functions; 0 in the zero filter
 	strategy Strategy
 	info     form.Kept
 }
 
-// ErrMismatch is wrapped by this module's errors for two filters that do not fit each other, for a
-// patch that does not fit its filter, and for a file that does not fit the parameters of
+// ErrMismatch is wrapped by the errors of this module for two filters that do not fit each other,
+// for a patch that does not fit the filter, and for a file that does not fit the parameters of
 // [LoadOrNew].
 var ErrMismatch = form.ErrMismatch
 
-// ParamError is the error for a parameter that is out of range, of the constructors and
-// configurations of all packages of this module. A program that takes parameters from its own users
-// can show them another text, with its own name for the parameter:
+// ParamError is the error for a parameter that is out of range. The constructors and configurations
+// of all packages in this module return it. A program that takes parameters from its own users can
+// show them another text, with its own name for the parameter:
 //
 //	var bad *bloom.ParamError
 //	if errors.As(err, &bad) && bad.Param == "p" {
 //		return fmt.Errorf("--rate %v is %s", bad.Value, bad.Bound)
 //	}
 //
-// Errors that wrap [ErrFormat] wrap no ParamError: no caller chose what is in damaged bytes.
+// An error that wraps [ErrFormat] never wraps a ParamError, because the contents of damaged bytes
+// are not the caller's choice.
 type ParamError struct {
-	Package string // the package's name, such as "bloom"
-	Param   string // the parameter or the field, such as "p", "len(words)", "Span" or "Info.Meta"
+	Package string // name of the package, such as "bloom"
+	Param   string // the parameter or field, such as "p", "len(words)", "Span" or "Info.Meta"
 	Value   any    // its value
 	Bound   string // how it is out of range, such as "outside (0, 1)" or "not UTF-8"
 	Advice  string // what a Go program can do instead, or ""
@@ -104,14 +106,17 @@ type ParamError struct {
 // Error returns a text such as "bloom: p = 2 is outside (0, 1)".
 func (e *ParamError) Error() string { return form.Param(*e).String() }
 
-// New returns an empty filter sized for n distinct keys. With n keys in it, it reports a key that
-// was not added as present with a probability of about p; docs/sizes.md says when the probability
-// is higher, and [StrictSize] returns sizes that keep p. A fifth more keys turn p = 1 % into 2.3 %,
-// and twice as many into 16 %. The empty key is found more often; see [Sum]. New returns an error
-// unless n > 0, 0 < p < 1, and [NewSize] accepts the size. The filter's Info has n and p.
+// New returns an empty filter for n distinct keys. When it contains n keys, it reports a key that
+// was not added as present with a probability of about p. docs/sizes.md says when the probability
+// is higher, and [StrictSize] returns sizes that keep p. If p is 1 %, a fifth more keys than n
+// raise the probability to 2.3 %, and twice as many raise it to 16 %. The empty key is reported
+// more often; see [Sum].
+//
+// New returns an error unless n > 0, 0 < p < 1, and [NewSize] accepts the size. The filter's Info
+// has n and p.
 func New(n uint64, p float64) (*Filter, error) { return NewWithStrategy(Mitz64, n, p) }
 
-// NewWithStrategy is like [New], but with a strategy of the caller's choice. New uses [Mitz64].
+// NewWithStrategy is like [New], but uses the given Strategy. New uses [Mitz64].
 func NewWithStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
 	if s > Mitz64 {
 		return nil, form.NewParam("strategy", uint8(s), "neither Mitz32 nor Mitz64").In("bloom")
@@ -125,13 +130,13 @@ func NewWithStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
 	return f, nil
 }
 
-// NewSize returns an empty filter of m bits, rounded up to a multiple of 64, and k hashes. Its Info
-// is zero. It returns an error unless 1 <= k <= 255, k <= m, and m has at most 2^31-1 64-bit words
-// (16 GiB), or 2^28-1 words on 32-bit platforms.
+// NewSize returns an empty filter with m bits, rounded up to a multiple of 64, and k hash
+// functions. Its Info is zero. NewSize returns an error unless 1 <= k <= 255, k <= m, and the
+// filter has at most 2^31-1 64-bit words (16 GiB), or 2^28-1 words on 32-bit platforms.
 //
-// Pass what [Size] or [StrictSize] returns. Sizes of other packages mean something else:
-// blocked.Size returns 1 to 4 lines, and a filter of that many hashes has a high rate. NewSize
-// cannot refuse so few, because [New] uses one hash for rates near 1/2.
+// Pass the results of [Size] or [StrictSize]. The sizes of other packages have other meanings:
+// blocked.Size returns 1 to 4 lines, and a filter with so few hash functions would have a high
+// rate. NewSize cannot refuse that, because [New] uses one hash function for rates near 1/2.
 func NewSize(m uint64, k int) (*Filter, error) {
 	words, bad := form.WordsFor(m, k, form.MaxWords)
 	if bad != nil {
@@ -149,9 +154,9 @@ func newFilter(s Strategy, words, k int) *Filter {
 	}}
 }
 
-// NewWords returns a filter of k hashes with a copy of words: bit i is bit i%64 of words[i/64]. Its
-// Strategy is [Mitz64], and its Info is zero. It returns an error unless 1 <= k <= 255 and there
-// are 1 to 2^31-1 words.
+// NewWords returns a filter with k hash functions and a copy of words: bit i is bit i%64 of
+// words[i/64]. Its Strategy is [Mitz64], and its Info is zero. NewWords returns an error unless 1
+// <= k <= 255 and there are 1 to 2^31-1 words.
 func NewWords(words []uint64, k int) (*Filter, error) {
 	if bad := form.CheckK(k); bad != nil {
 		return nil, bad.In("bloom")
@@ -163,8 +168,7 @@ func NewWords(words []uint64, k int) (*Filter, error) {
 	return &Filter{filter: filterOf(h, bitwords.Clone(words), form.Info{})}, nil
 }
 
-// Must returns v, and panics if err is not nil. It is for constructors whose
-// parameters are constants:
+// Must returns v, or panics if err is not nil. It is for constructors with constant parameters:
 //
 //	var seen = bloom.Must(bloom.New(1e6, 0.01))
 func Must[T any](v T, err error) T {
@@ -174,7 +178,7 @@ func Must[T any](v T, err error) T {
 	return v
 }
 
-// Add adds key and reports whether the filter changed: true means that key was certainly new, false
+// Add adds key and reports whether the filter changed. True means that key was certainly new, false
 // that it was probably added before.
 func (f *Filter) Add(key []byte) bool { return filterAdd(&f.filter, key) }
 
@@ -184,7 +188,7 @@ func (f *Filter) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)
 // AddHash is like Add, but takes the digest of a key; see [Hash].
 func (f *Filter) AddHash(h Hash) bool { return filterAddHash(&f.filter, h) }
 
-// addInGo implements AddHash in Go. Some builds have assembly for it; see batch.go.
+// addInGo is AddHash in Go. Some builds also have it in assembly; see batch.go.
 func (f *filter) addInGo(h Hash) bool {
 	if f.k == 0 {
 		panic(errZero)
@@ -206,8 +210,9 @@ func (f *filter) addInGo(h Hash) bool {
 
 const errZero = "bloom: Add to a zero filter: make it with a constructor, or decode into it"
 
-// Contains reports whether key may have been added. False is certain. A key that was not added gets
-// true with probability [Filter.FPR], and the empty key with [Filter.FillRatio]; see [Sum].
+// Contains reports whether key may have been added. False is certain. For a key that was not added,
+// it returns true with probability [Filter.FPR], and for the empty key with probability
+// [Filter.FillRatio]; see [Sum].
 func (f *Filter) Contains(key []byte) bool { return filterContains(&f.filter, key) }
 
 // ContainsString is like Contains.
@@ -216,13 +221,13 @@ func (f *Filter) ContainsString(key string) bool { return f.Contains(bitwords.By
 // ContainsHash is like Contains.
 func (f *Filter) ContainsHash(h Hash) bool { return filterContainsHash(&f.filter, h) }
 
-// contains implements ContainsHash in Go; see add.
+// contains is ContainsHash in Go. Some builds also have it in assembly; see batch.go.
 func (f *filter) contains(h Hash) bool {
 	if f.strategy == Mitz32 {
 		return f.contains32(h)
 	}
-	// Test four bits before each branch. In a full filter, one bit of an absent key is clear half
-	// of the time, which no processor predicts. Of four bits, one is nearly always clear.
+	// Test four bits before each branch. In a full filter, a bit of an absent key is clear half of
+	// the time, which no processor can predict. Of four bits, one is nearly always clear.
 	b, x, k := f.bits, h.h1, f.k
 	for ; k >= 4; k -= 4 {
 		x1 := x + h.h2
@@ -251,12 +256,13 @@ func (f *filter) contains32(h Hash) bool {
 	return f.k != 0
 }
 
-// Merge adds the keys of g to f. The false-positive rate becomes that of a filter with the keys of
-// both: two full filters of 1 % and different keys make one of 15.8 %.
+// Merge adds the keys of g to f. Afterwards f has the false-positive rate of a filter that contains
+// the keys of both. If both are full, with a rate of 1 % and different keys, the rate becomes 15.8
+// %.
 //
-// Unless the two agree in M, K and Strategy, and in Info's Hash if both have one, Merge leaves f
-// unchanged and returns an error that wraps [ErrMismatch]. If f has no Hash, it gets that of g. A g
-// of a multiple of f's size can be folded first; see [Filter.Fold].
+// If the filters differ in M, K or Strategy, or have different Hashes in their Infos, Merge leaves
+// f unchanged and returns an error that wraps [ErrMismatch]. If only g has a Hash, f gets it. If
+// the size of g is a multiple of f's, fold g first; see [Filter.Fold].
 func (f *Filter) Merge(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
@@ -266,9 +272,9 @@ func (f *Filter) Merge(g *Filter) error {
 	return nil
 }
 
-// Intersect clears all bits of f that are not set in g, which leaves every key that was added to
-// both, at a higher false-positive rate than a filter built from these keys. It returns an error as
-// [Filter.Merge] does.
+// Intersect clears all bits of f that are not set in g. Every key that was added to both remains,
+// but the false-positive rate is higher than that of a filter to which only those keys were added.
+// Intersect returns the same errors as [Filter.Merge].
 func (f *Filter) Intersect(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
@@ -293,12 +299,13 @@ func (f *filter) compatible(g *Filter) error {
 	return f.info.Join("bloom", g.info.Get())
 }
 
-// Fold returns a new filter of M()/d bits with the keys of f: the filter of that size, with f's K
-// and Strategy, after the same additions. Its false-positive rate is higher than that of f; see
-// [Filter.FPR]. Its Info has no N and P. f is unchanged.
+// Fold returns a new filter with the keys of f in M()/d bits. It equals a filter of that size, with
+// the K and the Strategy of f, to which the same keys were added. Its false-positive rate is
+// higher; see [Filter.FPR]. Its Info has no N and P. Fold does not change f.
 //
-// Fold returns an error unless d divides M()/64, the number of words. Few sizes of [New] have
-// useful divisors. To fold by d later, make the filter with [NewSize] and a multiple of 64*d.
+// Fold returns an error unless d divides M()/64, the number of words. Few of the sizes that [New]
+// chooses have useful divisors. To fold a filter by d later, make it with [NewSize] and a multiple
+// of 64*d.
 func (f *Filter) Fold(d int) (*Filter, error) {
 	words := len(f.bits.words)
 	if d < 1 || words < d || words%d != 0 {
@@ -314,10 +321,11 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 	return g, nil
 }
 
-// Clone returns an independent copy, with its Info.
+// Clone returns an independent copy of f, including its Info.
 func (f *Filter) Clone() *Filter { return &Filter{filter: f.clone()} }
 
-// clone returns a copy of f, even while other goroutines write to the bits of a SyncFilter.
+// clone returns a copy of f. Other goroutines may write to the bits of a SyncFilter at the same
+// time.
 func (f *filter) clone() filter {
 	g := *f
 	g.bits.words = bitwords.Clone(f.bits.words)
@@ -325,14 +333,14 @@ func (f *filter) clone() filter {
 	return g
 }
 
-// Reset removes all keys. It keeps the memory, the parameters and the Info.
+// Reset removes all keys. f keeps its memory, parameters and Info.
 func (f *Filter) Reset() {
 	bitwords.Clear(f.bits.words)
 	f.ones = 0
 }
 
-// Equal reports whether f and g have the same parameters and bits, whatever their Infos.
-// reflect.DeepEqual and testify's assert.Equal agree with it for filters with equal Infos. It
+// Equal reports whether f and g have the same parameters and bits. It ignores their Infos. If the
+// Infos are equal too, reflect.DeepEqual and testify's assert.Equal give the same answer. Equal
 // panics if g is nil.
 func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
@@ -346,55 +354,57 @@ func (f *Filter) Equal(g *Filter) bool {
 
 func (f *filter) m() uint64 { return uint64(len(f.bits.words)) * 64 }
 
-// M returns the number of bits, a multiple of 64.
+// M returns the number of bits, which is a multiple of 64.
 func (f *Filter) M() uint64 { return f.m() }
 
-// K returns the number of hashes: how many bits a key sets.
+// K returns the number of hash functions, which is the number of bits that a key sets.
 func (f *Filter) K() int { return f.k }
 
-// Strategy returns how indexes are made.
+// Strategy returns the way in which f computes bit indexes.
 func (f *Filter) Strategy() Strategy { return f.strategy }
 
-// Capacity returns the number of keys for which a filter of M bits and K hashes has the
-// false-positive rate p. For a filter of [New] and its p that is at least n, and more if M was
-// rounded up. Capacity is 0 for p <= 0 and for the zero value, and math.MaxUint64 for p >= 1.
+// Capacity returns the number of keys with which a filter of M bits and K hash functions has the
+// false-positive rate p. For a filter that New(n, p) returned, it is at least n, and more if M was
+// rounded up. It is 0 if p <= 0 or f is zero, and math.MaxUint64 if p >= 1.
 func (f *Filter) Capacity(p float64) uint64 { return capacity(f.m(), f.k, p) }
 
-// String describes f by its parameters, without its keys.
+// String returns the name of f's type and its parameters.
 func (f filter) String() string {
 	return describe("bloom.Filter", f.m(), f.k, f.strategy)
 }
 
-// OnesCount returns the number of bits set, in constant time.
+// OnesCount returns the number of bits that are set, in constant time.
 func (f *Filter) OnesCount() uint64 {
 	return f.ones
 }
 
-// FillRatio returns the fraction of bits set, from 0 to 1.
+// FillRatio returns the fraction of bits that are set, from 0 to 1.
 func (f *Filter) FillRatio() float64 { return f.Stats().FillRatio }
 
-// ApproxCount estimates the number of distinct keys added, from the number of bits set: -m/k ln(1 -
-// ones/m), rounded (Swamidass and Baldi, Mathematical Correction for Fingerprint Similarity
-// Measures, 2007). It is Guava's approximateElementCount, but where Guava throws an exception
-// because every bit is set, it returns its largest value, m/k ln(2m), as if half a bit were clear.
+// ApproxCount estimates the number of distinct keys that were added from the number of bits that
+// are set. It returns -m/k ln(1 - ones/m), rounded (Swamidass and Baldi, Mathematical Correction
+// for Fingerprint Similarity Measures, 2007). It is Guava's approximateElementCount with one
+// exception: if all bits are set, Guava throws an exception, and ApproxCount returns m/k ln(2m), as
+// if half a bit were clear.
 func (f *Filter) ApproxCount() uint64 { return f.Stats().ApproxCount }
 
 // FPR returns the current false-positive rate: the probability that a key which was not added is
-// reported as present. It is the sum of Guava's expectedFpp, (ones/m)^k, and of what double hashing
-// adds because some keys have fewer than k different indexes, which matters in small and in lightly
-// filled filters. For [Mitz32] the second of these is up to six times too high, and the rate of
-// large filters exceeds FPR; see docs/java.md.
+// reported as present. It is the sum of two terms. The first is Guava's expectedFpp, (ones/m)^k.
+// The second is what double hashing adds, because some keys have fewer than k different indexes; it
+// matters in filters that are small or nearly empty. For [Mitz32], the second term is up to six
+// times too high, and the rate of large filters exceeds FPR; see docs/java.md.
 //
-// FPR is an estimate for filters of this size and fill. For filters that [New] made for p >= 1e-9,
-// the mean rate of many filters is within a fifth of it with n/2 to n keys, and within a half with
-// fewer. The rate of one full filter is within a quarter of it from 8,000 bits on. Below 2,000
-// bits, the rate of one filter can be half of FPR or twice FPR at 1 %, and an eighth of it or eight
-// times it at 1e-6.
+// FPR estimates the mean rate of many filters with this size and fill. For filters that [New] made
+// for p >= 1e-9, the estimate is within a fifth of the mean if they contain n/2 to n keys, and
+// within a half if they contain fewer. A single full filter with 8,000 bits or more has a rate
+// within a quarter of FPR. With fewer than 2,000 bits, its rate may be between half of FPR and
+// twice FPR at 1 %, and between an eighth and eight times FPR at 1e-6.
 func (f *Filter) FPR() float64 { return f.Stats().FPR }
 
-// Stats returns all statistics of f, for metrics.
+// Stats returns all statistics of f.
 func (f *Filter) Stats() Stats { return StatsOf(f.m(), f.k, f.ones) }
 
-// LogValue returns the text of String, so that package log/slog does not write the whole filter. It
-// takes constant time on every type of this module. Log the Stats for values that need all bits.
+// LogValue implements slog.LogValuer. The value is the result of String, so that package log/slog
+// does not write the whole filter. It takes constant time for every type in this module. To log
+// statistics, log the Stats.
 func (f *Filter) LogValue() slog.Value { return slog.StringValue(f.String()) }

@@ -10,8 +10,8 @@ import (
 )
 
 // SaveFile saves f to the file at path; see "Files" in the package comment. Java's
-// BloomFilter.readFrom reads the file, and leaves the trailer with the Info and the checksum; see
-// docs/format.md.
+// BloomFilter.readFrom can read the file. It does not read the trailer, which holds the Info and
+// the checksum; see docs/format.md.
 func (f *filter) SaveFile(path string) error {
 	if f.k == 0 {
 		return errNoForm
@@ -31,9 +31,9 @@ func (f *filter) SaveFile(path string) error {
 
 // LoadFile loads a file that SaveFile wrote; see "Files" in the package comment.
 //
-// LoadFile also reads a bare binary form, as Java writes it, and then checks only the header and
-// the length. A saved file that lost its whole trailer looks the same and is accepted; its filter
-// still has all keys.
+// LoadFile also loads a file that holds only the binary form, such as Java writes, and then checks
+// only the header and the length. A saved file that has lost exactly its trailer looks the same, so
+// it is accepted; the filter still has all keys.
 func LoadFile(path string) (*Filter, error) { return storage.Load("bloom", path, load) }
 
 func load(r *form.FileReader) (*Filter, error) {
@@ -44,10 +44,10 @@ func load(r *form.FileReader) (*Filter, error) {
 	return &Filter{filter: filterOf(h, array, info)}, nil
 }
 
-// LoadOrNew loads the file at path, or returns New(n, p); see "Files" in the package comment. A
-// saved filter must have the M, K and Strategy of New(n, p), as other n and p may, too. If it does
-// not, the error shows N and P of its Info. A new filter's OnesCount is 0. To get a SyncFilter,
-// pass the result to [NewSyncFrom].
+// LoadOrNew loads the file at path, or returns New(n, p) if there is none; see "Files" in the
+// package comment. The saved filter must have the same M, K and Strategy as New(n, p). It may have
+// been made for another n and p. If it does not fit, the error shows the N and P in its Info. The
+// OnesCount of a new filter is 0. To get a SyncFilter, pass the result to [NewSyncFrom].
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	m, k, err := Size(n, p)
 	if err != nil {
@@ -59,8 +59,8 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	})
 }
 
-// LoadOrNewSize is like [LoadOrNew] with the parameters of [NewSize], for filters of other sizes
-// than New's, such as those of [StrictSize].
+// LoadOrNewSize is like [LoadOrNew], but takes the parameters of [NewSize]. It is for filters whose
+// size New does not choose, such as those of [StrictSize].
 func LoadOrNewSize(path string, m uint64, k int) (*Filter, error) {
 	if _, bad := form.WordsFor(m, k, form.MaxWords); bad != nil {
 		return nil, bad.In("bloom")
@@ -71,8 +71,8 @@ func LoadOrNewSize(path string, m uint64, k int) (*Filter, error) {
 	})
 }
 
-// fits returns an error unless f has the strategy Mitz64, k hashes, and m bits rounded up to whole
-// words. maker says in the error which call makes such a filter.
+// fits returns an error unless f has the Strategy Mitz64, k hash functions, and m bits, rounded up
+// to whole words. The error mentions maker, the call that makes such a filter.
 func (f *Filter) fits(m uint64, k int, maker string) error {
 	if f.M() == (m+63)/64*64 && f.k == k && f.strategy == Mitz64 {
 		return nil
@@ -84,8 +84,8 @@ func (f *Filter) fits(m uint64, k int, maker string) error {
 	return fmt.Errorf("%w: it is %v%s, not what %s", ErrMismatch, f, made, maker)
 }
 
-// OpenFile opens a file that [LoadFile] can load, and checks the length, the header, and the
-// trailer with the Info; see "Files" in the package comment. The caller must Close the View.
+// OpenFile opens a file that [LoadFile] can load. It checks the length, the header, and the trailer
+// with the Info; see "Files" in the package comment. The caller must call [View.Close].
 func OpenFile(path string) (*View, error) {
 	return storage.OpenView("bloom", path, func(b storage.Bytes) (*View, error) {
 		return newView(b, false)

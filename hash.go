@@ -13,35 +13,36 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// Hash is the 128-bit digest of a key, and all that a filter ever sees of it. A key hashed once can
-// be looked up in any number of filters of any type.
+// Hash is the 128-bit digest of a key. A filter uses nothing else of a key, so a key needs to be
+// hashed only once to be looked up in any number of filters of any type.
 //
-// The Sum functions return Murmur3 digests, the same as Guava's, on every platform and in every
-// version of this package. Murmur3 has no secret, so anybody can construct keys that collide. If an
-// adversary chooses the keys, pass digests of module keyed to AddHash and ContainsHash.
+// The Sum functions return Murmur3 digests, which are the same as Guava's on every platform and in
+// every version of this package. Murmur3 has no secret, so anybody can construct keys with the same
+// digest. If an adversary may choose keys, pass digests from module keyed to AddHash and
+// ContainsHash.
 //
-// All 128 bits must be uniformly distributed. Use [SumUint64] for 64-bit digests, [SumUint32] for
-// 32-bit digests, and [Sum] for any others.
+// All 128 bits must be uniformly distributed. To use 64-bit digests as keys, hash them with
+// [SumUint64]; for 32-bit digests, use [SumUint32], and for others [Sum].
 //
-// A Hash is comparable with ==. Its text is 32 hexadecimal digits.
+// Hashes can be compared with ==. The text of a Hash is 32 hexadecimal digits.
 type Hash struct{ h1, h2 uint64 }
 
-// NewHash returns the Hash of two words, Guava's hash1 and hash2. Both must be uniformly
-// distributed. The first index of a key comes from h1, and h2 is the step to the next one. With h2
-// = 0 all K indexes are the same, which [Filter.FPR] does not notice.
+// NewHash returns the Hash that consists of two words, Guava's hash1 and hash2. Both must be
+// uniformly distributed. The first index of a key comes from h1, and h2 is the step from each index
+// to the next. If h2 is 0, all K indexes are the same; [Filter.FPR] cannot take that into account.
 func NewHash(h1, h2 uint64) Hash { return Hash{h1, h2} }
 
-// Words returns the two words of NewHash.
+// Words returns the two words of h; see [NewHash].
 func (h Hash) Words() (h1, h2 uint64) { return h.h1, h.h2 }
 
-// String returns the digest's 16 bytes, two little-endian words, in hexadecimal, as Guava's
-// HashCode.toString and other Murmur3 libraries do.
+// String returns the digest in hexadecimal: 16 bytes, which are the two words in little-endian
+// order. Guava's HashCode.toString and other Murmur3 libraries return the same text.
 func (h Hash) String() string {
 	digest := binary.LittleEndian.AppendUint64(nil, h.h1)
 	return hex.EncodeToString(binary.LittleEndian.AppendUint64(digest, h.h2))
 }
 
-// MarshalText returns the text of String. It never fails.
+// MarshalText returns the result of String. It never returns an error.
 func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
 // UnmarshalText sets h from 32 hexadecimal digits. On error, which wraps [ErrFormat], h is
@@ -58,32 +59,33 @@ func (h *Hash) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Salt returns another digest of the same key. Two filters have independent false positives if
-// their digests have different seeds, or if only one filter's digests are salted. Each seed, 0
-// included, gives another digest, and keeps different digests different.
+// Salt returns another digest for the same key. Two filters have independent false positives if
+// their digests are salted with different seeds, or if only one filter's digests are salted. Each
+// seed, including 0, changes the digest. Different digests remain different.
 //
-// The result is the Murmur3 x64 128-bit digest of h's two words, little-endian, from a state whose
-// two words start at seed, on every platform and in every version of this package.
+// The result is the Murmur3 x64 128-bit digest of the two words of h, in little-endian order; both
+// words of the initial state are seed. It is the same on every platform and in every version of
+// this package.
 func (h Hash) Salt(seed uint64) Hash {
 	h1, h2 := digest.Mix(seed, seed, h.h1, h.h2)
 	return NewHash(digest.Finish(digest.Last(h1, h2, 0, 0, 16)))
 }
 
-// directLen is the longest key, in bytes, that Sum hashes without the murmur3 package.
+// directLen is the length in bytes of the longest key that Sum hashes without the murmur3 package.
 const directLen = 128
 
-// bigEndian reports whether the machine is big-endian. There, package murmur3 would return other
-// digests, because it reads blocks in the machine's byte order.
+// bigEndian reports whether the machine is big-endian. Package murmur3 reads blocks in the
+// machine's byte order, so there it would return other digests.
 var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 
-// Sum returns the Murmur3 x64 128-bit digest of key with seed 0, as Guava's Funnels.byteArrayFunnel
-// does. It does not retain key.
+// Sum returns the Murmur3 x64 128-bit digest of key with seed 0, like Guava's
+// Funnels.byteArrayFunnel. It does not retain key.
 //
-// The digest of the empty key is 0, 0, as in Guava. All its K indexes in a [Filter] are 0, so a
-// filter with the keys it was made for reports the empty key in about half of all cases, whatever p
-// is. The same holds for packages counting, bank and replica, and for a Filter and a Sharded of
-// bloomredis; in all others the empty key is like any other. To avoid these false positives, handle
-// the empty key without the filter, or salt all digests; see [Hash.Salt].
+// The digest of the empty key is 0, 0, as in Guava. All its K indexes in a [Filter] are 0. So a
+// filter that contains its n keys reports the empty key in about half of all cases, whatever p is.
+// The same holds for packages counting, bank and replica, and for Filter and Sharded in bloomredis;
+// in all other types the empty key is like any other. To avoid these false positives, handle the
+// empty key without the filter, or salt all digests; see [Hash.Salt].
 func Sum(key []byte) Hash {
 	if len(key) > directLen && !bigEndian {
 		h1, h2 := murmur3.Sum128(bitwords.NoEscape(key))
@@ -100,8 +102,8 @@ func Sum(key []byte) Hash {
 			second := binary.LittleEndian.Uint64(rest[8:])
 			h1, h2 = digest.Mix(h1, h2, first, second)
 		}
-		// The last block is padded with zeros. Its last n%8 bytes are what a shift leaves of the
-		// key's last 8 bytes. These are read in two halves: a key may have just been written in
+		// The last block is padded with zeros. Its last n%8 bytes come from the key's last 8 bytes
+		// by a shift. These 8 bytes are read in two halves: a key may just have been written in
 		// pieces of 8 and 4 bytes, and a read across two pieces would wait for both.
 		end := key[n-8:]
 		k1 = uint64(binary.LittleEndian.Uint32(end)) | uint64(binary.LittleEndian.Uint32(end[4:]))<<32
@@ -118,24 +120,24 @@ func Sum(key []byte) Hash {
 	return NewHash(digest.Finish(digest.Last(h1, h2, k1, k2, uint64(n))))
 }
 
-// SumString returns the [Sum] of key's bytes without copying them. It agrees with Guava's
-// Funnels.stringFunnel(UTF_8) if key is valid UTF-8.
+// SumString returns the [Sum] of the bytes of key, without copying them. If key is valid UTF-8, the
+// digest is that of Guava's Funnels.stringFunnel(UTF_8).
 func SumString(key string) Hash { return Sum(bitwords.BytesOf(key)) }
 
-// SumUint64 returns the digest of key as 8 little-endian bytes, as Guava's
-// Funnels.longFunnel does.
+// SumUint64 returns the digest of the 8 little-endian bytes of key, like Guava's
+// Funnels.longFunnel.
 func SumUint64(key uint64) Hash {
 	return NewHash(digest.Finish(digest.Last(0, 0, key, 0, 8)))
 }
 
-// SumUint32 returns the digest of key as 4 little-endian bytes, as Guava's
-// Funnels.integerFunnel does.
+// SumUint32 returns the digest of the 4 little-endian bytes of key, like Guava's
+// Funnels.integerFunnel.
 func SumUint32(key uint32) Hash {
 	return NewHash(digest.Finish(digest.Last(0, 0, uint64(key), 0, 4)))
 }
 
 // SumBatch sets dst[i] to Sum(keys[i]). It panics if dst is shorter than keys. On processors with
-// AVX2 it is faster than a loop of Sum.
+// AVX2, it is faster than calls of Sum in a loop.
 func SumBatch(dst []Hash, keys [][]byte) {
 	dst = bitwords.Fill("bloom", dst, len(keys))
 	for i := sumMany(dst, keys); i < len(keys); i++ {
@@ -143,7 +145,7 @@ func SumBatch(dst []Hash, keys [][]byte) {
 	}
 }
 
-// SumStringBatch is like [SumBatch], but for strings.
+// SumStringBatch is like [SumBatch], for strings.
 func SumStringBatch(dst []Hash, keys []string) {
 	dst = bitwords.Fill("bloom", dst, len(keys))
 	for i := sumMany(dst, keys); i < len(keys); i++ {
@@ -159,13 +161,13 @@ func SumUint64Batch(dst []Hash, keys []uint64) {
 	}
 }
 
-// SumUTF16 returns the digest of key's UTF-16 code units, little-endian, as Guava's
-// Funnels.unencodedCharsFunnel does. Each byte of key that is not UTF-8 counts as U+FFFD. It does
-// not allocate.
+// SumUTF16 returns the digest of the UTF-16 code units of key, in little-endian order, like Guava's
+// Funnels.unencodedCharsFunnel. Each byte of key that is not valid UTF-8 counts as U+FFFD. SumUTF16
+// does not allocate.
 func SumUTF16(key string) Hash {
 	var h1, h2 uint64
 	var block [2]uint64
-	var n uint64 // bytes so far
+	var n uint64 // number of bytes so far
 	for _, r := range key {
 		units, size := uint64(r), uint64(2)
 		if r > 0xffff {
@@ -185,8 +187,8 @@ func SumUTF16(key string) Hash {
 	return NewHash(digest.Finish(digest.Last(h1, h2, block[0], block[1], n)))
 }
 
-// SumReader returns the Sum of all bytes of r up to io.EOF, read through a buffer of 32 KiB. Any
-// other error of r, io.ErrUnexpectedEOF included, is returned as it is, with the zero Hash.
+// SumReader returns the Sum of all bytes that r yields until io.EOF. It reads through a buffer of
+// 32 KiB. It returns any other error of r unchanged, even io.ErrUnexpectedEOF, and the zero Hash.
 func SumReader(r io.Reader) (Hash, error) {
 	var h1, h2 uint64
 	var n uint64
@@ -213,22 +215,22 @@ func SumReader(r io.Reader) (Hash, error) {
 	}
 }
 
-// mitz32 makes the bit indexes of Mitz32. Index i of a key is H1 + i*H2 mod m, as in Kirsch and
-// Mitzenmacher, Less Hashing, Same Performance, 2006. Guava has two variants: Mitz32 computes in 32
-// bits from i = 1. Mitz64 computes in 64 bits from i = 0, and takes the remainder of the low 63
-// bits; each function has its own loop for it.
+// mitz32 computes the bit indexes of Mitz32. Index i of a key is H1 + i*H2 mod m (Kirsch and
+// Mitzenmacher, Less Hashing, Same Performance, 2006). Guava has two variants: Mitz32 computes with
+// 32 bits and starts with i = 1. Mitz64 computes with 64 bits, starts with i = 0, and takes the
+// remainder of the low 63 bits; its loops are in the functions that use it.
 type mitz32 struct{ sum, step uint32 }
 
 func newMitz32(h Hash) mitz32 { return mitz32{uint32(h.h1), uint32(h.h1 >> 32)} }
 
-// nextIndex returns a number whose remainder modulo m is the next index. As in Guava, a sum that is
-// negative as an int32 has all its bits flipped.
+// nextIndex returns a number that, modulo m, is the next index. As in Guava, if the sum is negative
+// as an int32, all its bits are inverted.
 func (x *mitz32) nextIndex() uint64 {
 	x.sum += x.step
 	return uint64(x.sum ^ uint32(int32(x.sum)>>31))
 }
 
-// probe returns a number whose remainder modulo m is index i of a key, counted from 0.
+// probe returns a number that, modulo m, is index i of a key, counted from 0.
 func (f *filter) probe(h Hash, i int) uint64 {
 	if f.strategy == Mitz64 {
 		return h.h1 + uint64(i)*h.h2

@@ -11,21 +11,22 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// Reader looks keys up in a file that [Filter.SaveFile] wrote, wherever that is; see "Files" in the
-// package comment. It makes at most K requests for a key, some of them concurrent. In a filter with
-// the keys it was made for, an absent key needs two or three on average. A Reader of package
-// blocked makes one request for most absent keys.
+// Reader looks keys up in a file that [Filter.SaveFile] wrote, without loading it; see "Files" in
+// the package comment. It makes at most K requests for a key, some of them concurrently. In a
+// filter that contains its n keys, an absent key needs two or three on average. For most absent
+// keys, a blocked.Reader makes only one.
 //
-// Damaged bits go unnoticed, because their only checksum covers the whole file. All look-ups of the
-// zero Reader return true and an error. A Reader must not be copied.
+// A Reader does not notice damaged bits, because the only checksum is that of the whole file.
+// Look-ups in the zero Reader return true and an error. A Reader must not be copied.
 type Reader struct {
 	_ nocopy.Locker
 	layout
 	r io.ReaderAt
 }
 
-// NewReader returns a Reader of r, whose size bytes must be a file that [LoadFile] could load. If
-// the header or the Info is damaged, the error wraps [ErrFormat]. If r fails, it wraps r's error.
+// NewReader returns a Reader for the file in the size bytes of r. It must be a file that [LoadFile]
+// could load. If the header or the Info is damaged, the error wraps [ErrFormat]. If r fails, it
+// wraps r's error.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	h, info, err := guavaForm.ParseAt(r, size)
 	if err != nil {
@@ -37,14 +38,14 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 // Info returns the filter's Info.
 func (r *Reader) Info() Info { return Info(r.info) }
 
-// String describes r by the filter's parameters.
+// String returns the name of r's type and the filter's parameters.
 func (r *Reader) String() string { return r.describe("bloom.Reader") }
 
-// LogValue returns what String returns.
+// LogValue implements slog.LogValuer. The value is the result of String.
 func (r *Reader) LogValue() slog.Value { return slog.StringValue(r.String()) }
 
-// Contains reports whether key may have been added; see [Filter.Contains]. On error it
-// returns true.
+// Contains reports whether key may have been added; see [Filter.Contains]. On error it returns
+// true.
 func (r *Reader) Contains(key []byte) (bool, error) { return r.ContainsHash(Sum(key)) }
 
 // ContainsString is like Contains.
@@ -57,8 +58,8 @@ func (r *Reader) ContainsHash(h Hash) (bool, error) {
 	return found[0], err
 }
 
-// ContainsBatch looks hs up; see "Batches" in the package comment. Bytes that are near each other
-// share a request of up to 256 KiB, and up to 64 requests run in parallel. On error it sets
+// ContainsBatch looks hs up; see "Batches" in the package comment. It combines requests for bytes
+// that are near each other, up to 256 KiB, and runs up to 64 requests in parallel. On error it sets
 // found[i] to true for all of hs.
 func (r *Reader) ContainsBatch(found []bool, hs []Hash) error {
 	found = bitwords.Fill("bloom", found, len(hs))

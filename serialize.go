@@ -9,13 +9,14 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// ErrFormat is wrapped by the errors of all decoders of this module for bytes that they cannot
-// read.
+// ErrFormat is wrapped by the errors of all decoders in this module for bytes that they cannot
+// decode.
 var ErrFormat = form.ErrFormat
 
-// ErrVersion is wrapped by errors that also wrap [ErrFormat], if a newer version of this module may
-// have written the bytes: their version, kind, strategy or flag is unknown to this one. Damaged
-// bytes can look like that. Programs that replace what they cannot read should keep such a file.
+// ErrVersion is wrapped by errors that also wrap [ErrFormat] if a newer version of this module may
+// have written the bytes: their version, kind, strategy or flag is unknown to this version. Damaged
+// bytes may look the same. Programs that replace files which they cannot read should keep such a
+// file.
 var ErrVersion = form.ErrVersion
 
 const (
@@ -35,20 +36,20 @@ func init() {
 	form.NewParamError = func(p form.Param) error { return (*ParamError)(&p) }
 }
 
-// header returns the start of f's binary form. Its Words is 0 if f is zero.
+// header returns the header of f's binary form. If f is zero, its Words is 0.
 func (f *filter) header() form.Header {
 	return form.Header{Strategy: uint8(f.strategy), K: f.k, Words: len(f.bits.words)}
 }
 
-// filterOf returns a filter with the parameters of h, whose words are array, not copied.
+// filterOf returns a filter with the parameters of h and the given words, which it does not copy.
 func filterOf(h form.Header, array []uint64, info form.Info) filter {
 	f := filter{bits: bitsetOf(array), k: h.K, strategy: Strategy(h.Strategy), info: form.Keep(info)}
 	f.ones = bitwords.OnesCount(f.bits.words)
 	return f
 }
 
-// SizeBytes returns the length of the binary form in bytes: 6 + M()/8, or 0 for the zero value. A
-// file of [Filter.SaveFile] is longer, and f takes about M()/8 bytes of memory.
+// SizeBytes returns the length of the binary form in bytes: 6 + M()/8, or 0 for the zero value. The
+// file that [Filter.SaveFile] writes is longer. In memory, f needs about M()/8 bytes.
 func (f *Filter) SizeBytes() int64 { return f.size() }
 
 func (f *filter) size() int64 {
@@ -67,7 +68,7 @@ func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 }
 
 // MarshalBinary implements encoding.BinaryMarshaler; see "Encodings" in the package comment. It
-// returns Guava's binary form of f, which Java's BloomFilter.readFrom reads, without the Info.
+// returns Guava's binary form of f, without the Info. Java's BloomFilter.readFrom can read it.
 func (f filter) MarshalBinary() ([]byte, error) {
 	return f.AppendBinary(make([]byte, 0, f.size()))
 }
@@ -81,8 +82,8 @@ func (f *filter) WriteTo(w io.Writer) (int64, error) {
 }
 
 // UnmarshalBinary implements encoding.BinaryUnmarshaler; see "Encodings" in the package comment.
-// Only a file of [Filter.SaveFile] has an Info and a checksum: after a binary form alone, f's Info
-// is zero, and a damaged word goes unnoticed.
+// data may also be the content of a file that [Filter.SaveFile] wrote. Otherwise there is no
+// checksum, so damaged words go unnoticed, and f's Info becomes zero.
 func (f *filter) UnmarshalBinary(data []byte) error {
 	h, body, info, err := guavaForm.Parse(data)
 	if err == nil {
@@ -97,9 +98,9 @@ func (f *filter) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// ReadFrom implements io.ReaderFrom. Of a file that [Filter.SaveFile] wrote, it leaves the trailer,
-// with the checksum and the Info: use [LoadFile] or UnmarshalBinary for files. f's Info becomes
-// zero.
+// ReadFrom implements io.ReaderFrom. In a file that [Filter.SaveFile] wrote, it does not read the
+// trailer with the Info and the checksum; for files, use [LoadFile] or UnmarshalBinary. The Info of
+// f becomes zero.
 func (f *filter) ReadFrom(r io.Reader) (int64, error) {
 	h, array, n, err := guavaForm.Read(r)
 	if err == nil {
@@ -116,14 +117,15 @@ func (f *filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("bloom", text, f, func() { *f = filter{} })
 }
 
-// Diff returns a patch: bytes with which [Filter.Patch] turns the filter before into the filter
-// after. It holds the bits that differ, whether set or cleared, a checksum of before, and the Info
-// of after; see docs/format.md. Each bit needs at most five bytes, and usually two. A patch is
-// longer than its filter by at most 200 bytes and the Info. If the two are equal, the patch is
+// Diff returns a patch with which [Filter.Patch] turns the filter before into the filter after. The
+// patch holds the bits that differ, whether set or cleared, a checksum of before, and the Info of
+// after; see docs/format.md. Each bit that differs takes at most five bytes, usually two. A patch
+// exceeds its filter by at most 200 bytes and the Info. If the two filters are equal, the patch is
 // valid and changes no bit.
 //
-// Diff returns an error that wraps [ErrMismatch] if M, K or Strategy differ, or one of the two is
-// nil. It also returns an error if both are zero Filters, or the Info of after cannot be saved.
+// Diff returns an error that wraps [ErrMismatch] if the filters differ in M, K or Strategy, or if
+// one of them is nil. It also returns an error if both are zero, or if the Info of after cannot be
+// saved.
 func Diff(before, after *Filter) ([]byte, error) {
 	if before == nil || after == nil {
 		return nil, form.MismatchNil("bloom")
@@ -143,18 +145,18 @@ func Diff(before, after *Filter) ([]byte, error) {
 			}
 		}
 	}
-	// If keys were only added, this is how many bits differ.
+	// the number of bits that differ if keys were only added
 	guess := max(before.ones, after.ones) - min(before.ones, after.ones)
 	proof := form.WordsSum(before.bits.words)
 	return form.AppendPatch(nil, h, after.info.Get(), proof, guess, changes)
 }
 
-// Patch applies a patch, which [Diff] made of two filters. f must have the parameters and exactly
-// the bits of the first; otherwise the error wraps [ErrMismatch]. Patches thus apply in order, each
-// of them once. f's Info becomes that of the second, but keeps its Hash if that has none. Patch
-// reads the whole filter.
+// Patch applies a patch that [Diff] returned. f must have the parameters and exactly the bits of
+// the filter before; otherwise the error wraps [ErrMismatch]. So patches must be applied in order,
+// each of them once. f gets the Info of the filter after, but keeps its Hash if that Info has none.
+// Patch reads the whole filter.
 //
-// If data is not a patch, or a damaged one, the error wraps [ErrFormat]. On error f is unchanged.
+// If data is not a patch, or is damaged, the error wraps [ErrFormat]. On error, f is unchanged.
 // Patch does not retain data.
 func (f *Filter) Patch(data []byte) error {
 	p, err := form.ParsePatch(data)

@@ -6,30 +6,31 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// Stats describes a filter at one moment. Its fields are what [Filter]'s methods of the same names
-// return. Other types' Stats methods say what M, K and OnesCount count there, such as slots and
-// ways in package flower. Fields that do not apply to a type are zero, such as K in package
-// growing. JSON and String use short names (m, k, ones, fill, keys, rate, size), which no version
-// changes, because dashboards read them.
+// Stats describes a filter at one moment. For a [Filter], the fields are the results of the methods
+// with the same names. For other types, M, K and OnesCount may count other things, such as slots
+// and ways in package flower; see the Stats method of the type. Fields that do not apply to a type
+// are zero, such as K in package growing. JSON and String use short names (m, k, ones, fill, keys,
+// rate, size). These will not change, because dashboards read them.
 //
 // To publish a filter's Stats, use expvar.Func:
 //
 //	expvar.Publish("seen", expvar.Func(func() any { return f.Stats() }))
 //
-// Do not publish the filter itself: its String makes it an expvar.Var, but is not JSON, which makes
-// all of /debug/vars unreadable.
+// Do not publish the filter itself. It is an expvar.Var, because it has a String method, but the
+// result of that is not JSON and would make all of /debug/vars unreadable.
 type Stats struct {
 	M           uint64  `json:"m,omitempty"`    // bits
 	K           int     `json:"k,omitempty"`    // bits that a key sets
-	OnesCount   uint64  `json:"ones,omitempty"` // bits set
-	FillRatio   float64 `json:"fill"`           // fraction of bits set
+	OnesCount   uint64  `json:"ones,omitempty"` // bits that are set
+	FillRatio   float64 `json:"fill"`           // fraction of bits that are set
 	ApproxCount uint64  `json:"keys"`           // estimated number of distinct keys
-	FPR         float64 `json:"rate"`           // false-positive rate now
-	SizeBytes   int64   `json:"size"`           // length of the binary form in bytes, not the memory
+	FPR         float64 `json:"rate"`           // current false-positive rate
+	SizeBytes   int64   `json:"size"`           // length of the binary form, not the memory
 }
 
-// StatsOf returns the Stats of a [Filter] of m bits and k hashes with the given number of bits set.
-// SizeBytes is the length of Guava's binary form. If m or k is 0, the result is the zero Stats.
+// StatsOf returns the Stats of a [Filter] with m bits, k hash functions and the given number of
+// bits set. SizeBytes is the length of Guava's binary form. If m or k is 0, the result is the zero
+// Stats.
 func StatsOf(m uint64, k int, ones uint64) Stats {
 	if m == 0 || k < 1 {
 		return Stats{}
@@ -46,7 +47,7 @@ func StatsOf(m uint64, k int, ones uint64) Stats {
 	}
 }
 
-// String returns all fields with their names in JSON, fill and rate rounded:
+// String returns all fields with their JSON names. It rounds fill and rate:
 //
 //	m=9600 k=7 ones=4703 fill=0.49 keys=923 rate=0.0068 size=1206
 func (s Stats) String() string {
@@ -54,23 +55,23 @@ func (s Stats) String() string {
 		s.M, s.K, s.OnesCount, s.FillRatio, s.ApproxCount, s.FPR, s.SizeBytes)
 }
 
-// Info says what a filter was made for and how its keys are hashed, neither of which its bits show.
-// Look-ups ignore it, so check Hash before the first one in a filter that another program made. Any
-// field may be zero. SaveFile saves the Info with the filter.
+// Info says what a filter was made for and how its keys were hashed. Neither can be seen from its
+// bits. Look-ups ignore the Info. So if another program made a filter, check Hash before the first
+// look-up. Any field may be zero. SaveFile saves the Info with the filter.
 type Info struct {
 	N uint64  // number of keys that the filter was made for
 	P float64 // false-positive rate at N keys; 0 <= P < 1
 
-	Hash    string // how keys become digests, such as "SumString"; UTF-8, up to 255 bytes
-	Comment string // a text for people, which no program reads; UTF-8, up to 4,096 bytes
+	Hash    string // how keys were hashed, such as "SumString"; UTF-8, up to 255 bytes
+	Comment string // text for people; UTF-8, up to 4,096 bytes
 
-	// Meta has facts for programs, up to 4,096 bytes, as the text that Encode of package net/url's
-	// Values returns, such as "blank=1&field=2". docs/format.md lists the names that this module
+	// Meta has facts for programs, such as "blank=1&field=2", in the form that method Encode of
+	// net/url.Values returns, up to 4,096 bytes. docs/format.md lists the names that this module
 	// uses.
 	Meta string
 }
 
-// Check returns an error that names a field if SaveFile would refuse i.
+// Check returns an error that names a field of i if SaveFile would refuse i.
 func (i Info) Check() error {
 	if bad := form.Info(i).Check(); bad != nil {
 		return bad.In("bloom")
@@ -78,19 +79,20 @@ func (i Info) Check() error {
 	return nil
 }
 
-// Info returns the filter's Info, which [New] and UpdateInfo set, and Merge and Patch may change.
-// [Filter.SaveFile] keeps it. Guava's binary form has no room for it, so a filter decoded from that
-// has the zero Info.
+// Info returns the filter's Info. [New] and UpdateInfo set it, and Merge and Patch may change it.
+// [Filter.SaveFile] keeps it. Guava's binary form has no room for it, so a filter that was decoded
+// from that form has the zero Info.
 func (f *filter) Info() Info { return Info(f.info.Get()) }
 
-// UpdateInfo calls update with a copy of f's Info. What update leaves there becomes the Info, so it
-// can set some fields, keep others and clear others:
+// UpdateInfo calls update with a copy of f's Info, and then stores the copy. So update can set some
+// fields and keep others:
 //
 //	f.UpdateInfo(func(i *bloom.Info) { i.Hash = "SumString" })
 //
-// Calls run one after the other, so none loses what another wrote, and Info returns the Info before
-// or after an update. update must not call methods of f. If it panics, the Info stays as it was.
-// SaveFile, and other types' encodings, return an error if [Info.Check] does.
+// Concurrent calls run one after the other, so no change is lost, and Info returns the Info either
+// before or after an update. update must not call methods of f. If it panics, the Info remains
+// unchanged. If [Info.Check] would return an error, SaveFile returns it, and so do the encodings of
+// other types.
 func (f *filter) UpdateInfo(update func(*Info)) {
 	f.info.Update(func(i *form.Info) { update((*Info)(i)) })
 }

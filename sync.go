@@ -13,16 +13,16 @@ import (
 )
 
 // SyncFilter is a [Filter] for any number of goroutines; see "Goroutines" in the package comment.
-// Adding and looking up take no lock. It has the bits and the binary form of a Filter.
+// Adding keys and looking them up take no lock. It has the same bits and binary form as a Filter.
 //
-// Two things differ from a Filter. Stats, ApproxCount and FPR read the whole filter, because
-// counting in every Add would not scale. And there are only the operations that make sense while
-// others write; [SyncFilter.Snapshot] returns a Filter for the rest.
+// A SyncFilter differs from a Filter in two ways. Stats, ApproxCount and FPR read the whole filter,
+// because counting in every Add would not scale. And it has only operations that make sense while
+// other goroutines write; for the others, call [SyncFilter.Snapshot], which returns a Filter.
 //
 // Look-ups scale with the number of processors, and so does adding keys that are already present.
 // Adding new keys scales if the filter is much larger than the processors' caches. In a smaller
-// one, processors wait for each other's cache lines, and it is faster to give each goroutine a
-// Filter of its own, and to merge these in the end.
+// filter, processors wait for each other's cache lines. It is then faster to give each goroutine a
+// Filter of its own, and to merge them at the end.
 //
 // The zero SyncFilter contains nothing and can be decoded into; adding to it panics. A SyncFilter
 // must not be copied.
@@ -32,10 +32,10 @@ type SyncFilter struct {
 	patching sync.Mutex
 }
 
-// syncFilter is a filter whose String says SyncFilter. Its ones are 0.
+// syncFilter is a filter with its own String. Its ones are 0.
 type syncFilter struct{ filter }
 
-// String describes s by its parameters, without its keys.
+// String returns the name of s's type and its parameters.
 func (s syncFilter) String() string { return describe("bloom.SyncFilter", s.m(), s.k, s.strategy) }
 
 // NewSync is like [New], but returns a SyncFilter.
@@ -48,8 +48,8 @@ func NewSync(n uint64, p float64) (*SyncFilter, error) {
 }
 
 // NewSyncFrom returns a SyncFilter with the keys, the parameters and the Info of f. It copies the
-// bits; if there is no memory for two copies, decode into a SyncFilter instead. It panics if f is
-// nil.
+// bits. To avoid the memory for two filters, decode into a SyncFilter instead. NewSyncFrom panics
+// if f is nil.
 func NewSyncFrom(f *Filter) *SyncFilter {
 	if f == nil {
 		panic("bloom: NewSyncFrom a nil Filter")
@@ -57,7 +57,7 @@ func NewSyncFrom(f *Filter) *SyncFilter {
 	return syncOf(f.clone())
 }
 
-// syncOf returns a SyncFilter with f's words, not copied.
+// syncOf returns a SyncFilter with the words of f, which it does not copy.
 func syncOf(f filter) *SyncFilter {
 	f.ones = 0
 	return &SyncFilter{syncFilter: syncFilter{f}}
@@ -84,16 +84,17 @@ func (s *syncFilter) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Snapshot returns a copy, while others may add; see "Goroutines" in the package comment.
+// Snapshot returns a copy of s as a Filter. Other goroutines may add keys at the same time; see
+// "Goroutines" in the package comment.
 func (s *SyncFilter) Snapshot() *Filter {
 	f := &Filter{filter: s.clone()}
 	f.ones = bitwords.OnesCount(f.bits.words)
 	return f
 }
 
-// Add adds key. True means that key was certainly new, false that it was probably added before, by
-// a call that has returned or by one that is still running; see "Goroutines" in the package
-// comment.
+// Add adds key and reports whether it was new. True means that key was certainly new. False means
+// that it was probably added before, either by a call that has returned or by one that is still
+// running; see "Goroutines" in the package comment.
 func (s *SyncFilter) Add(key []byte) bool { return s.AddHash(Sum(key)) }
 
 // AddString is like Add.
@@ -107,12 +108,13 @@ func (s *SyncFilter) AddHash(h Hash) bool {
 	case s.k > fewBits:
 		return s.addMany(h)
 	}
-	// Read all bits, and write only after that; see setBits. Locked writes are the expensive part,
-	// and a cache line that is not written can stay in all processors' caches. Without a branch for
-	// each bit, and with stores whose addresses do not depend on what is read, cache misses overlap.
+	// All bits are read before any is written; see setBits. Locked writes are expensive, and a
+	// cache line that is not written to stays shared between processors. Cache misses overlap,
+	// because there is no branch for each bit, and the addresses of the stores do not depend on
+	// what is read.
 	var room [fewBits]uint64
 	indexes := room[:s.k]
-	set := uint64(0) // whether each bit is set; the lowest bit belongs to the last one
+	set := uint64(0) // whether each bit is set; the lowest bit of set is for the last index
 	b := s.bits
 	if s.strategy == Mitz32 {
 		if s.contains32(h) { // speed
@@ -137,19 +139,20 @@ func (s *SyncFilter) AddHash(h Hash) bool {
 	return clear != 0 && b.setBits(indexes, clear)
 }
 
-// fewBits is the largest number of a key's bits for which AddHash keeps the indexes.
+// fewBits is the largest number of a key's bits with which AddHash stores the indexes.
 const fewBits = 32
 
-// setBits sets the bits that a call has read as clear. indexes has the bits of a key in the order
-// in which all calls read them, and the lowest bit of clear belongs to the last one. setBits
-// reports whether the call may say that the key is new: of the calls that add one key concurrently,
-// at most one may.
+// setBits sets the bits that a call has read as clear. It reports whether the call may say that the
+// key is new: if several calls add one key concurrently, at most one may. indexes has the key's
+// bits, in the order in which all calls read them. The lowest bit of clear is for the last index.
 //
-// The last of the clear bits is the final one, and is set after all others. Before that, the call
-// has read as set, or has set, every other bit of the key. So after that, the whole key is set, and
-// the final bit of any other call was set before it. Unless other keys interfere, one call may: a
-// call sets its final bit last, and only a call that has read that bit as clear, which then is its
-// final one, sets it. For that, an earlier bit that is equal to the final one must be left alone.
+// The final bit of a call is the last one that it read as clear. The call sets its final bit after
+// all others, and may say that the key is new if it was the one that set this bit. Two calls cannot
+// both do that, unless other keys interfere. If both have the same final bit, only one of them sets
+// it. Otherwise the final bit of one call comes later in the order, and the other call read it as
+// set. By then the first call had set all bits of the key, so the other finds its own final bit
+// set. An earlier index that equals the final one is skipped, because the call would otherwise set
+// its final bit too early.
 func (b bitset) setBits(indexes []uint64, clear uint64) bool {
 	last := len(indexes) - 1
 	final := indexes[last-bits.TrailingZeros64(clear)]
@@ -161,8 +164,7 @@ func (b bitset) setBits(indexes []uint64, clear uint64) bool {
 	return b.setFinal(final)
 }
 
-// addMany is like AddHash, but for any number of bits. It reads the bits before the final one
-// twice.
+// addMany is like AddHash, for any number of bits. It reads the bits before the final one twice.
 func (s *SyncFilter) addMany(h Hash) bool {
 	final, before := uint64(0), -1 // the final bit's index, and the number of bits before it
 	for i := range s.k {
@@ -256,7 +258,8 @@ func (s *SyncFilter) ContainsBatch(found []bool, hs []Hash) {
 	}
 }
 
-// Merge is like [Filter.Merge], while others may add; see "Goroutines" in the package comment.
+// Merge is like [Filter.Merge], but other goroutines may add keys at the same time; see
+// "Goroutines" in the package comment.
 func (s *SyncFilter) Merge(g *Filter) error {
 	if err := s.compatible(g); err != nil {
 		return err
@@ -265,14 +268,14 @@ func (s *SyncFilter) Merge(g *Filter) error {
 	return nil
 }
 
-// Patch is like [Filter.Patch], but may run while other goroutines look up, add and encode. It
-// checks everything before it changes a bit, and changes only the bits that differ, so a key in
-// both filters of the [Diff] is found throughout. For any other key, a look-up during Patch may
-// return true or false.
+// Patch is like [Filter.Patch], but other goroutines may look keys up, add keys and encode at the
+// same time. It checks everything before it changes a bit, and changes only the bits that differ.
+// So a key that is in both filters of the [Diff] is found throughout. For any other key, a look-up
+// during Patch may return true or false.
 //
 // The check reads each word once. If a new key was added before its words were read, Patch returns
-// an error that wraps [ErrMismatch] and changes nothing. A bit that Add sets later stays set unless
-// the patch clears it. Patches of one SyncFilter wait for each other.
+// an error that wraps [ErrMismatch] and changes nothing. A bit that Add sets later stays set,
+// unless the patch clears it. Patches of one SyncFilter wait for each other.
 func (s *SyncFilter) Patch(data []byte) error {
 	p, err := form.ParsePatch(data)
 	if err != nil {
@@ -290,7 +293,7 @@ func (s *SyncFilter) Patch(data []byte) error {
 		if !ok {
 			break
 		}
-		// Clear only the bits that were set when the word was checked: one that was set later may
+		// Clear only the bits that were set when the word was checked. A bit that was set later may
 		// come from an Add.
 		var cleared uint64
 		for rest := mask; rest != 0; rest &= rest - 1 {
@@ -309,10 +312,11 @@ func (s *SyncFilter) Patch(data []byte) error {
 	return nil
 }
 
-// Reset is like [Filter.Reset], while others may add; see "Goroutines" in the package comment.
+// Reset is like [Filter.Reset], but other goroutines may add keys at the same time; see
+// "Goroutines" in the package comment.
 func (s *SyncFilter) Reset() { bitwords.ClearAtomic(s.bits.words) }
 
-// Stats returns all statistics of s. It reads all bits.
+// Stats returns all statistics of s. It reads the whole filter.
 func (s *SyncFilter) Stats() Stats { return StatsOf(s.m(), s.k, bitwords.OnesCount(s.bits.words)) }
 
 // ApproxCount is like [Filter.ApproxCount]. It reads the whole filter.
@@ -321,5 +325,5 @@ func (s *SyncFilter) ApproxCount() uint64 { return s.Stats().ApproxCount }
 // FPR is like [Filter.FPR]. It reads the whole filter.
 func (s *SyncFilter) FPR() float64 { return s.Stats().FPR }
 
-// LogValue returns what String returns.
+// LogValue implements slog.LogValuer. The value is the result of String.
 func (s *SyncFilter) LogValue() slog.Value { return slog.StringValue(s.String()) }

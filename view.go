@@ -12,22 +12,22 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// View looks keys up in a filter's binary form where it lies: in a file, in a cookie, in a cache,
-// or embedded in the program. It copies nothing, and answers exactly as the [Filter] decoded from
-// the same bytes, which must stay unchanged until the View is closed; see "Files" in the package
-// comment.
+// View looks keys up in a filter's binary form without decoding it. The bytes may be in a file, a
+// cookie or a cache, or embedded in the program. A View copies nothing, and gives the same answers
+// as a [Filter] that was decoded from the same bytes. The bytes must not change until the View is
+// closed; see "Files" in the package comment.
 //
-// Many goroutines may use a View, but none during Close; see the example of [OpenFile]. All methods
-// of a closed or zero View but Close, String and LogValue panic, because it knows nothing about any
-// key. A View must not be copied.
+// Many goroutines may use a View, but none during Close; see the example of [OpenFile]. In a View
+// that is closed or zero, all methods except Close, String and LogValue panic, because any answer
+// might be wrong. A View must not be copied.
 type View struct {
 	_ nocopy.Locker
 	layout
-	bytes storage.Bytes // the bytes that NewView got, or the map of a file
-	body  []byte        // the part of bytes that has the words
+	bytes storage.Bytes // the argument of NewView, or a mapped file
+	body  []byte        // the part of bytes that holds the words
 }
 
-// layout is where the bits of a key lie in Guava's binary form, after the header.
+// layout locates the bits of a key in Guava's binary form.
 type layout struct {
 	words      uint64
 	reciprocal uint64 // digest.Reciprocal(words)
@@ -45,15 +45,15 @@ func (l *layout) m() uint64 { return 64 * l.words }
 func (l *layout) describe(name string) string { return describe(name, l.m(), l.k, l.strategy) }
 
 // locate returns the place of the bit that x selects: the offset of its byte from the first word,
-// and its position there. Words are big-endian, so bit 0 of a word is in its last byte.
+// and its position in that byte. Words are big-endian, so bit 0 of a word is in its last byte.
 func (l *layout) locate(x uint64) (offset int64, pos uint64) {
 	word, pos := digest.Locate(x, l.words, l.reciprocal)
 	return 8*int64(word) + 7 - int64(pos/8), pos % 8
 }
 
-// NewView returns a View of data, which it retains. data must be exactly one binary form, or the
-// content of a file that [Filter.SaveFile] wrote. Errors wrap [ErrFormat]. It takes constant time
-// for a binary form, but reads all of a file for its checksum.
+// NewView returns a View of data, and retains data. data must be exactly one binary form, or the
+// content of a file that [Filter.SaveFile] wrote. NewView takes constant time for a binary form,
+// but reads all of a file for its checksum. Errors wrap [ErrFormat].
 func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}, true) }
 
 // newView is like NewView, but checks the checksum of the words only if verify is true.
@@ -68,29 +68,29 @@ func newView(b storage.Bytes, verify bool) (*View, error) {
 	return &View{layout: layoutOf(h, info), bytes: b, body: body}, nil
 }
 
-// opened returns v, and panics if v is closed or zero.
+// opened returns v. It panics if v is closed or zero.
 func (v *View) opened() *View {
 	v.bytes.Check("bloom")
 	return v
 }
 
-// Close ends the View. It releases the map of [OpenFile]; after it, the bytes that [NewView] got
-// may change. No other method may run during the call. Closing twice does nothing.
+// Close unmaps the file of [OpenFile]. After Close, the argument of [NewView] may change. No other
+// method may run at the same time. Closing again does nothing.
 func (v *View) Close() error {
 	b := v.bytes
 	*v = View{}
 	return b.Close("bloom")
 }
 
-// Verify reads all bytes. It returns an error, which wraps [ErrFormat], if they are not what
-// [Filter.SaveFile] wrote. A binary form without a trailer, as Java writes it, has no checksum, so
+// Verify reads all bytes. If they are not what [Filter.SaveFile] wrote, it returns an error that
+// wraps [ErrFormat]. A binary form without a trailer, such as Java writes, has no checksum, so
 // Verify returns nil.
 func (v *View) Verify() error {
 	return guavaForm.Verify(v.opened().bytes.Data)
 }
 
-// Contains reports whether key may have been added; see [Filter.Contains]. It is for keys that were
-// hashed with [Sum]; look at [View.Info] first.
+// Contains reports whether key may have been added; see [Filter.Contains]. It requires that the
+// keys were hashed with [Sum]; check [View.Info] first.
 func (v *View) Contains(key []byte) bool { return v.ContainsHash(Sum(key)) }
 
 // ContainsString is like Contains.
@@ -123,7 +123,7 @@ func (v *View) ContainsBatch(found []bool, hs []Hash) {
 // Info returns the filter's Info. It is zero unless [Filter.SaveFile] wrote the bytes.
 func (v *View) Info() Info { return Info(v.opened().info) }
 
-// String describes v by its parameters, without its keys.
+// String returns the name of v's type and the filter's parameters.
 func (v *View) String() string {
 	if v.bytes.Data == nil {
 		return "bloom.View(closed)"
@@ -131,10 +131,10 @@ func (v *View) String() string {
 	return v.describe("bloom.View")
 }
 
-// LogValue returns what String returns.
+// LogValue implements slog.LogValuer. The value is the result of String.
 func (v *View) LogValue() slog.Value { return slog.StringValue(v.String()) }
 
-// Stats returns the statistics of the filter. It reads all bits.
+// Stats returns the statistics of the filter. It reads the whole filter.
 func (v *View) Stats() Stats {
 	body := v.opened().body
 	ones := 0

@@ -30,9 +30,9 @@ type BitsAndBlooms struct {
 
 type bitsAndBlooms struct {
 	table
-	length uint64 // number of bits in the bit set: m, or more if the original's From made the filter
+	length uint64 // number of bits in the set: m, or more if the original's From made it
 	order  form.Order
-	text   *base64.Encoding // the encoding of the bit set in JSON, or nil for the original's default
+	text   *base64.Encoding // the encoding of the set in JSON, or nil for the original's default
 	inJSON bool             // WriteTo writes JSON
 }
 
@@ -129,7 +129,7 @@ func newBits(m, k uint64, encoded []byte) (bitsAndBlooms, error) {
 		return bitsAndBlooms{}, err
 	}
 	body := encoded[8:]
-	length = max(length, 1) // the original's New(0, k) makes a filter of one bit, whose set is empty
+	length = max(length, 1) // the original's New(0, k) makes one bit, with an empty set
 	if m > length {
 		return bitsAndBlooms{}, fmt.Errorf("m = %d is more than the %d bits of its set", m, length)
 	}
@@ -214,8 +214,8 @@ func (f *BitsAndBlooms) Contains(key []byte) bool {
 // ContainsString is like Contains. It does not copy key.
 func (f *BitsAndBlooms) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
 
-// Add adds key. It returns true if the key was certainly new, and false if it was probably added
-// before, the opposite of the original's TestAndAdd.
+// Add adds key. It returns true if key was certainly new, and false if it was probably added
+// before. This is the opposite of the original's TestAndAdd.
 func (f *BitsAndBlooms) Add(key []byte) bool {
 	f.checkMade()
 	isNew := false

@@ -126,7 +126,7 @@ func (s *HTTPSource) fetch(
 	}
 	defer resp.Body.Close()
 
-	limit := min(cmp.Or(s.Limit, 1<<30), math.MaxInt64-maxPatch-1) // the subtraction keeps sums within int64
+	limit := min(cmp.Or(s.Limit, 1<<30), math.MaxInt64-maxPatch-1) // so that sums do not overflow
 	if etag := resp.Header.Get("ETag"); len(etag) <= maxTag {
 		latest = known{version: versionOf(etag), etag: etag}
 	}

@@ -44,12 +44,12 @@ import (
 
 // Source provides the filter for a Replica. There are these sources:
 //
-//   - A [Publisher] sends the bits that have changed since the replica's version, or the whole filter
-//     to a replica that is far behind. Replicas in its own process fetch from it directly, and others
-//     through an [HTTPSource].
+//   - A [Publisher] sends the bits that have changed since the replica's version, or the whole
+//     filter to a replica that is far behind. Replicas in its own process fetch from it directly,
+//     and others through an [HTTPSource].
 //   - A filter in Redis sends the keys that were added; see Source in package bloomredis.
-//   - A [FileSource], and an [HTTPSource] for a file server, a CDN or an object store, send the whole
-//     filter whenever it has changed.
+//   - A [FileSource], and an [HTTPSource] for a file server, a CDN or an object store, send the
+//     whole filter whenever it has changed.
 type Source interface {
 	// Fetch returns what is new since the version named have, which an earlier Fetch returned. It
 	// returns a full filter if have is "", or if the source does not know that version or its later
@@ -134,7 +134,7 @@ type state struct {
 	filter  *bloom.SyncFilter
 	size    int64 // length of the binary form
 	version string
-	made    time.Time // Update.Made of this version or, if that is unknown, of the last version for which it is known
+	made    time.Time // of this version or, if unknown, of the last one for which it is known
 }
 
 // precedes reports whether u is known to be older than s.
