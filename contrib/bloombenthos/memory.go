@@ -84,10 +84,10 @@ func memorySpec() *service.ConfigSpec {
 				Description("A mapping from an id to the time of its message, as a number of "+
 					"seconds since 1970 or a text such as `2024-05-17T10:00:00Z`. Spans then go "+
 					"back from the newest time so far. So messages that waited during an outage "+
-					"count by their own times. A time up to a minute in the future counts as now, "+
-					"and a later one as none: such a message counts as the newest. Nothing is "+
-					"forgotten before the first time. Without the "+
-					"field, spans go back from the machine's clock.").
+					"count by their own times. A time up to a minute in the future counts as now. "+
+					"A message with a later time, or with none, counts as the newest. Nothing is "+
+					"forgotten before the first time. Without the field, spans go back from the "+
+					"machine's clock.").
 				Example(`root = this.split("@").index(1)`).
 				Optional(),
 			service.NewStringField("path").
