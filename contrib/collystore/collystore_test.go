@@ -110,7 +110,11 @@ func TestCookies(t *testing.T) {
 }
 
 func TestNilPanics(t *testing.T) {
-	assert.PanicsWithValue(t, "collystore: New without a set", func() { collystore.New(nil) })
+	const nothing = "collystore: New without a set"
+	assert.PanicsWithValue(t, nothing, func() { collystore.New(nil) })
+	assert.PanicsWithValue(t, nothing, func() {
+		_, _ = collystore.NewCrawl(colly.NewCollector(), nil, filepath.Join(t.TempDir(), "f"))
+	})
 	assert.PanicsWithValue(t, "collystore: use of a zero Storage: make it with New", func() {
 		_ = new(collystore.Storage).Init()
 	})
