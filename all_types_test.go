@@ -10,12 +10,14 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -264,6 +266,7 @@ func streamed(f, into filtertest.Set) bloom.Set {
 // -race watches them. A key whose Add has returned is always found.
 func TestRaces(t *testing.T) {
 	const writers, perWriter = 4, 1000
+	var tried []string
 	for _, test := range []struct {
 		name string
 		// start returns a set, and a function that returns an empty set to decode a copy into.
@@ -271,7 +274,7 @@ func TestRaces(t *testing.T) {
 		// calls that run at the same time.
 		start func() (set filtertest.Set, empty func() filtertest.Set, copies []func() bloom.Set, calls []func())
 	}{
-		{"SyncFilter", func() (filtertest.Set, func() filtertest.Set, []func() bloom.Set, []func()) {
+		{"bloom.SyncFilter", func() (filtertest.Set, func() filtertest.Set, []func() bloom.Set, []func()) {
 			s := bloom.Must(bloom.NewSync(writers*perWriter, 1e-4))
 			other := bloom.Must(bloom.New(writers*perWriter, 1e-4))
 			other.AddBatch(nil, filtertest.Digests(10, perWriter))
@@ -318,7 +321,7 @@ func TestRaces(t *testing.T) {
 					churn, churn,
 				}
 		}},
-		{"Window", func() (filtertest.Set, func() filtertest.Set, []func() bloom.Set, []func()) {
+		{"window.Filter", func() (filtertest.Set, func() filtertest.Set, []func() bloom.Set, []func()) {
 			const span = 63 * time.Hour
 			var clock filtertest.Clock
 			config := window.Config{N: writers * perWriter, P: 1e-4, Span: span, Generations: 31,
@@ -333,14 +336,16 @@ func TestRaces(t *testing.T) {
 				},
 			}
 		}},
-		{"Flower", func() (filtertest.Set, func() filtertest.Set, []func() bloom.Set, []func()) {
+		{"flower.Filter", func() (filtertest.Set, func() filtertest.Set, []func() bloom.Set, []func()) {
 			// A key loses all its slots to others with a probability of 5e-10.
 			f := bloom.Must(flower.New(flower.Config{Slots: 1 << 20, Ways: 16, Bits: 16}))
 			return f, func() filtertest.Set { return new(flower.Filter) }, nil, nil
 		}},
 	} {
+		tried = append(tried, test.name)
 		t.Run(test.name, func(t *testing.T) {
 			set, empty, copies, calls := test.start()
+			require.True(t, strings.HasPrefix(fmt.Sprintf("%T", set), "*"+test.name))
 			copies = append(copies,
 				func() bloom.Set {
 					return decoded(set, empty())
@@ -416,17 +421,26 @@ func TestRaces(t *testing.T) {
 			}
 		})
 	}
+	require.ElementsMatch(t, slices.Collect(maps.Keys(sharedSets())), tried)
+}
+
+// sharedSets returns an empty filter for 2,000 keys of each type whose AddHash many goroutines may
+// call, by the names of the types.
+func sharedSets() map[string]filtertest.Set {
+	sets := map[string]filtertest.Set{}
+	for _, typ := range alltypes.All {
+		s, isSet := typ.New(2000).(filtertest.Set)
+		if isSet && typ.SyncOf == nil {
+			sets[typ.Name] = s
+		}
+	}
+	return sets
 }
 
 // TestRacesOfReset adds and looks up while other goroutines reset.
 func TestRacesOfReset(t *testing.T) {
 	keys := filtertest.Digests(7, 2000)
-	for _, s := range []filtertest.Set{
-		bloom.Must(bloom.NewSync(2000, 0.01)), bloom.Must(blocked.NewSync(2000, 0.01)),
-		bloom.Must(counting.New(2000, 0.01)),
-		bloom.Must(growing.New(2000, 0.01)),
-		bloom.Must(window.New(window.Config{N: 2000, P: 0.01, Span: time.Hour})),
-	} {
+	for name, s := range sharedSets() {
 		filtertest.AtOnce(3, func(int) {
 			for _, h := range keys {
 				s.AddHash(h)
@@ -435,7 +449,7 @@ func TestRacesOfReset(t *testing.T) {
 			s.Reset()
 		})
 		s.Reset()
-		require.Zero(t, s.Stats().FillRatio, "%T", s)
+		require.Zero(t, s.Stats().FillRatio, name)
 	}
 }
 
@@ -524,6 +538,7 @@ func TestDecodersBoundMemory(t *testing.T) {
 		many.AddHash(i/1000, h)
 	}
 	const frameStart = 8
+	tried := map[string]bool{} // packages
 	for _, test := range []struct {
 		decoder decoder
 		data    []byte
@@ -548,6 +563,11 @@ func TestDecodersBoundMemory(t *testing.T) {
 		t.Run(fmt.Sprintf("%T", test.decoder), func(t *testing.T) {
 			boundedMemory(t, test.data, test.at, test.size, test.decoder)
 		})
+		name, _, _ := strings.Cut(fmt.Sprintf("%T", test.decoder)[1:], ".")
+		tried[name] = true
+	}
+	for _, typ := range alltypes.Forms() {
+		require.True(t, tried[typ.Package()], typ.Name)
 	}
 }
 

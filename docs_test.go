@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/foreign"
 	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/internal/alltypes"
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/window"
 )
@@ -159,14 +161,26 @@ var packages = map[string]string{
 
 const module = "github.com/seed79a3ff49/bloom"
 
-// commented has the directories of the packages of this module whose comments have code, and nested
-// those of other modules.
+// commented has the directories of the packages of this module, whose comments have code, and
+// nested those of other modules.
 var (
-	commented = []string{".", "bank", "blocked", "counting", "cuckoo", "file", "flower", "foreign",
-		"growing", "guard", "replica", "sieve", "window"}
-	nested = []string{"keyed", "contrib/bloombenthos", "contrib/bloomprom", "contrib/bloomredis",
-		"contrib/collystore"}
+	commented = folders()
+	nested    = []string{"keyed", "contrib/bloombenthos", "contrib/bloomprom",
+		"contrib/bloomredis", "contrib/collystore"}
 )
+
+// folders returns the directories of the packages of this module that users import.
+func folders() []string {
+	dirs := []string{"."}
+	for _, path := range bloom.Must(filepath.Glob("*/*.go")) {
+		dir := filepath.Dir(path)
+		_, err := os.Stat(filepath.Join(dir, "go.mod"))
+		if err != nil && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
 
 func init() {
 	for _, dir := range append(nested, commented[1:]...) {
@@ -177,6 +191,9 @@ func init() {
 // TestDocumentsCompile: the Go code in README.md, in docs/*.md and in the comments of all packages
 // compiles, in functions with the variables that a reader has.
 func TestDocumentsCompile(t *testing.T) {
+	for _, typ := range alltypes.Forms() {
+		require.Contains(t, packages, typ.Package())
+	}
 	comments := ""
 	for _, dir := range commented {
 		comments += commentFunction(t, dir)

@@ -150,7 +150,7 @@ func TestEncodeBeside(t *testing.T) {
 // TestFrozen freezes the binary form.
 func TestFrozen(t *testing.T) {
 	o, hs := sample(t)
-	want := bloom.Must(os.ReadFile(filepath.Join("testdata", "v1.bank")))
+	want := bloom.Must(os.ReadFile("testdata/v1.bank"))
 	require.Equal(t, want, bloom.Must(o.MarshalBinary()))
 	var b Bank
 	require.NoError(t, b.UnmarshalBinary(want))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/cuckoo"
 	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/internal/alltypes"
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
@@ -128,6 +130,11 @@ func (m *maker) refused() {
 	m.refusedWindows()
 	m.refusedGrowing()
 	m.refusedBanks()
+	for _, typ := range alltypes.Forms() {
+		name := regexp.MustCompile("^refused-(parameter-|sized-)?" + typ.Package() + "-")
+		ok := typ.Guava || slices.ContainsFunc(m.v.Refused, name.MatchString)
+		assert.True(m.t, ok, "parameters of %s that are out of range", typ.Name)
+	}
 }
 
 func (m *maker) refusedGuava() {

@@ -66,6 +66,24 @@ func calls(t *testing.T, folder, pkg, name string) (found bool) {
 // folderOf returns the directory of a package, relative to the root.
 func folderOf(pkg string) string { return strings.TrimPrefix(pkg, "bloom") }
 
+// readsSample reports whether a test of the package, or one of all types, names the package's sample
+// of version 1.
+func readsSample(t *testing.T, pkg string) bool {
+	tests := bloom.Must(filepath.Glob(filepath.Join(root, folderOf(pkg), "*_test.go")))
+	for _, path := range append(tests, filepath.Join(root, "all_types_test.go")) {
+		name := "testdata/v1."
+		if filepath.Base(path) == "all_types_test.go" {
+			name = strings.TrimPrefix(folderOf(pkg)+"/", "/") + name
+		}
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		if strings.Contains(string(text), `"`+name) {
+			return true
+		}
+	}
+	return false
+}
+
 // TestEachPackageHasARow: a package with a function LoadFile has a row, and its exported types that
 // can be saved are the names of its rows.
 func TestEachPackageHasARow(t *testing.T) {
@@ -125,6 +143,9 @@ func TestPlaces(t *testing.T) {
 			require.Equal(t, typ.Invariants, imports(t, folderOf(pkg), "internal/invariants"))
 			require.True(t, slices.ContainsFunc(vectors.Filters,
 				func(f struct{ Type string }) bool { return f.Type == pkg }), "vectors")
+			samples := bloom.Must(filepath.Glob(filepath.Join(root, folderOf(pkg), "testdata/v1.*")))
+			require.NotEmpty(t, samples, "a sample of version 1")
+			require.True(t, readsSample(t, pkg), "a test that reads the sample")
 			for _, page := range []string{
 				"README.md", "CONTRIBUTING.md", "docs/format.md", "docs/questions.md",
 			} {
