@@ -188,7 +188,7 @@ func (f *Filter) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)
 // AddHash is like Add, but takes the digest of a key; see [Hash].
 func (f *Filter) AddHash(h Hash) bool { return filterAddHash(&f.filter, h) }
 
-// addInGo is AddHash in Go. Some builds also have it in assembly; see batch.go.
+// addInGo implements AddHash in Go. Some builds also have it in assembly; see batch.go.
 func (f *filter) addInGo(h Hash) bool {
 	if f.k == 0 {
 		panic(errZero)
@@ -221,7 +221,7 @@ func (f *Filter) ContainsString(key string) bool { return f.Contains(bitwords.By
 // ContainsHash is like Contains.
 func (f *Filter) ContainsHash(h Hash) bool { return filterContainsHash(&f.filter, h) }
 
-// contains is ContainsHash in Go. Some builds also have it in assembly; see batch.go.
+// contains implements ContainsHash in Go. Some builds also have it in assembly; see batch.go.
 func (f *filter) contains(h Hash) bool {
 	if f.strategy == Mitz32 {
 		return f.contains32(h)

@@ -274,7 +274,7 @@ func approxCount(m uint64, k int, ones uint64) uint64 {
 	return uint64(math.Round(-math.Log1p(-fill) * float64(m) / float64(k)))
 }
 
-// capacity is Filter.Capacity. If New would use k hash functions for the result, it inverts
+// capacity implements Filter.Capacity. If New would use k hash functions for the result, it inverts
 // OptimalM, and otherwise FalsePositiveRate.
 func capacity(m uint64, k int, p float64) uint64 {
 	switch {

@@ -48,8 +48,8 @@ func NewSync(n uint64, p float64) (*SyncFilter, error) {
 }
 
 // NewSyncFrom returns a SyncFilter with the keys, the parameters and the Info of f. It copies the
-// bits. To avoid the memory for two filters, decode into a SyncFilter instead. NewSyncFrom panics
-// if f is nil.
+// bits. To avoid two filters in memory, decode into a SyncFilter instead. NewSyncFrom panics if f
+// is nil.
 func NewSyncFrom(f *Filter) *SyncFilter {
 	if f == nil {
 		panic("bloom: NewSyncFrom a nil Filter")

@@ -103,7 +103,8 @@ func check(i, n int) {
 	}
 }
 
-// Append adds an empty member and returns its number, which is the previous result of Len.
+// Append adds an empty member and returns its number, which is the number of members before the
+// call.
 func (b *Bank) Append() int {
 	s := b.lockToAppend()
 	defer s.mu.Unlock()

@@ -199,8 +199,8 @@ func (c *candidates) setAll(members int) []uint64 {
 	return acc
 }
 
-// whichAll appends to dst the numbers of those of the first n members that have all bits of all
-// keys in hs.
+// whichAll appends to dst the numbers of the members that have all bits of all keys in hs. It looks
+// only at the first n members.
 func (s *shape) whichAll(dst []int, segments func(int) segment, n int, hs []bloom.Hash) []int {
 	for first := 0; first < n; first += segmentMembers {
 		seg := segments(first / segmentMembers)

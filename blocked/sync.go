@@ -38,8 +38,8 @@ func NewSync(n uint64, p float64) (*SyncFilter, error) {
 	return &SyncFilter{syncFilter: syncFilter{f.filter}}, nil
 }
 
-// NewSyncFrom returns a SyncFilter that starts as a copy of f. It panics if f is nil. To avoid the
-// memory for two filters, decode into a SyncFilter instead.
+// NewSyncFrom returns a SyncFilter that starts as a copy of f. It panics if f is nil. To avoid two
+// filters in memory, decode into a SyncFilter instead.
 func NewSyncFrom(f *Filter) *SyncFilter {
 	if f == nil {
 		panic("blocked: NewSyncFrom a nil Filter")

@@ -75,7 +75,7 @@ func (t *table) containsBatch(found []bool, hs []bloom.Hash) {
 	t.containsTouched(found, hs)
 }
 
-// containsTouched is containsBatch for a long batch in a large table.
+// containsTouched is like containsBatch, but always touches buckets ahead.
 func (t *table) containsTouched(found []bool, hs []bloom.Hash) {
 	var places [ahead]place
 	for len(hs) > 0 {

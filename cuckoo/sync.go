@@ -33,7 +33,7 @@ func NewSync(n uint64, p float64) (*SyncFilter, error) {
 }
 
 // NewSyncFrom returns a SyncFilter that is a copy of f, including its Info. It panics if f is nil.
-// To avoid the memory for two filters, decode into a SyncFilter instead.
+// To avoid two filters in memory, decode into a SyncFilter instead.
 func NewSyncFrom(f *Filter) *SyncFilter {
 	if f == nil {
 		panic("cuckoo: NewSyncFrom a nil Filter")

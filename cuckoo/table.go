@@ -142,7 +142,7 @@ func (t *table) holds(home place) bool {
 	return hits != 0
 }
 
-// holdsBytes is holds for a table that has bytes instead of words.
+// holdsBytes is like holds, for a table that has bytes instead of words.
 func (t *table) holdsBytes(home place) bool {
 	for o := uint64(0); o < t.width; o += t.bits {
 		if t.get(home.p+o) == home.tag || t.get(home.q+o) == home.tag {

@@ -208,8 +208,8 @@ func (r *Replica) Refresh(ctx context.Context) error {
 	return err
 }
 
-// refresh is Refresh after the token was put into busy. It takes the token out. warnings are more
-// errors for OnError.
+// refresh does the work of Refresh. The caller must have put the token into busy; refresh takes it
+// out. warnings are more errors for OnError.
 func (r *Replica) refresh(ctx context.Context) (warnings []error, err error) {
 	defer func() { <-r.busy }()
 	started := time.Now()

@@ -1,7 +1,7 @@
-// Api compares the exported names of every released module with the lists in the directory api.
-// Each module has a file there, with a line for each name and its type. Api fails if a line is
-// missing on either side. It prints BREAKS for a line that is gone or has changed: users' programs
-// may not compile, or JSON may have other names. With -write it writes new lists.
+// Api compares the exported names of every released module with the lists in directory api. Each
+// module has a file there, with a line for each name and its type. Api fails if a module and its
+// file differ. It prints BREAKS for a line that is gone or has changed, because users' programs may
+// no longer compile, or JSON may have other names. With -write, it writes new lists.
 //
 // It also fails if two methods with the same name and types have parameters or results with
 // different names.
@@ -77,7 +77,7 @@ func run(write bool) error {
 	return nil
 }
 
-// report prints the lines of a that are not in b, and counts them.
+// report prints the lines of a that are not in b, and returns their number.
 func report(mark, path string, a, b []string) (n int) {
 	for _, line := range a {
 		if !slices.Contains(b, line) {
@@ -99,7 +99,7 @@ func output(folder, command string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// names returns a sorted list with a line for each exported name in the packages of a module.
+// names returns a sorted list of lines, one for each exported name in the packages of a module.
 func names(folder string, methods *signatures) (lines []string, err error) {
 	out, err := output(folder, "go", "list", "-export", "-deps", "-f",
 		"{{.ImportPath}}\t{{.Export}}\t{{if .Module}}{{.Module.Main}}{{end}}\t{{.Name}}", "./...")
@@ -136,8 +136,8 @@ func names(folder string, methods *signatures) (lines []string, err error) {
 	return slices.Compact(lines), nil
 }
 
-// list returns a line for each exported name of pkg, and for each exported field and method. It
-// adds the methods to methods.
+// list returns a line for each exported name, field and method of pkg. It also adds the methods to
+// methods.
 func list(pkg *types.Package, methods *signatures) (lines []string) {
 	base := pkg.Path()
 	qualify := func(other *types.Package) string {
@@ -177,7 +177,7 @@ func list(pkg *types.Package, methods *signatures) (lines []string) {
 					comparable = ", comparable"
 				}
 				add("type %s%s struct%s", name, parameters(object, write), comparable)
-				number := 0 // the field's place in a literal without names
+				number := 0 // the position of the field in an unkeyed literal
 				for i := range under.NumFields() {
 					field := under.Field(i)
 					if !field.Exported() {
@@ -217,7 +217,7 @@ func list(pkg *types.Package, methods *signatures) (lines []string) {
 	return lines
 }
 
-// parameters returns the type parameters of a type with their constraints, such as [T any].
+// parameters returns the type parameters of a type with their constraints, such as "[T any]".
 func parameters(object *types.TypeName, write func(types.Type) string) string {
 	named, ok := object.Type().(*types.Named)
 	if !ok || named.TypeParams().Len() == 0 {
@@ -230,13 +230,13 @@ func parameters(object *types.TypeName, write func(types.Type) string) string {
 	return "[" + strings.Join(list, ", ") + "]"
 }
 
-// signatures has the methods of all packages.
+// signatures collects the methods of all packages.
 type signatures struct {
-	first  map[string]string // by key, the first method that was added, as it is written
+	first  map[string]string // the first method that was added for each key, as written
 	uneven []string
 }
 
-// add adds a method. written is its name and signature, and key is that without the names of
+// add adds a method. written is its name and signature. key is the same without the names of
 // parameters and results.
 func (s *signatures) add(key, written string) {
 	first, ok := s.first[key]

@@ -1,4 +1,4 @@
-// Ask looks up the keys of vectors, for .ci/compatible:
+// Ask looks up the keys in test vectors, for .ci/compatible:
 //
 //	ask DIR              writes a line of answers for each filter in DIR, or null if a newer version
 //	                     wrote the filter

@@ -1,13 +1,13 @@
-// Deletions lists the statements of packages that no test misses:
+// Deletions lists the statements that can be deleted from packages without any test noticing:
 //
 //	go run ./.ci/deletions [FLAGS] DIR...
 //
-// Each call, assignment and branch gets a guard that an environment variable switches off, so that
-// one build serves all of them. Without each statement run the tests that reach it: those of the
-// package, then, for what they do not miss, those of all types, and for an internal package those
-// of the packages that import it. A line that is only for speed says so at its end, "// speed", and
-// is left out, as are the checks of package invariants. Tests that do not end without a statement
-// may miss it or not: it is listed as not judged.
+// Each call, assignment and branch gets a guard, which an environment variable switches off, so one
+// build serves for all of them. For each statement, Deletions runs the tests that reach it, with
+// the statement deleted: first the tests of the package; if none fails, those of all types; and for
+// an internal package, those of the packages that import it. It omits statements that only save
+// time, which end with "// speed", and the checks of package invariants. If the tests do not end
+// without a statement, it lists the statement as not judged.
 package main
 
 import (
@@ -40,18 +40,18 @@ var (
 		"the `packages` with the tests of all types, for packages of their module")
 )
 
-// guard is a statement that can be switched off.
+// guard describes a statement that can be switched off.
 type guard struct{ where, text string }
 
-// program is the compiled tests of a package.
+// program is the compiled test binary of a package.
 type program struct {
 	path  string
-	dir   string                   // where it runs
-	took  map[string]time.Duration // by each test
-	reach map[int][]string         // the tests that reach a guard, as patterns, the fastest first
+	dir   string                   // directory in which it runs
+	took  map[string]time.Duration // time that each test takes
+	reach map[int][]string         // patterns of the tests that reach each guard, the fastest first
 }
 
-// verdict is what tests say of a deletion.
+// verdict is the result of the tests for a deletion.
 type verdict int
 
 const (
@@ -77,7 +77,8 @@ func main() {
 	}
 }
 
-// try deletes the statements of a package, and returns how many are not missed.
+// try deletes each statement of a package. It returns the number of statements whose deletion no
+// test noticed.
 func try(dir string) (lived int, err error) {
 	temp, err := os.MkdirTemp("", "deletions")
 	if err != nil {
@@ -92,7 +93,7 @@ func try(dir string) (lived int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	verdicts := make([]verdict, len(guards)+1) // by guard; the first is number 1
+	verdicts := make([]verdict, len(guards)+1) // indexed by guard; the first guard is 1
 	tried := 0
 	var open []int
 	for i := 1; i <= len(guards); i += *some {
@@ -141,7 +142,7 @@ func try(dir string) (lived int, err error) {
 	return len(open), nil
 }
 
-// testers returns the directories of the tests of a package.
+// testers returns the directories of the packages whose tests may reach the package in dir.
 func testers(dir string) ([]string, error) {
 	packages := []string{dir}
 	if *all == "" || module(dir) != module(".") {
@@ -173,7 +174,7 @@ func testers(dir string) ([]string, error) {
 	return packages, nil
 }
 
-// module returns the directory of the module that has a package.
+// module returns the root directory of the module that contains dir.
 func module(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -191,7 +192,7 @@ func module(dir string) string {
 	}
 }
 
-// compile builds the program with the overlay in temp.
+// compile builds the test binary with the overlay in temp.
 func (p *program) compile(temp string) error {
 	compile := exec.Command("go", "test", "-c", "-vet=off",
 		"-overlay", filepath.Join(temp, "overlay.json"), "-o", p.path, ".")
@@ -202,9 +203,9 @@ func (p *program) compile(temp string) error {
 	return nil
 }
 
-// measure runs each test with all statements, to find how long it takes and what it reaches. Of the
-// tests of other packages, only the subtests for the package run, which begin with its name, if a
-// test has any.
+// measure runs each test with all statements. It records how long the test takes, and which guards
+// it reaches. If a test has subtests whose names begin with name, the name of the package, only
+// these run.
 func (p *program) measure(name, temp string) error {
 	p.took = map[string]time.Duration{}
 	p.reach = map[int][]string{}
@@ -237,7 +238,7 @@ func (p *program) measure(name, temp string) error {
 	return nil
 }
 
-// record runs the tests of a pattern with all statements.
+// record runs the tests that match pattern, with all statements.
 func (p *program) record(pattern, temp string) (out string, err error) {
 	reached := filepath.Join(temp, "reached")
 	if err := os.WriteFile(reached, nil, 0o600); err != nil {
@@ -258,14 +259,15 @@ func (p *program) record(pattern, temp string) (out string, err error) {
 		if err != nil {
 			return "", err
 		}
-		if !slices.Contains(p.reach[i], pattern) { // a test that starts itself reaches it twice
+		if !slices.Contains(p.reach[i], pattern) { // a test that runs itself again reaches it twice
 			p.reach[i] = append(p.reach[i], pattern)
 		}
 	}
 	return out, nil
 }
 
-// judge runs the tests that reach a guard without it: the fast ones, then the others.
+// judge runs the tests that reach a guard, with its statement deleted: first the fast ones, then
+// the others.
 func (p *program) judge(deleted int) verdict {
 	tests := p.reach[deleted]
 	for len(tests) > 0 {
@@ -303,8 +305,7 @@ func (p *program) run(deleted int, tests []string, limit time.Duration, env ...s
 	return string(out), passed
 }
 
-// overlay writes the package with guards, and overlay.json, to a directory, and returns the
-// package's name.
+// overlay writes the guarded package and overlay.json to temp. It returns the name of the package.
 func overlay(dir, temp string) (name string, guards []guard, err error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
@@ -324,7 +325,7 @@ func overlay(dir, temp string) (name string, guards []guard, err error) {
 		if err != nil {
 			return "", nil, err
 		}
-		if !built { // no test here can miss it
+		if !built { // no test can reach it here
 			continue
 		}
 		text, err := os.ReadFile(path)
@@ -383,7 +384,8 @@ func bloomNote(guard int) {
 	return name, guards, cmp.Or(err, os.WriteFile(filepath.Join(temp, "overlay.json"), data, 0o600))
 }
 
-// guardAll returns a file with guards, which it appends to guards, and the name of its package.
+// guardAll returns the text of a file with guards, and the name of its package. It appends the
+// guards to guards.
 func guardAll(path, text string, guards *[]guard) (guarded, pkg string, err error) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, path, text, parser.ParseComments|parser.SkipObjectResolution)

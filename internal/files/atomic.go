@@ -12,12 +12,10 @@ import (
 	"runtime"
 )
 
-// Write writes the output of encode to the file at path, which it replaces or creates.
-// bloom.Filter's SaveFile says what that promises: durability, temporary files, permissions, owners
-// and links.
-//
-// If the new file cannot have the old file's group, its own group gets no more permissions than
-// others have. Write syncs the directory, so it fails if it may not open it.
+// Write writes the output of encode to the file at path, which it replaces or creates. "Files" in
+// package bloom documents its promises about crashes, temporary files, permissions, owners and
+// links. If the new file cannot have the old file's group, the group that it does have gets no more
+// permissions than others. Write syncs the directory, so it fails if it may not open it.
 func Write(path string, encode func(io.Writer) error) error {
 	_, err := replace(path, func() error { return nil }, encode)
 	return err

@@ -303,8 +303,8 @@ func (c *Changes) Next() (word int, mask uint64, ok bool) {
 	return word, mask, true
 }
 
-// nextXor is Next for a rice of 0. The stream is then the exclusive or of both filters, so its
-// words are the masks.
+// nextXor is like Next, for a rice of 0. The stream is then the exclusive or of both filters, so
+// its words are the masks.
 func (c *Changes) nextXor() (word int, mask uint64, ok bool) {
 	for c.left > 0 && c.pos < 8*uint64(len(c.stream)) {
 		mask = c.rest()

@@ -126,7 +126,7 @@ func (s *source) explore() {
 	if explored {
 		s.insert(s.file.Name.End(), "; import explorer "+standIn)
 	}
-	if readsTime { // the file may no longer use package time
+	if readsTime { // without this, package time might be unused
 		s.edits = append(s.edits, edit{len(s.text), len(s.text), "\nvar _ time.Time\n"})
 	}
 }
