@@ -119,5 +119,5 @@ func addAll(a, b uint64) uint64 {
 	// the carry.
 	over := (a&b | (a|b)&sum) & high
 	sum ^= (a ^ b) & high
-	return sum | (over<<1 - over>>3) // sets all four bits of each counter that over marks
+	return sum | (over<<1 - over>>3) // sets all four bits of each counter whose bit is set in over
 }

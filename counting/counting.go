@@ -24,9 +24,9 @@ const maxWords = min(form.MaxWords, form.MaxFrameWords/perBits)
 //
 // A Filter has a 4-bit counter for each bit of the filter that [bloom.New] would return. A counter
 // that reaches 15 is full. It may stand for more than 15 keys, so it never changes again: this
-// causes a few false positives, but no key is lost. With n keys and p up to 1/2, the probability
-// that any counter is full is less than 1e-13; with p = 0.99 all are. Adding a key 15 times, or
-// many times n keys, also fills counters.
+// causes a few false positives, but no key is lost. With n keys and p up to 1/2, a counter is full
+// with a probability of less than 1e-13; with p = 0.99, all counters are full. Adding a key 15
+// times, or many times n keys, also fills counters.
 //
 // Any number of goroutines may use a Filter; see "Goroutines" in package bloom. Look-ups and Stats
 // take no lock. Adding and removing take one lock of several. Methods that copy, encode, compare or

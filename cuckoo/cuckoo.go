@@ -244,7 +244,7 @@ func (f *filter) Reset() {
 	f.table.clearAll()
 }
 
-// clone returns a copy of f, as the data of a Filter: the table's shared is nil.
+// clone returns a copy of f for a Filter: shared is nil in its table.
 func (f *filter) clone() filter { return filter{table: f.table.clone(), info: f.info.Clone()} }
 
 // Cap returns the number of places for tags. A filter with 30,000 places or more is usually full

@@ -52,11 +52,11 @@ import (
 //     whole filter whenever it has changed.
 type Source interface {
 	// Fetch returns what is new since the version named have, which an earlier Fetch returned. It
-	// returns a full filter if have is "", or if the source does not know that version or its later
-	// changes. After an error that wraps bloom.ErrMismatch, and after a patch that cannot be
-	// applied, a Replica immediately asks for a full filter. After any other error, it calls Fetch
-	// again with the same have. So if a source's patch would fail each time, Fetch must then return
-	// a full filter.
+	// returns a full filter if have is "", or if the source no longer has that version or the
+	// changes since then. After an error that wraps bloom.ErrMismatch, and after a patch that
+	// cannot be applied, a Replica immediately asks for a full filter. After any other error, it
+	// calls Fetch again with the same have. So if a source's patch would fail each time, Fetch must
+	// then return a full filter.
 	Fetch(ctx context.Context, have string) (Update, error)
 }
 

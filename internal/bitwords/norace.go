@@ -8,8 +8,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/limits"
 )
 
-// Race reports whether Store must be atomic. Without the race detector that is the case only when
-// package orders explores the program, because orders does not see ordinary stores.
+// Race reports whether plain accesses to words that goroutines share must be atomic. In this build
+// that is so only for package orders, which cannot see plain stores.
 const Race = limits.Explored
 
 func RaceRead(p unsafe.Pointer, bytes int)  {}

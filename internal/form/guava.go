@@ -25,8 +25,8 @@ const (
 	MaxWords = min(math.MaxInt32, math.MaxInt/8)
 )
 
-// WordsFor returns the number of words of a filter with m bits and k hash functions. It returns a
-// Param if k is out of range, or if m is, given that a filter has at most maxWords words.
+// WordsFor returns the number of words of a filter with m bits and k hash functions, or a Param if
+// k or m is out of range. A filter has at most maxWords words, and k is at most m.
 func WordsFor(m uint64, k int, maxWords uint64) (int, *Param) {
 	if bad := CheckK(k); bad != nil {
 		return 0, bad

@@ -39,7 +39,7 @@ type body struct {
 
 	release string       // the release from which the last piece was computed
 	back    *form.Merged // the changes from version to release, or nil
-	// word, mask and more are the next change of back.
+	// The next change in back. If more is false, there is none.
 	word int
 	mask uint64
 	more bool
@@ -156,7 +156,7 @@ var packers = sync.Pool{New: func() any {
 }}
 
 // pack returns data as a gzip member. Clients refuse gzip that expands more than a hundredfold, so
-// pack pads the header of a short member until its length is a 90th of data's.
+// pack makes the header longer if the member would have less than a 90th of the length of data.
 func pack(data []byte) []byte {
 	w := packers.Get().(*gzip.Writer)
 	defer packers.Put(w)
