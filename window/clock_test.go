@@ -277,3 +277,46 @@ func TestNoStormOfTimers(t *testing.T) {
 		require.Equal(t, coarsePrecision, wait)
 	}
 }
+
+// TestNoTimeBeforeAPlanesEnd: while the time is unknown nothing ages, although a plane has an end
+// that is later than the saved time.
+func TestNoTimeBeforeAPlanesEnd(t *testing.T) {
+	for unknown, noTime := range noTimes {
+		for _, generations := range []int{1, 2, 7} {
+			at := time.Unix(1e9, 0)
+			c := Config{N: 300, P: 1e-9, Span: time.Hour, Generations: generations}
+			c.Now = func() time.Time { return at }
+			share := int(bloom.Must(New(c)).ring.share)
+			for _, n := range []int{0, 1, share - 2, share - 1, share, share + 1} {
+				at = time.Unix(1e9, 0)
+				f := bloom.Must(New(c))
+				part := time.Duration(c.withDefaults().part())
+				f.AddString("first")
+				at = at.Add(part - 1)
+				f.AddString("last")
+				at = at.Add(c.Span - part/2)
+				f.AddBatch(nil, filtertest.Digests(1, n))
+				data := bloom.Must(f.MarshalBinary())
+				for name, call := range beforeTheTime {
+					if name == "Add of a plane's keys" || name == "save and load" {
+						continue
+					}
+					shown := noTime
+					loaded := c
+					loaded.Now = func() time.Time { return shown }
+					f := bloom.Must(New(loaded))
+					require.NoError(t, f.UnmarshalBinary(data))
+					call(f)
+					call(f)
+					require.True(t, f.ContainsString("last"), "%s, %s, %d keys", unknown, name, n)
+					if unknown == "zero Time" {
+						shown = at.Add(part/2 - 2)
+						require.True(t, f.ContainsString("last"), "%s, then set", name)
+						shown = shown.Add(part + 10)
+						require.False(t, f.ContainsString("last"), "%s, too long", name)
+					}
+				}
+			}
+		}
+	}
+}

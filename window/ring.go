@@ -192,7 +192,8 @@ func (r *ring) age() (now int64) {
 		r.prolonged = false
 		r.stamped.Store(now)
 	}
-	for live.len() > 0 && now >= r.death(live.oldest()) {
+	// While the time is unknown nothing dies: now may be the end of a plane, which is yet to come.
+	for !r.fresh && live.len() > 0 && now >= r.death(live.oldest()) {
 		live = live.withoutOldest()
 	}
 	r.publish(live)

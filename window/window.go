@@ -150,7 +150,7 @@ type Config struct {
 	// believe it: the window's own time continues from the saved time. When Now leaps to about the
 	// saved time or beyond, the window's time is that of Now again, and keys that were added before
 	// the leap count as added at the leap. A window that was not decoded treats this leap like any
-	// other.
+	// other, and so does one that was saved before the leap and decoded after it.
 	//
 	// Now is called once at the beginning of Stats, of Reach, and of each call that adds or looks
 	// up. A batch is one call. Do calls Now again after handle has returned nil. Any of these calls
