@@ -63,7 +63,6 @@ func checkCommand() *cobra.Command {
 type checker struct {
 	invert, count, quiet bool
 
-	list     *loaded // the filter, or the filter of one shard
 	all      asker
 	cfg      *lines.Config
 	doubt    *doubt
@@ -92,7 +91,6 @@ func (k *checker) load(c *cobra.Command, input *inputFlags, args []string) (*lin
 		return nil, err
 	}
 	k.all = all
-	k.list = list
 	k.cfg = cfg
 	k.foreign = foreignKeys(list.path, list.Info().Hash)
 	k.rate = sync.OnceValue(func() float64 { return list.Stats().FPR })

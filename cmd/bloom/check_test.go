@@ -47,6 +47,12 @@ func TestCheckStatus(t *testing.T) {
 		_, stderr, status := bloomRun(t, "", line)
 		require.Equal(t, want, status, "%s: %s", line, stderr)
 	}
+	// No file that can be read is no standard input, and no count.
+	for _, flags := range []string{"", " -v", " -c", " -q"} {
+		out, _, status := bloomRun(t, "apple\npear\n", "check list gone"+flags)
+		require.Equal(t, 2, status, flags)
+		require.Empty(t, out, flags)
+	}
 }
 
 // TestNoOutput: a program that is started with /dev/null as its standard output works, however that

@@ -187,6 +187,27 @@ func (f *badSector) ReadAt(p []byte, offset int64) (int, error) {
 
 var errBadSector = errors.New("bad sector")
 
+// TestOutThatCannotBeRead: half a line that cannot be read is not continued, and an OUT whose end
+// cannot be read is not recorded.
+func TestOutThatCannotBeRead(t *testing.T) {
+	path := write(t, filepath.Join(t.TempDir(), "out"), "old\nhalf")
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	require.NoError(t, err)
+	defer file.Close()
+	o := &output{path: path, name: "out", delim: '\n', file: &badSector{file, 4}, skipped: 4,
+		tail: 8, lineEnd: 4, end: 8}
+	_, err = o.Write([]byte("half a line\n"))
+	require.ErrorIs(t, err, errBadSector)
+	require.Equal(t, "old\nhalf", read(t, path))
+	_, err = lastLine(o.file, '\n', 4, 8)
+	require.ErrorIs(t, err, errBadSector)
+	require.NoError(t, os.Truncate(path, 4))
+	o = &output{path: path, name: "out", delim: '\n', file: &badSector{file, 0}, lineEnd: 4, end: 4}
+	seen := bloom.Must(bloom.New(10, 0.01))
+	require.ErrorIs(t, o.sync(seen), errBadSector)
+	require.Empty(t, seen.Info().Meta)
+}
+
 // TestTailThatCannotBeRead: a run that fails in the tail of OUT saves no line that it did not write.
 func TestTailThatCannotBeRead(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -322,7 +343,7 @@ func TestFolderOfOutBeforeState(t *testing.T) {
 	folders := 0
 	sync := syncDir
 	defer func() { syncDir = sync }()
-	syncDir = func(path string) error {
+	look := func(path string) error {
 		require.Equal(t, filepath.Join("outs", "out"), path)
 		folders++
 		require.NoFileExists(t, "states/state", "it says that OUT is there")
@@ -334,6 +355,10 @@ func TestFolderOfOutBeforeState(t *testing.T) {
 		root.SetArgs([]string{"dedupe", "--state", "states/state", "--output", "outs/out", "in"})
 		require.NoError(t, root.ExecuteContext(t.Context()))
 	}
+	syncDir = func(string) error { return errBadSector }
+	seen := bloom.Must(bloom.New(10, 0.01))
+	require.ErrorIs(t, new(output).open("outs/other", "states/state", seen, '\n'), errBadSector)
+	syncDir = look
 	run()
 	require.Equal(t, 1, folders)
 	run()
@@ -368,5 +393,8 @@ func TestFailedWrite(t *testing.T) {
 		require.ErrorContains(t, err, "disk full")
 		require.True(t, o.failed)
 		require.Equal(t, want, read(t, path))
+		_, err = file.WriteString("next\n") // by the next program of a shell's list
+		require.NoError(t, err)
+		require.Equal(t, want+"next\n", read(t, path))
 	}
 }

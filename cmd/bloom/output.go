@@ -43,7 +43,7 @@ type output struct {
 	path  string    // the absolute path of OUT; "" is standard output
 	name  string    // the name of OUT in messages
 	named bool      // the file had a name when the run began
-	known bool      // the saved state has a record of OUT
+	known bool      // the state had a record of OUT when the run began
 	delim byte      // the byte that ends each line
 	left  tailLines // the lines of the tail that have not yet come in the input
 
@@ -151,7 +151,6 @@ func (o *output) sync(f infoHolder) error {
 		return err
 	}
 	setOutRecord(f, outRecord{size: size, delim: o.delim, digest: digest})
-	o.known = true
 	return nil
 }
 

@@ -6,10 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/window"
@@ -112,6 +114,34 @@ func TestSymlink(t *testing.T) {
 
 	require.NoError(t, os.Symlink("round", "round"))
 	saying(t, 1, "too many symbolic links", "", "build -o round")
+}
+
+// TestTick: a run saves its state when that is due, and not before. It says then that its filter is
+// full, and not only at its end.
+func TestTick(t *testing.T) {
+	t.Chdir(t.TempDir())
+	stderr, err := os.Create("stderr")
+	require.NoError(t, err)
+	defer stderr.Close()
+	defer func(old *os.File) { os.Stderr = old }(os.Stderr)
+	os.Stderr = stderr
+	out, err := os.Create("out")
+	require.NoError(t, err)
+	defer out.Close()
+	f := bloom.Must(blocked.New(10, 0.01))
+	for i := range 1000 {
+		f.AddHash(bloom.SumUint64(uint64(i)))
+	}
+	d := &deduper{seen: memoryOf(f), out: output{file: out}, state: state{
+		file: &target{path: "state"}, every: time.Hour, saved: time.Now(), unsaved: 1}}
+	require.NoError(t, d.tick())
+	require.NoFileExists(t, "state")
+	require.Empty(t, read(t, "stderr"))
+	d.state.saved = time.Now().Add(-2 * time.Hour)
+	require.NoError(t, d.tick())
+	require.FileExists(t, "state")
+	require.Zero(t, d.state.unsaved)
+	require.Contains(t, read(t, "stderr"), "the filter is fuller than it was made for")
 }
 
 // TestCountingState: what was written once is removed once.

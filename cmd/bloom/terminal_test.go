@@ -62,6 +62,8 @@ func TestProgress(t *testing.T) {
 		{"build -n 9 -o new", false, "\r3 lines, 2 new, ", "bloom: 4 lines, 3 new, in "},
 		{"bank build -n 9 -o new -", false, "\r3 lines, 3 added, ", "bloom: 4 lines, 4 added, in "},
 		{"check list", false, "\r3 lines, 2 found, ", "bloom: 4 lines, 3 found, in "},
+		{"check list", true, "\r3 lines, 2 found, ", "bloom: 4 lines, 3 found, in "},
+		{"check -v list", false, "\r3 lines, 1 not found, ", "bloom: 4 lines, 1 not found, in "},
 	} {
 		t.Run(test.line, func(t *testing.T) {
 			terminal, s := newTerminal(t)
