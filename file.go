@@ -10,8 +10,8 @@ import (
 )
 
 // SaveFile saves f to the file at path; see "Files" in the package comment. Java's
-// BloomFilter.readFrom can read the file. It does not read the trailer, which holds the Info and
-// the checksum; see docs/format.md.
+// BloomFilter.readFrom can read the file, but ignores the trailer, which holds the Info and the
+// checksum; see docs/format.md.
 func (f *filter) SaveFile(path string) error {
 	if f.k == 0 {
 		return errNoForm

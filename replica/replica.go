@@ -85,9 +85,9 @@ type Config struct {
 	// next. Each wait is up to a tenth longer or shorter, so that many replicas do not refresh at
 	// the same time. 0 or less means 10 seconds.
 	Interval time.Duration
-	// FullEvery is the age of the last full filter from which a refresh asks for another one. That
-	// notices a source that was rebuilt without its old keys, and repairs a copy that went wrong. 0
-	// means never.
+	// FullEvery is how old the last full filter may become before a refresh asks for another one.
+	// This detects a source that was rebuilt without its old keys, and repairs a copy that went
+	// wrong. 0 means never.
 	FullEvery time.Duration
 	// OnError, if not nil, is called with every error of Refresh, whether Run or other code called
 	// it, unless the context of the refresh has ended. That includes errors of patches that do not

@@ -66,7 +66,7 @@ const discardedAnswers = 4096
 var discarded = sync.Pool{New: func() any { return new([discardedAnswers]bool) }}
 
 // Clear zeroes words in chunks. A garbage collection can begin between two chunks, but not during
-// Go's clear, which is assembly and cannot be interrupted: ten gigabytes take it a second.
+// Go's clear, which is assembly, cannot be interrupted, and takes a second for ten gigabytes.
 func Clear(words []uint64) {
 	for ; len(words) > 0; words = words[min(len(words), chunk):] {
 		clearChunk(words[:min(len(words), chunk)])

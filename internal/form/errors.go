@@ -113,7 +113,7 @@ func ReadFull(r io.Reader, p []byte) (n int, err error) {
 	return n, err
 }
 
-// readStart is like ReadFull, but returns ErrEmpty if r has no bytes. It reads the beginning of a
+// readStart is like ReadFull, but returns ErrEmpty if r has no bytes. It is for the beginning of a
 // form.
 func readStart(r io.Reader, p []byte) (int, error) {
 	n, err := ReadFull(r, p)

@@ -154,8 +154,8 @@ type head struct {
 	trailer int // length of the trailer in bytes
 }
 
-// readHead reads the head of the frame that r is at, and nothing after it. A type's ReadFrom can
-// return its errors unchanged.
+// readHead reads the head of a frame from r, and nothing after it. A type's ReadFrom can return its
+// errors unchanged.
 func (k *Kind) readHead(r io.Reader, check Check) (h head, err error) {
 	h.bytes = make([]byte, k.HeadSize())
 	n, err := readStart(r, h.bytes[:start])
@@ -211,8 +211,8 @@ func (k *Kind) checkStart(b []byte) error {
 	return nil
 }
 
-// Read reads the frame that r is at, and nothing after it. total is the number of bytes that it
-// read. A type's ReadFrom can return its errors unchanged.
+// Read reads one frame from r, and nothing after it. total is the number of bytes that it read. A
+// type's ReadFrom can return its errors unchanged.
 func (k *Kind) Read(
 	r io.Reader, check Check,
 ) (params, array []uint64, info Info, total int64, err error) {

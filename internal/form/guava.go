@@ -146,8 +146,8 @@ func (pkg Guava) WriteFile(w io.Writer, h Header, words []uint64, info Info) err
 	return err
 }
 
-// Read reads the form that r is at, without a trailer and nothing after it. total is the number of
-// bytes that it read.
+// Read reads one form from r, without a trailer, and nothing after it. total is the number of bytes
+// that it read.
 func (pkg Guava) Read(r io.Reader) (h Header, words []uint64, total int64, err error) {
 	h, _, words, total, err = pkg.read(r, nil, func(Header) error { return nil })
 	return h, words, total, err

@@ -40,7 +40,7 @@ func (b *Blocks) Write(w io.Writer, info form.Info) (int64, error) {
 	return form.Blocked.Write(w, b.Params(), b.Words, info)
 }
 
-// Read reads the binary form that r is at, and nothing after it.
+// Read reads one binary form from r, and nothing after it.
 func Read(r io.Reader) (Blocks, form.Info, int64, error) {
 	params, words, info, n, err := form.Blocked.Read(r, CheckParams)
 	if err != nil {
