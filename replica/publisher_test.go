@@ -664,15 +664,19 @@ func TestOlderByMade(t *testing.T) {
 		{[]time.Time{at(1500), at(1000), at(1700)}, 0}, // a cache tells whole seconds
 		{[]time.Time{at(1500), at(0)}, 1},
 	} {
-		for _, names := range []string{"", "v"} {
+		for _, names := range []string{"", "v", "v, and only keys"} {
 			i := -1
 			r := New(script(func(string) (Update, error) {
-				version := names
+				u := Update{Made: test.made[i]}
 				if names != "" {
-					version += strconv.Itoa(i)
+					u.Version = names + strconv.Itoa(i)
 				}
-				f := filterOf(t, 1024, 5, strconv.Itoa(i))
-				return Update{Version: version, Full: f, Made: test.made[i]}, nil
+				if i > 0 && names == "v, and only keys" {
+					u.Added = []bloom.Hash{bloom.SumUint64(uint64(i))}
+				} else {
+					u.Full = filterOf(t, 1024, 5, strconv.Itoa(i))
+				}
+				return u, nil
 			}), Config{})
 			for i = range test.made {
 				require.NoError(t, r.Refresh(t.Context()))
