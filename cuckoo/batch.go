@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
+	"github.com/seed79a3ff49/bloom/internal/limits"
 )
 
 // ahead is the number of keys whose buckets a batch touches before it uses them. It is small enough
@@ -14,8 +15,8 @@ const ahead = 64
 const (
 	// A batch touches buckets ahead only if it has at least shortBatch keys and the table has at
 	// least touchWords words. A smaller table is in a cache that is fast enough.
-	shortBatch = 8
-	touchWords = 1 << 20 / 8
+	shortBatch = limits.ShortTouched
+	touchWords = limits.TouchedWords
 )
 
 // touch stores the places of hs in places, and reads a word from each of their buckets into the

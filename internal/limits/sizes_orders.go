@@ -14,6 +14,8 @@ const (
 	LayerLead    = 2
 	ShortBatch   = 2
 	ShortInCache = 2
+	ShortTouched = 1
+	TouchedWords = 1
 	GuardStripes = 2
 	PublishWords = 1
 )

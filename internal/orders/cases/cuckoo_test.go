@@ -73,6 +73,20 @@ func TestCuckooMoves(t *testing.T) {
 				}
 		})
 	}
+	f, _, next, victims := nearlyFull(60, 0.1)
+	orders.Run(t, "cuckoo/batch of look-ups beside moves", func() (check, threads) {
+		s := cuckoo.NewSyncFrom(f)
+		found := make([]bool, 1)
+		return func() error {
+				if !found[0] {
+					return errMissed
+				}
+				return nil
+			}, threads{
+				func() { s.ContainsBatch(found, victims[:1]) },
+				func() { s.InsertHash(next) },
+			}
+	})
 }
 
 // TestCuckooMovesTwice: two keys of one tag move, one after the other, and a look-up finds the

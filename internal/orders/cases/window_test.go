@@ -90,6 +90,7 @@ func TestWindowAdders(t *testing.T) {
 		{"after Reset", 2, window.Config{}},
 		{"after an idle Span", 2, window.Config{}},
 		{"at the end of a Span", 2, window.Config{}},
+		{"a batch at the end of a Span", 2, window.Config{}},
 		{"a key a plane", 2, window.Config{N: 2}},
 		{"a key a plane, at the end of a Span", 2, window.Config{N: 2}},
 		{"a key a plane, planes wrap around", 2, window.Config{N: 2}},
@@ -110,7 +111,8 @@ func TestWindowAdders(t *testing.T) {
 			case "after an idle Span", "three after an idle Span":
 				f.AddHash(key(77))
 				clock.Add(int64(3 * time.Hour))
-			case "at the end of a Span", "a key a plane, at the end of a Span":
+			case "at the end of a Span", "a batch at the end of a Span",
+				"a key a plane, at the end of a Span":
 				f.AddHash(key(77))
 				clock.Add(int64(59 * time.Minute))
 			case "a key a plane, planes wrap around", "a key a plane, without a Span":
@@ -122,6 +124,9 @@ func TestWindowAdders(t *testing.T) {
 			for i := range c.adders {
 				hs = append(hs, key(uint64(i+1)))
 				adders = append(adders, func() { isNew[i] = f.AddHash(hs[i]) })
+			}
+			if c.name == "a batch at the end of a Span" {
+				adders[1] = func() { f.AddBatch(isNew[1:], hs[1:]) }
 			}
 			return func() error {
 				if c.config.Generations >= 0 {

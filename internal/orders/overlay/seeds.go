@@ -38,6 +38,10 @@ var seeds = []seed{
 		replaced("cuckoo.table.containsAt", "moves.Load", 1, "%s & 1"),
 		replaced("cuckoo.table.containsAt", "moves.Load", 2, "%s & 1"),
 	}},
+	{"cuckoo-batch-one-look", "CuckooMoves/cuckoo/batch", []change{
+		replaced("cuckoo.table.containsTouched", "containsAt", 0,
+			"(t.holds(places[i]) || t.listed(h, places[i].tag))"),
+	}},
 	{"cuckoo-list", "CuckooList", []change{replaced("cuckoo.table.delist", "bump", 0, "")}},
 	{"cuckoo-list-after", "CuckooList", []change{
 		replaced("cuckoo.table.delist", "bump", 0, "defer %s"),
