@@ -26,13 +26,13 @@ func TestFieldsModel(t *testing.T) {
 	for seed := range uint64(12) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		c := window.Config{
-			N: r.Uint64N(3) * 40, P: math.Pow(10, -5-4*r.Float64()),
+			N: r.Uint64N(3) * 30, P: math.Pow(10, -5-4*r.Float64()),
 			Span: time.Duration(r.IntN(3)) * time.Hour,
 		}
 		hasTime := false
 		conf := fmt.Sprintf("capacity: %d, fpr: %v, span: %v, save_every: 1h", c.N, c.P, c.Span)
 		if c.Span > 0 {
-			c.N += 40
+			c.N += 10
 			c.Renew = r.IntN(2) == 0
 			hasTime = r.IntN(2) == 0
 			conf = fmt.Sprintf("capacity: %d, fpr: %v, span: %v, renew: %v", c.N, c.P, c.Span, c.Renew)
@@ -61,7 +61,7 @@ func TestFieldsModel(t *testing.T) {
 		var ids []string
 		for event := range 150 {
 			about := fmt.Sprintf("seed %d, event %d, {%s}", seed, event, conf)
-			if r.IntN(3) == 0 || len(ids) == 0 { // a new id, some of them without a time
+			if r.IntN(2) == 0 || len(ids) == 0 { // a new id, some of them without a time
 				id := fmt.Sprintf("%d@%s", len(ids), clock.Format(time.RFC3339Nano))
 				if r.IntN(10) == 0 {
 					id = fmt.Sprint(len(ids))
@@ -107,6 +107,13 @@ func TestFieldsModel(t *testing.T) {
 				_, err := cache.Get(ctx, id)
 				require.Equal(t, !found, errors.Is(err, service.ErrKeyNotFound), about)
 				require.Equal(t, found, err == nil, about)
+			}
+			stats, reach, err := cache.set.figures(ctx)
+			require.NoError(t, err, about)
+			want := model.Stats()
+			require.Equal(t, [2]uint64{want.M, uint64(want.K)}, [2]uint64{stats.M, uint64(stats.K)}, about)
+			if w, ok := model.(*window.Filter); ok {
+				require.Equal(t, w.Reach(), reach, about)
 			}
 		}
 		require.NoError(t, cache.Close(ctx))
