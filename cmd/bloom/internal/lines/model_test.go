@@ -71,7 +71,7 @@ func TestModel(t *testing.T) {
 	case os.Getenv("BLOOM_LONG") != "":
 		rounds = 50_000
 	case testing.Short():
-		rounds = 300
+		rounds = 200
 	}
 	for seed := range rounds {
 		modelRound(t, seed)

@@ -119,7 +119,7 @@ func (r *Rule) Key(line string, sep byte) (key string, ok bool) {
 	switch {
 	case r.JSON != "":
 		value, ok := JSONKey([]byte(line), r.JSON)
-		twice := strings.Contains(line, `1,"`+r.JSON+`":`) // as Text writes a duplicate name
+		twice := strings.Contains(line, `1,"`+r.JSON+`":`) // as Text writes it
 		if !ok || twice {
 			return "", false
 		}
@@ -218,7 +218,7 @@ func (r *Rule) Text(rnd *rand.Rand) string {
 	switch rnd.IntN(80) {
 	case 0:
 		text += strings.Repeat(token(), ReadSize/2) + token()
-	case 1, 2:
+	case 1, 2, 3, 4:
 		tokens = rnd.IntN(20 * HashedSize)
 	}
 	for range tokens {
