@@ -28,9 +28,10 @@ func (t *table) touch(places *[ahead]place, hs []bloom.Hash) (sum uint64) {
 	for i, h := range hs {
 		places[i] = t.place(h)
 	}
-	if t.words != nil {
+	if t.words != nil { // speed
 		for _, home := range places[:len(hs)] {
-			sum += atomic.LoadUint64(&t.words[home.p/64]) + atomic.LoadUint64(&t.words[home.q/64])
+			sum += atomic.LoadUint64(&t.words[home.p/64]) // speed
+			sum += atomic.LoadUint64(&t.words[home.q/64]) // speed
 		}
 	}
 	return sum
@@ -48,7 +49,7 @@ func (t *table) changeBatch(done []bool, hs []bloom.Hash, change func(*table, bl
 	for len(hs) > 0 {
 		n := min(ahead, len(hs))
 		if len(t.words) >= touchWords {
-			t.touch(&places, hs[:n])
+			t.touch(&places, hs[:n]) // speed
 		}
 		t.lock()
 		for i, h := range hs[:n] {

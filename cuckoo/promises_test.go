@@ -53,6 +53,7 @@ func TestPromises(t *testing.T) {
 	sync.Load = load
 	sync.Snapshot = func(f filtertest.Filter) filtertest.Filter { return f.(*SyncFilter).Snapshot() }
 	filtertest.Test(t, plain, sync)
+	require.Zero(t, new(Filter).Cap())
 	require.PanicsWithValue(t, "cuckoo: NewSyncFrom a nil Filter", func() { NewSyncFrom(nil) })
 }
 
