@@ -310,7 +310,7 @@ func (s *state) touch(h bloom.Hash) (sum uint64) {
 	x, step := h.Words()
 	for range s.k {
 		sum += s.counters.get(x) // speed
-		x += step
+		x += step                // speed
 	}
 	return sum
 }

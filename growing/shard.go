@@ -38,7 +38,8 @@ type layer struct {
 func newLayer(r *rates, i int, m uint64) *layer {
 	blocks := m/splitblock.Bits + min(m%splitblock.Bits, 1)
 	b := splitblock.New(min(blocks, splitblock.Max), r.sizing(i).lines)
-	bitwords.Clear(b.Words) // makes the system provide all pages now, not when keys are added
+	// Clear makes the system provide all pages now, not when keys are added.
+	bitwords.Clear(b.Words) // speed
 	return layerOf(r, i, b)
 }
 
