@@ -435,6 +435,7 @@ func TestOneLoadAtATime(t *testing.T) {
 	for range 2 {
 		go func() { results <- g.Rebuild(background) }()
 	}
+	require.True(t, filtertest.Becomes(t, "a load begins", func() bool { return len(entered) > 0 }))
 	<-entered
 	ctx, cancel := context.WithTimeout(background, time.Millisecond)
 	defer cancel()

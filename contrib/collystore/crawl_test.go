@@ -445,7 +445,11 @@ func TestSaveWaits(t *testing.T) {
 	crawl := bloom.Must(collystore.NewCrawl(c, set, filepath.Join(t.TempDir(), "visited.bloom")))
 	set.save = crawl.Save
 	require.NoError(t, crawl.Visit(nil, server.URL+"/1"))
-	<-set.began
+	select {
+	case <-set.began:
+	case <-time.After(time.Minute):
+		require.Fail(t, "Save does not begin")
+	}
 	assert.False(t, set.between)
 }
 
