@@ -30,9 +30,8 @@ var useAVX512 = useAVX2 &&
 // Older Intel processors lower their clock rate for long vectors.
 var useWide = useAVX512 && cpu.X86.HasAVX512VBMI2
 
-// sumMany hashes the first of keys, and returns how many it hashed. It hashes all byte slices or
-// strings. It hashes integers in groups of eight. Without AVX2, or if there are fewer than four
-// keys, it hashes none.
+// sumMany hashes keys[:done]. It hashes all keys that are byte slices or strings, but integers only
+// in groups of eight. Without AVX2, or if there are fewer than four keys, it hashes none.
 func sumMany[K []byte | string | uint64](dst []Hash, keys []K) (done int) {
 	if len(keys) < 4 || !useAVX2 {
 		return 0

@@ -8,7 +8,8 @@ import "github.com/seed79a3ff49/bloom/internal/bitwords"
 //	filterAdd, filterAddHash            like addInGo, for all filters and keys
 //	filterContains, filterContainsHash  like contains, for all filters and keys
 //	addMany, containsMany, sumMany      process the first part of a batch and return its length,
-//	                                    which may be 0. With shared, others may write to f, too
+//	                                    which may be 0. With shared, other goroutines may
+//	                                    write to f
 //
 // Assembly loads each word with a single instruction, which on these processors is an atomic load,
 // so it also looks keys up in SyncFilters. Keys do not escape; see bitwords.NoEscape. Assembly
@@ -31,7 +32,7 @@ func (f *Filter) AddBatch(added []bool, hs []Hash) {
 	}
 }
 
-// ContainsBatch looks hs up; see "Batches" in the package comment.
+// ContainsBatch looks up hs; see "Batches" in the package comment.
 func (f *Filter) ContainsBatch(found []bool, hs []Hash) {
 	found = bitwords.Fill("bloom", found, len(hs))
 	for i := containsMany(&f.filter, found, hs); i < len(hs); i++ {

@@ -24,9 +24,9 @@ type Reader struct {
 	r io.ReaderAt
 }
 
-// NewReader returns a Reader for the file in the size bytes of r. It must be a file that [LoadFile]
-// could load. If the header or the Info is damaged, the error wraps [ErrFormat]. If r fails, it
-// wraps r's error.
+// NewReader returns a Reader for the file in r, which has size bytes. It must be a file that
+// [LoadFile] could load. If the header or the Info is damaged, the error wraps [ErrFormat]. If r
+// fails, it wraps r's error.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	h, info, err := guavaForm.ParseAt(r, size)
 	if err != nil {
@@ -58,7 +58,7 @@ func (r *Reader) ContainsHash(h Hash) (bool, error) {
 	return found[0], err
 }
 
-// ContainsBatch looks hs up; see "Batches" in the package comment. It combines requests for bytes
+// ContainsBatch looks up hs; see "Batches" in the package comment. It combines requests for bytes
 // that are near each other, up to 256 KiB, and runs up to 64 requests in parallel. On error it sets
 // found[i] to true for all of hs.
 func (r *Reader) ContainsBatch(found []bool, hs []Hash) error {

@@ -250,7 +250,7 @@ func (s *SyncFilter) AddBatch(added []bool, hs []Hash) {
 	}
 }
 
-// ContainsBatch looks hs up; see "Batches" in the package comment.
+// ContainsBatch looks up hs; see "Batches" in the package comment.
 func (s *SyncFilter) ContainsBatch(found []bool, hs []Hash) {
 	found = bitwords.Fill("bloom", found, len(hs))
 	for i := containsMany(&s.filter, found, hs); i < len(hs); i++ {

@@ -111,7 +111,7 @@ func (v *View) ContainsHash(h Hash) bool {
 	return true
 }
 
-// ContainsBatch looks hs up; see "Batches" in the package comment.
+// ContainsBatch looks up hs; see "Batches" in the package comment.
 func (v *View) ContainsBatch(found []bool, hs []Hash) {
 	v.opened()
 	found = bitwords.Fill("bloom", found, len(hs))

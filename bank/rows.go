@@ -101,7 +101,8 @@ func (s *segment) word(r uint64, w int) uint64 {
 	return binary.LittleEndian.Uint64(s.data[8*(s.row(r)+w):])
 }
 
-// and clears the bits of acc that are clear in any of four rows. It reports whether a bit is left.
+// segment.and clears the bits of acc that are clear in any of the four rows, and reports whether
+// acc has bits left.
 func (s *segment) and(acc []uint64, rows *[4]uint64) bool {
 	if s.words != nil {
 		row := func(i int) []uint64 { return s.words[s.row(rows[i]):][:len(acc)] }

@@ -15,7 +15,7 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	f.b.AddBatch(splitblock.None, bitwords.Fill("blocked", added, len(hs)), hs)
 }
 
-// ContainsBatch looks hs up; see "Batches" in package bloom.
+// ContainsBatch looks up hs; see "Batches" in package bloom.
 func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	f.b.ContainsBatch(splitblock.None, bitwords.Fill("blocked", found, len(hs)), hs)
 }

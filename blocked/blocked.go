@@ -138,7 +138,7 @@ func (f *Filter) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)
 func (f *Filter) AddHash(h bloom.Hash) bool { return f.b.Add(h) }
 
 // Contains reports whether key may have been added. False is certain. For a key that was not added,
-// it returns true with the probability FPR in [Filter.Stats].
+// it returns true with probability FPR; see [Filter.Stats].
 func (f *Filter) Contains(key []byte) bool { return f.b.ContainsKey(key) }
 
 // ContainsString is like Contains.

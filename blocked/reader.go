@@ -27,8 +27,8 @@ type Reader struct {
 	info   form.Info
 }
 
-// NewReader returns a Reader for the file in the size bytes of r. If that is not the file of a
-// Filter, the error wraps [bloom.ErrFormat]. If r fails, it wraps r's error.
+// NewReader returns a Reader for the file in r, which has size bytes. If the file is not that of
+// a Filter, the error wraps [bloom.ErrFormat]. If r fails, it wraps r's error.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	params, info, err := form.Blocked.ParseAt(r, size, splitblock.CheckParams)
 	if err != nil {
@@ -70,7 +70,7 @@ func (r *Reader) ContainsHash(h bloom.Hash) (bool, error) {
 	return found[0], err
 }
 
-// ContainsBatch looks hs up; see "Batches" in package bloom. It combines requests for lines that
+// ContainsBatch looks up hs; see "Batches" in package bloom. It combines requests for lines that
 // are near each other, up to 256 KiB, and runs up to 64 requests in parallel. On error it sets
 // found[i] to true for all of hs.
 func (r *Reader) ContainsBatch(found []bool, hs []bloom.Hash) error {

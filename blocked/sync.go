@@ -78,7 +78,7 @@ func (s *SyncFilter) AddBatch(added []bool, hs []bloom.Hash) {
 	s.b.AddBatch(splitblock.Writers, bitwords.Fill("blocked", added, len(hs)), hs)
 }
 
-// ContainsBatch looks hs up; see "Batches" in package bloom.
+// ContainsBatch looks up hs; see "Batches" in package bloom.
 func (s *SyncFilter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	s.b.ContainsBatch(splitblock.Writers, bitwords.Fill("blocked", found, len(hs)), hs)
 }

@@ -92,7 +92,7 @@ func (v *View) ContainsHash(h bloom.Hash) bool {
 	return v.contains(h)
 }
 
-// ContainsBatch looks hs up; see "Batches" in package bloom.
+// ContainsBatch looks up hs; see "Batches" in package bloom.
 func (v *View) ContainsBatch(found []bool, hs []bloom.Hash) {
 	v.open()
 	found = bitwords.Fill("blocked", found, len(hs))

@@ -183,8 +183,8 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 //
 // If an absent key is removed, and Contains reports it as present, other keys are damaged, even
 // future ones: they may then be reported as absent. The probability that an absent key is reported
-// as present is FPR in [Filter.Stats]. For the empty key it is FillRatio, which is about a half in
-// a filter with n keys, because the empty key has only bit 0, as in Guava.
+// as present is FPR; see [Filter.Stats]. For the empty key it is FillRatio, which is about a half
+// in a filter with n keys, because the empty key has only bit 0, as in Guava.
 func (f *Filter) Remove(key []byte) bool { return f.RemoveHash(bloom.Sum(key)) }
 
 // RemoveString is like Remove.
@@ -208,7 +208,7 @@ func (f *Filter) RemoveHash(h bloom.Hash) bool {
 }
 
 // Contains reports whether key may be present. False is certain. For an absent key, it returns true
-// with the probability FPR in [Filter.Stats]; for the empty key, see [Filter.Remove].
+// with probability FPR; see [Filter.Stats], and [Filter.Remove] for the empty key.
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is like Contains.
@@ -255,7 +255,7 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	}
 }
 
-// ContainsBatch looks hs up; see "Batches" in package bloom.
+// ContainsBatch looks up hs; see "Batches" in package bloom.
 func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("counting", found, len(hs))
 	for i, h := range hs {

@@ -189,7 +189,7 @@ func (f *filter) RemoveBatch(removed []bool, hs []bloom.Hash) {
 }
 
 // Contains reports whether key may be present. It returns true for every key that was inserted more
-// often than removed, and for any other key with at most the probability FPR in [Filter.Stats].
+// often than removed, and for any other key with probability FPR at most; see [Filter.Stats].
 func (f *filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is like Contains.
@@ -198,7 +198,7 @@ func (f *filter) ContainsString(key string) bool { return f.ContainsHash(bloom.S
 // ContainsHash is like Contains.
 func (f *filter) ContainsHash(h bloom.Hash) bool { return f.table != nil && f.table.contains(h) }
 
-// ContainsBatch looks hs up; see "Batches" in package bloom.
+// ContainsBatch looks up hs; see "Batches" in package bloom.
 func (f *filter) ContainsBatch(found []bool, hs []bloom.Hash) { f.table.containsBatch(found, hs) }
 
 // Len returns the exact number of insertions that have not been removed.

@@ -84,7 +84,7 @@ func (v *View) ContainsString(key string) bool { return v.open().contains(bloom.
 // ContainsHash is like Contains.
 func (v *View) ContainsHash(h bloom.Hash) bool { return v.open().contains(h) }
 
-// ContainsBatch looks hs up; see "Batches" in package bloom.
+// ContainsBatch looks up hs; see "Batches" in package bloom.
 func (v *View) ContainsBatch(found []bool, hs []bloom.Hash) { v.open().containsBatch(found, hs) }
 
 // Len returns the number of insertions that have not been removed; see [Filter.Len].

@@ -15,7 +15,7 @@
 //
 // A key's age is the number of other keys that were added after it. Only the newest key is certain
 // to be found; [Filter.Recall] returns the probability for any age. A key that was never added is
-// reported as present with the probability FPR in [Filter.Stats].
+// reported as present with probability FPR; see [Filter.Stats].
 //
 // The caller chooses an age, the probability of finding a key of that age, and the rate of false
 // positives. [Optimal] returns the smallest filter for them; its memory is proportional to the age.
@@ -110,7 +110,7 @@ func (c Config) text() string {
 	return fmt.Sprintf("Slots = %d, Ways = %d, Bits = %d", c.Slots, c.Ways, c.Bits)
 }
 
-// newFilter returns a filter that consists of words. c must be valid.
+// newFilter returns a filter for c that uses words, without copying them. c must be valid.
 func newFilter(c Config, words []uint64, info form.Info) filter {
 	return filter{
 		info:   form.Keep(info),
@@ -190,7 +190,7 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 }
 
 // Contains reports whether key is found. A key that was added is found with the probability that
-// [Filter.Recall] returns for its age, and a key that was never added with the probability FPR in
+// [Filter.Recall] returns for its age, and a key that was never added with probability FPR; see
 // [Filter.Stats].
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
@@ -210,7 +210,7 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	return false
 }
 
-// ContainsBatch looks hs up; see "Batches" in package bloom.
+// ContainsBatch looks up hs; see "Batches" in package bloom.
 func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("flower", found, len(hs))
 	for i, h := range hs {

@@ -39,7 +39,7 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	}
 }
 
-// ContainsBatch looks hs up; see "Batches" in package bloom.
+// ContainsBatch looks up hs; see "Batches" in package bloom.
 func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("growing", found, len(hs))
 	if f.zero() {

@@ -142,7 +142,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 const errZeroAdd = "growing: Add to a zero Filter: make it with New, or decode into it"
 
 // Contains reports whether key may have been added. False is certain. For a key that was not added,
-// it returns true with the probability FPR in [Filter.Stats].
+// it returns true with probability FPR; see [Filter.Stats].
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is like Contains.

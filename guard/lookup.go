@@ -36,8 +36,8 @@ type denial struct {
 
 const (
 	stripes = limits.GuardStripes
-	// ways is the number of denials in a set, the most recently used first. A set fills a cache
-	// line.
+	// ways is the number of denials in a set. The most recently used one comes first. A set
+	// fills a cache line.
 	ways = 4
 	// maxLearn is the largest Config.Learn. The memory then takes a gibibyte.
 	maxLearn = 1 << 26

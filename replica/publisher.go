@@ -29,8 +29,8 @@ import (
 // A Publisher keeps patches for up to 16 past versions; see [bloom.Diff]. A replica that has one of
 // these versions gets the bits that have changed since. The patch from a version is made when the
 // first replica asks for it, and all replicas share it. A replica that has any other version gets
-// the whole filter. So does a replica whose patches would take more memory than a filter, or too
-// much time.
+// the whole filter, and so does a replica whose patches would take more memory than a filter, or
+// too much time.
 //
 // As a handler, a Publisher answers GET and HEAD for any path; docs/format.md describes the
 // protocol. A slow client does not keep old versions in memory. Each client needs up to 64 KiB
@@ -164,7 +164,7 @@ func (p *Publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	p.versions.ServeHTTP(w, req)
 }
 
-// String returns the name of p's type, and its last version and its size.
+// String returns the name of p's type, and the name and size of its current version.
 func (p *Publisher) String() string {
 	if p.versions == nil {
 		return "replica.Publisher(zero)"

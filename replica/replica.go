@@ -74,8 +74,8 @@ type Update struct {
 	// to it.
 	Patch []byte
 	// Made is the time at which the version was made, or the zero Time if the source does not know.
-	// If a version was made earlier than the one before it, it counts in Back of [Status]. A time
-	// in whole seconds, as in HTTP, is compared in whole seconds.
+	// If it is earlier than that of the caller's version, [Status] counts the update in its field
+	// Back. A time in whole seconds, as in HTTP, is compared in whole seconds.
 	Made time.Time
 }
 
@@ -93,7 +93,7 @@ type Config struct {
 	// it, unless the context of the refresh has ended. That includes errors of patches that do not
 	// fit, even if a full filter replaces them immediately. OnError also gets an error if a refresh
 	// succeeded but returned to an older version, or loaded the same filter for the third time in a
-	// row; see Back and Again of [Status]. OnError may call the Replica's methods. Calls of OnError
+	// row; see Back and Again in [Status]. OnError may call the Replica's methods. Calls of OnError
 	// do not overlap: if an error occurs while one runs, OnError does not get it.
 	//
 	// If OnError is nil, and the Replica has not loaded anything yet, its first error goes to the
@@ -367,7 +367,7 @@ func (r *Replica) ContainsHash(h bloom.Hash) bool {
 	return cur == nil || cur.filter.ContainsHash(h)
 }
 
-// ContainsBatch looks hs up; see "Batches" in package bloom.
+// ContainsBatch looks up hs; see "Batches" in package bloom.
 func (r *Replica) ContainsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("replica", found, len(hs))
 	if cur := r.copy.Load(); cur != nil {

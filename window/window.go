@@ -55,7 +55,7 @@ import (
 //	spare       the largest number of live partial planes while the clock runs evenly
 //	lean        with Renew, how many planes may follow a key's plane before a repeat is written
 //	feed        the number of keys that a page collects before it counts them in the ring
-//	clean       a plane number: in a page, no plane up to this one has bits of dead planes
+//	clean       the last plane for which the bits of dead planes were cleared from a page
 //	reach       how far back, in nanoseconds, all keys that were added are found
 
 // Filter remembers keys for a span of time. Any number of goroutines may use it; see "Goroutines"
@@ -100,7 +100,7 @@ func (s *state) zero() bool { return s == nil }
 // no bits that a dead plane left behind.
 type page struct {
 	sync.Mutex
-	clean   atomic.Uint64 // planes with higher numbers may have bits of dead planes
+	clean   atomic.Uint64 // in later planes, dead planes may have left bits
 	pending uint64        // keys not yet counted in the ring; see bitwords.Store
 }
 

@@ -111,7 +111,7 @@ func setMixed(facts url.Values) {
 // line of each file.
 const anySep = "\t,"
 
-// separators returns the values of sepFact.
+// separators returns the values of sepFact, or anySep if there are none.
 func separators(facts url.Values) []string {
 	if known := facts[sepFact]; len(known) > 0 {
 		return known

@@ -233,7 +233,7 @@ func peek(r io.Reader) ([]byte, error) {
 }
 
 // replaceable reports whether the file at path is a filter, empty, or missing. It returns false for
-// JSON, which need not be a filter of bits-and-blooms.
+// JSON, which need not be a bits-and-blooms filter.
 func replaceable(path string) bool {
 	file, err := os.Open(path)
 	if err != nil {

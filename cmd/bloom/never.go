@@ -16,7 +16,7 @@ import (
 
 // Filters of different sizes have different false positives. Each reports none of m names with a
 // probability of e^(-m*p). So build --never makes filters, each 64 bits larger than the one before,
-// until one reports no name: e^(m*p) filters on average.
+// until one reports none of the names: e^(m*p) filters on average.
 
 // neverMost is the largest m*p. With it, build makes twenty filters on average, and neverTries
 // filters are too few for only one of 10^20 files.
@@ -56,7 +56,8 @@ func readNever(ctx context.Context, path string, cfg *lines.Config) (*never, err
 	return n, err
 }
 
-// checkRate returns an error if too many filters would be made until one reports no name.
+// checkRate returns an error if build would have to make too many filters before one reports none
+// of the names.
 func (n *never) checkRate(p float64) error {
 	expected := float64(len(n.names)) * p
 	if expected <= neverMost {
@@ -69,9 +70,9 @@ func (n *never) checkRate(p float64) error {
 		math.Floor(least/digit)*digit)}
 }
 
-// build makes a filter of the lines of cfg that reports no name. The first filter that it tries has
-// the size that create chooses for room lines or, if room is 0, for the number of different lines.
-// Each further one has 64 bits more.
+// build makes a filter of the lines of cfg that reports none of the names. The first filter that it
+// tries has the size that create chooses for room lines or, if room is 0, for the number of
+// different lines. Each further one has 64 bits more.
 func (n *never) build(ctx context.Context, cfg *lines.Config, room uint64,
 	create func(n uint64) (hashFilter, error),
 ) (hashFilter, error) {

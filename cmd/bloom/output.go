@@ -143,7 +143,7 @@ func (o *output) sync(f infoHolder) error {
 		return nil
 	}
 	size := stat.Size()
-	if o.end == o.tail { // nothing was appended: the next run may have the rest of the tail's lines
+	if o.end == o.tail { // nothing was appended: the lines in left may still come in the next run
 		size = o.lineEnd - o.left.bytes
 	}
 	digest, err := o.digest(size)
@@ -317,8 +317,8 @@ var errClosed = errors.New("standard output is closed, and lines would be lost: 
 	"> /dev/null drops them, -o keeps them")
 
 // stdoutClosed reports whether the program was started without standard output, as far as the
-// system shows it. On Unix, Go then opens /dev/null instead, for reading and writing. So do many
-// programs for the programs that they start, so /dev/null counts as standard output.
+// system shows it. On Unix, Go then opens /dev/null instead, for reading and writing. Many
+// programs do the same for the programs that they start, so /dev/null counts as standard output.
 func stdoutClosed() bool {
 	_, err := os.Stdout.Stat()
 	return err != nil

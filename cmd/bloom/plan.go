@@ -123,8 +123,8 @@ func (c *byteCount) Set(s string) error {
 	return nil
 }
 
-// planned is the plan for a type, the given number of keys, and a rate or a size. Size is 0 if the
-// type has no such filter, and Rate then is 0 if a size is given.
+// planned is the plan for a type, the given number of keys, and a rate or a size. If the type has
+// no such filter, Size is 0, and if a size was given, Rate is 0, too.
 type planned struct {
 	Type string  `json:"type"`
 	Keys uint64  `json:"keys"`

@@ -97,7 +97,7 @@ func (s *server) getInfo(w http.ResponseWriter, _ *http.Request) {
 }
 
 // parameters returns the parameters in a request's address. Their names must be among known, and
-// each may be given only once: otherwise the answer would be to another question.
+// each may be given only once: otherwise the server would answer a different question.
 func parameters(r *http.Request, known ...string) (url.Values, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {

@@ -301,11 +301,11 @@ func begins(magic string) func(head []byte) bool {
 	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
 }
 
-// A filter of Spark begins with 32-bit numbers: the version, k, in version 2 a seed, and the
-// number of words. A filter of bits-and-blooms begins with 64-bit numbers: m, k, and in most
-// cases m again. With 2^32 bits or more it begins like one of Spark.
+// A Spark filter begins with 32-bit numbers: the version, k, in version 2 a seed, and the number of
+// words. A bits-and-blooms filter begins with 64-bit numbers: m, k, and in most cases m again. With
+// 2^32 bits or more it begins like a Spark filter.
 
-// sparkHead has the numbers at the beginning of a filter of Spark.
+// sparkHead has the numbers at the beginning of a Spark filter.
 type sparkHead struct{ version, k, seed, words, size uint32 }
 
 // sparkHeadOf returns the numbers at the beginning of head, which has 16 bytes or more.
@@ -317,8 +317,8 @@ func sparkHeadOf(head []byte) sparkHead {
 	return sparkHead{version: at(0), k: at(4), words: at(8), size: 12}
 }
 
-// isSpark reports whether head begins a filter of Spark. If head may also begin a filter of
-// bits-and-blooms, isSpark assumes that such a filter has a k of at most 1,024.
+// isSpark reports whether head is the beginning of a Spark filter. If head may also be that of a
+// bits-and-blooms filter, isSpark assumes that such a filter has a k of at most 1,024.
 func isSpark(head []byte) bool {
 	if len(head) < 16 {
 		return false
@@ -340,8 +340,8 @@ func isSpark(head []byte) bool {
 	return h.k != 0 && h.k <= 1024 && !mAgain
 }
 
-// isWholeSpark reports whether a file that begins with head, and has that size, is a filter of
-// Spark. A video may begin like one.
+// isWholeSpark reports whether a file of the given size that begins with head is a Spark filter. A
+// video may begin like one.
 func isWholeSpark(head []byte, size int64) bool {
 	h := sparkHeadOf(head)
 	return size == int64(h.size)+8*int64(h.words)
@@ -352,7 +352,7 @@ func isGuava(head []byte) bool {
 	return len(head) >= form.HeaderSize && head[0] <= 1 && head[1] != 0
 }
 
-// isWholeGuava reports whether a file that begins with head, and has that size, is a filter in
+// isWholeGuava reports whether a file of the given size that begins with head is a filter in
 // Guava's form. Other files may begin like one.
 func isWholeGuava(head []byte, size int64) bool {
 	rest := size - form.HeaderSize - 8*int64(binary.BigEndian.Uint32(head[2:]))

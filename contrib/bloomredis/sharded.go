@@ -134,7 +134,7 @@ func (s *Sharded) contains(ctx context.Context, hs []bloom.Hash) ([]bool, error)
 	})
 }
 
-// SizeBytes returns the length of all strings together.
+// SizeBytes returns the total length of the strings.
 func (s *Sharded) SizeBytes() int64 {
 	size := int64(0)
 	for _, f := range s.shards {

@@ -77,8 +77,8 @@ type WindowConfig struct {
 	// that is not remembered. A P below 3.2e-17 counts as 3.2e-17. See SizeBytes for the memory.
 	P float64
 	// Span is the shortest time for which a key is remembered. It is a millisecond or more for each
-	// generation, and less than 36 years. If Span is 0, there is no clock: the newest N keys are remembered, however old
-	// they are.
+	// generation, and less than 36 years. If Span is 0, there is no clock: the newest N keys are
+	// remembered, however old they are.
 	Span time.Duration
 	// Renew makes each Add remember its key for another Span, even if the key was there already.
 	// Use Renew for keys that a later Contains must find, such as revoked tokens. A key is then
@@ -180,8 +180,8 @@ func (c WindowConfig) text() string {
 		c.N, c.P, c.Span, c.Generations, c.Renew)
 }
 
-// SizeBytes returns the length of all strings of a Window of this configuration. It sends no
-// command. If a field is out of range, it returns the same error as OpenWindow.
+// SizeBytes returns the total length of the strings of a Window with this configuration. It sends
+// no command. If a field is out of range, it returns the same error as OpenWindow.
 func (c WindowConfig) SizeBytes() (int64, error) {
 	l, err := c.withDefaults().layout()
 	return int64(l.strings) * l.size(), err

@@ -22,10 +22,10 @@ type layout struct {
 	share   uint64 // the number of keys of a plane
 	full    int    // the number of full planes that must be kept
 	slack   int    // the number of planes that may end by time, before they are full
-	lean    int    // the number of planes that may have ended since a key was written; see Renew
+	lean    int    // with Renew, how many planes may end after a key's plane before it is rewritten
 	lanes   uint64 // the number of lanes in a page
 	pages   uint64 // the number of pages in a string
-	strings uint64 // the number of strings
+	strings uint64
 }
 
 const (

@@ -214,7 +214,7 @@ func (t Type) Decoder(now int64) Filter {
 // clock always returns the same time, so that windows can be compared.
 func clock() time.Time { return time.Unix(1_700_000_000, 0) }
 
-// Add adds a key. To a bank it appends a member, and adds the key to that.
+// Add adds key to f. If f is a bank, Add appends a member and adds key to it.
 func Add(f Filter, key string) {
 	switch f := f.(type) {
 	case *bank.Bank:

@@ -8,8 +8,9 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/limits"
 )
 
-// Race reports whether plain accesses to words that goroutines share must be atomic. In this build
-// that is so only for package orders, which cannot see plain stores.
+// Race reports whether words that goroutines share must be accessed only with atomic operations.
+// Without the race detector, only builds for package orders need that, because the package cannot
+// see plain stores.
 const Race = limits.Explored
 
 func RaceRead(p unsafe.Pointer, bytes int)  {}

@@ -32,8 +32,8 @@ func Make(n int) []uint64 {
 // processors, and each random access would have to walk the page table.
 const hugeBytes = 4 << 20
 
-// Fill returns dst[:n], the results of a batch. It panics in the name of package pkg if dst is
-// shorter.
+// Fill returns dst[:n], the results of a batch. If dst is shorter, it panics with a message that
+// begins with pkg.
 func Fill[T any](pkg string, dst []T, n int) []T {
 	if len(dst) < n {
 		tooShort(pkg, len(dst), n)

@@ -85,8 +85,8 @@ func (i Identity) settled() bool {
 	if last.Nanosecond() == 0 {
 		tick = 3 * time.Second // some file systems store whole seconds, and FAT even seconds
 	}
-	// The clock of a file server may be ahead or behind. If it may be, only a file that had the same
-	// facts a tick ago is settled.
+	// A file server's clock may be ahead or behind. A file is settled if it changed so long ago
+	// that this does not matter, or if its facts have stayed the same for longer than a tick.
 	return i.read.Sub(last) > tick+clockSkew || i.read.Sub(i.seen) > tick
 }
 

@@ -154,7 +154,7 @@ func openLock(name string) (file *os.File, created bool, err error) {
 	return file, false, err
 }
 
-// release removes the file of a lock and then unlocks it.
+// release removes the file of a lock and unlocks it. The file is removed first, except on Windows.
 func release(file *os.File, name string) error {
 	held.Delete(file)
 	if runtime.GOOS == "windows" {

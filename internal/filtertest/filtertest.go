@@ -157,7 +157,7 @@ func Added[F interface{ AddBatch([]bool, []H) }, H any](f F, hs []H) []bool {
 	return added
 }
 
-// Found looks hs up in f in a batch, and returns the results.
+// Found looks up hs in f in a batch, and returns the results.
 func Found[F interface{ ContainsBatch([]bool, []H) }, H any](f F, hs []H) []bool {
 	found := slices.Repeat([]bool{true}, len(hs)) // a batch sets each answer
 	f.ContainsBatch(found, hs)

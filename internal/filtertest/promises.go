@@ -164,7 +164,7 @@ func (typ Type) asks(x any) Asks {
 	return a
 }
 
-// found looks hs up, in a batch if possible.
+// found looks up hs, in a batch if possible.
 func (a *Asks) found(hs []bloom.Hash) []bool {
 	found := slices.Repeat([]bool{true}, len(hs)) // a batch sets each answer
 	if a.ContainsBatch != nil {

@@ -129,7 +129,7 @@ func Refused(pkg string, data []byte, err error) error {
 	return err
 }
 
-// RefusedAt is like Refused, but for the form in the size bytes of r.
+// RefusedAt is like Refused, but for the form in r, which has size bytes.
 func RefusedAt(pkg string, r io.ReaderAt, size int64, err error) error {
 	end := make([]byte, versionEnd)
 	if n := size - int64(versionEnd); n < 0 {

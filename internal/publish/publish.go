@@ -163,8 +163,8 @@ func (r *release) follow(previous *release) {
 // room returns the limit on the bytes of all steps that r keeps. The merges have the same limit.
 func (r *release) room() int { return 4*len(r.words) + smallPatch }
 
-// firstKept returns the index of the first step to keep: as many of the newest steps as fit in room
-// bytes, and at most History.
+// firstKept returns the index of the first step to keep. The steps to keep are the newest ones: as
+// many as fit in room bytes, but at most History.
 func firstKept(steps []step, room int) int {
 	first := len(steps)
 	for first > max(0, len(steps)-History) {

@@ -61,7 +61,7 @@ const (
 
 func New(n uint64, lines int) Blocks { return Of(bitwords.Make(int(n)*each), lines) }
 
-// Of returns Blocks that consist of words, without copying them.
+// Of returns Blocks that use words, without copying them.
 func Of(words []uint64, lines int) Blocks {
 	b := Blocks{Words: words, Lines: lines}
 	first := (*[each]uint64)(unsafe.Pointer(unsafe.SliceData(words)))

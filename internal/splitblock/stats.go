@@ -22,8 +22,8 @@ type Census struct {
 	products float64          // a sum; each block adds the product of the ones in its eight lanes
 }
 
-// Add adds the blocks that consist of words. Other goroutines may write to words atomically at the
-// same time.
+// Add adds the blocks in words to c. Other goroutines may write to words atomically at the same
+// time.
 func (c *Census) Add(words []uint64) {
 	for i := 0; i < len(words); i += each {
 		ones, product := 0, 1.0

@@ -43,7 +43,7 @@ func OpenView[V any](pkg, path string, open func(Bytes) (V, error)) (none V, err
 	return view, nil
 }
 
-// Check panics in the name of package pkg if b is zero, since any answer would be wrong.
+// Check panics if b is zero, since any answer would be wrong. The message begins with pkg.
 func (b *Bytes) Check(pkg string) {
 	if b.Data == nil {
 		panicZero(pkg)

@@ -18,7 +18,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/magic"
 )
 
-// Stdin is the name of standard input among the names of files.
+// Stdin is the file name that means standard input.
 const Stdin = "-"
 
 // DefaultWindow is the largest window, in bytes, that the zstd command unpacks by default.

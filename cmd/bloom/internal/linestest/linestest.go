@@ -107,7 +107,8 @@ func (r *Rule) Split(text string) (lines []string, sep byte) {
 	return lines, sep
 }
 
-// csvField is a field, with or without quotes, and the comma or the end after it.
+// csvField matches a field at the beginning, with or without quotes, and the comma or the end after
+// it.
 var csvField = regexp.MustCompile(`(?s)\A(?:"((?:[^"]|"")*)"|((?:[^",][^,]*)?))(,|\z)`)
 
 // Key returns the key of a line, if it has one.

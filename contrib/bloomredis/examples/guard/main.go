@@ -30,8 +30,8 @@ var items = []byte("items") // the table
 // Table is a table of a database, and a filter of its keys.
 type Table struct {
 	db      *bbolt.DB
-	shared  *bloomredis.Filter // the filter of all machines
-	near    *replica.Replica   // the copy of this machine
+	shared  *bloomredis.Filter // the filter that all machines share
+	near    *replica.Replica   // this machine's copy of the filter
 	n       uint64             // the number of keys that the filter has room for
 	queries int
 }
