@@ -146,7 +146,7 @@ func (u *Update) precedes(s *state) bool {
 	return !u.Made.IsZero() && u.Made.Before(last)
 }
 
-// after returns the time at which the version of u was made or, if u does not have it, that of s.
+// Update.after returns the time at which u's version was made or, if u has no such time, that of s.
 func (u *Update) after(s *state) time.Time {
 	if u.Made.IsZero() && s != nil {
 		return s.made

@@ -210,7 +210,7 @@ func (c caller) retry(ctx context.Context, send func() error) error {
 	}
 }
 
-// until calls send, and returns early when ctx ends.
+// caller.until calls send. If ctx ends first, it returns ctx's error and does not wait for send.
 func (c caller) until(ctx context.Context, send func() error) error {
 	if ctx.Done() == nil {
 		return send()

@@ -178,7 +178,7 @@ func (s *Sharded) Delete(ctx context.Context) error {
 	return s.each(func(f *Filter) error { return f.Delete(ctx) })
 }
 
-// each calls visit for all shards, up to the first error.
+// Sharded.each calls visit for all shards, up to the first error.
 func (s *Sharded) each(visit func(*Filter) error) error {
 	s.store() // panics if OpenSharded was forgotten
 	for _, f := range s.shards {

@@ -351,8 +351,8 @@ type state struct {
 	Planes          [planes]struct{ Ends, Count float64 }
 }
 
-// each runs s for each string, and calls visit with the state in the answer and the server's time.
-// It does not call visit for an empty answer, which a missing string gives.
+// Window.each runs s for each string, and calls visit with the state in the answer and the server's
+// time. It does not call visit for an empty answer, which a missing string gives.
 func (w *Window) each(ctx context.Context, s script, visit func(st state, now int64)) error {
 	w.store() // panics if OpenWindow was forgotten
 	calls := make([]*call, len(w.names))
