@@ -110,9 +110,9 @@ func (l list) limit(tag, mask uint16) {
 	})
 }
 
-// list.without returns the permissions for a file that has perm in its mode but cannot get its list.
-// Without the list, members of named groups count as others, and so do named users who are not in
-// the file's group.
+// list.without returns the permissions for a file that has perm in its mode but cannot get its
+// list. Without the list, members of named groups count as others, and so do named users who are
+// not in the file's group.
 func (l list) without(perm fs.FileMode) fs.FileMode {
 	users, groups := l.permissions(tagUser), l.permissions(tagGroup)
 	group := users & l.permissions(tagOwnGroup)
