@@ -129,13 +129,16 @@ func TestSpoolErrors(t *testing.T) {
 // TestFullDiskOfStdout: of what a command appends to a file of the shell, whole lines stay where the
 // disk fills within another one, and so does what the file had before.
 func TestFullDiskOfStdout(t *testing.T) {
-	t.Chdir(t.TempDir())
-	write(t, "in", "first\n"+strings.Repeat("long", 2000)+"\n")
-	write(t, "out", "old\n")
-	out, err := child(t, "sh", "-c", `ulimit -f 1; exec bloom dedupe in >> out`).CombinedOutput()
-	require.Error(t, err)
-	require.Contains(t, string(out), "file too large")
-	require.Equal(t, "old\nfirst\n", read(t, "out"))
+	long := strings.Repeat("long", 2000) + "\n"
+	for in, whole := range map[string]string{"first\n" + long: "first\n", long: ""} {
+		t.Chdir(t.TempDir())
+		write(t, "in", in)
+		write(t, "out", "old\n")
+		out, err := child(t, "sh", "-c", `ulimit -f 1; exec bloom dedupe in >> out`).CombinedOutput()
+		require.Error(t, err)
+		require.Contains(t, string(out), "file too large")
+		require.Equal(t, "old\n"+whole, read(t, "out"))
+	}
 }
 
 // TestClosedPipe: head ends dedupe in silence, by SIGPIPE, with no state of lines
