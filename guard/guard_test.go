@@ -75,7 +75,7 @@ func TestInsertEnds(t *testing.T) {
 				defer close(done)
 				_ = g.InsertHash(h, func() error { inside(); runtime.Goexit(); return nil })
 			}()
-			<-done
+			filtertest.Receive(t, "the insert ends", done)
 		},
 		"Add": func(g *Guard, inside func()) { inside(); g.AddHash(h) },
 	}
@@ -208,9 +208,9 @@ func TestNeverWrong(t *testing.T) {
 					runtime.Gosched() // lets the writers run if there is one thread
 				}
 			}()
-			wg.Wait()
+			filtertest.Wait(t, "the inserts end", &wg)
 			stop()
-			<-ended
+			filtertest.Receive(t, "the load ends", ended)
 			for _, h := range s.rows {
 				if !g.ContainsHash(h) {
 					wrong.Add(1)
@@ -399,7 +399,7 @@ func TestLoadThatFails(t *testing.T) {
 				defer close(done)
 				err = g.Rebuild(ctx)
 			}()
-			<-done
+			filtertest.Receive(t, "the load ends", done)
 			switch name {
 			case "panic":
 				require.ErrorContains(t, err, "guard: loading: panic: no such table\ngoroutine ")
@@ -435,14 +435,13 @@ func TestOneLoadAtATime(t *testing.T) {
 	for range 2 {
 		go func() { results <- g.Rebuild(background) }()
 	}
-	require.True(t, filtertest.Becomes(t, "a load begins", func() bool { return len(entered) > 0 }))
-	<-entered
+	filtertest.Receive(t, "a load begins", entered)
 	ctx, cancel := context.WithTimeout(background, time.Millisecond)
 	defer cancel()
 	require.ErrorIs(t, g.Rebuild(ctx), context.DeadlineExceeded)
 	close(leave)
-	require.NoError(t, <-results)
-	require.NoError(t, <-results)
+	require.NoError(t, filtertest.Receive(t, "a load ends", results))
+	require.NoError(t, filtertest.Receive(t, "a load ends", results))
 	require.Len(t, entered, 1)
 }
 

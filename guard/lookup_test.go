@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // table is a store of names that counts its queries.
@@ -202,7 +203,7 @@ func TestInsertEndsDenial(t *testing.T) {
 				defer close(done)
 				_ = g.InsertHash(h, func() error { commit(); runtime.Goexit(); return nil })
 			}()
-			<-done
+			filtertest.Receive(t, "the insert ends", done)
 		},
 		"Add":       func(g *Guard, commit func()) { commit(); g.Add([]byte(name)) },
 		"AddString": func(g *Guard, commit func()) { commit(); g.AddString(name) },
@@ -360,7 +361,7 @@ func TestFailedQueryIsNoDenial(t *testing.T) {
 				defer func() { panicked = recover() }()
 				_, _ = g.LookupString("ada", query)
 			}()
-			<-done
+			filtertest.Receive(t, "the look-up ends", done)
 			require.Equal(t, how == "panic", panicked != nil)
 			require.Equal(t, Counts{Queries: 1}, g.Counts())
 			s.set("ada", true)
@@ -607,7 +608,7 @@ func (m *model) run(t *testing.T) {
 		time.Sleep(4*m.lag + 2*time.Millisecond)
 	}
 	stop()
-	wg.Wait()
+	filtertest.Wait(t, "inserts and look-ups end", &wg)
 }
 
 // enough reports whether enough has happened on each side, however fast the machine is.

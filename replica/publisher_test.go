@@ -457,13 +457,13 @@ func TestSlowClientsPinNothing(t *testing.T) {
 			defer done.Done()
 			p.ServeHTTP(c, req)
 		}()
-		<-c.blocked
+		filtertest.Receive(t, "the client gets bytes", c.blocked)
 	}
 	// Memory holds the filter, the last version, its packed pieces, the packers, the recorders, and
 	// a piece for each client.
 	assert.Less(t, heap()-before, 3*size+clients*2*(64<<10))
 	close(release)
-	done.Wait()
+	filtertest.Wait(t, "all answers end", &done)
 	for i, c := range all {
 		resp := c.Result()
 		f, err := readFilter(resp, size+6)
@@ -499,11 +499,11 @@ func TestReplacedWhileSent(t *testing.T) {
 		defer func() { ended <- recover() }()
 		p.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
 	}()
-	<-w.blocked
+	filtertest.Receive(t, "the client gets bytes", w.blocked)
 	now = filterOf(t, 16<<20, 3)
 	p.Publish()
 	close(release)
-	require.Equal(t, http.ErrAbortHandler, <-ended)
+	require.Equal(t, http.ErrAbortHandler, filtertest.Receive(t, "the answer ends", ended))
 }
 
 // TestPatchesTakeLittleMemory: to send a key of a filter of 4 MiB, neither side allocates a filter.

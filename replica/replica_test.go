@@ -362,7 +362,7 @@ func TestReadersNeverLoseAKey(t *testing.T) {
 		loaded.Store(int64(round+1) * perRound)
 	}
 	close(stop)
-	wg.Wait()
+	filtertest.Wait(t, "the look-ups end", &wg)
 	assert.True(t, r.Snapshot().Equal(set.Snapshot()))
 }
 
@@ -767,7 +767,7 @@ func TestCallsOfOnErrorDoNotOverlap(t *testing.T) {
 				defer close(refreshed)
 				assert.ErrorContains(t, r.Refresh(ctx), "2")
 			}()
-			<-refreshed
+			filtertest.Receive(t, "Refresh returns while OnError runs", refreshed)
 		}
 	}})
 	require.ErrorContains(t, r.Refresh(ctx), "1")

@@ -60,3 +60,27 @@ func Becomes(t testing.TB, what string, condition func() bool) bool {
 	}
 	return true
 }
+
+// Receive returns what c sends, or the zero value once c is closed. If neither happens within a
+// minute, the test fails and ends; what describes the event that did not happen. Call it only from
+// the test's own goroutine.
+func Receive[T any](t testing.TB, what string, c <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-c:
+	case <-time.After(time.Minute):
+		t.Fatalf("within a minute: %s", what)
+	}
+	return v
+}
+
+// Wait waits for group, as Receive waits for a channel.
+func Wait(t testing.TB, what string, group *sync.WaitGroup) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		group.Wait()
+	}()
+	Receive(t, what, done)
+}

@@ -155,7 +155,7 @@ func TestSlowPatchClients(t *testing.T) {
 			defer done.Done()
 			p.ServeHTTP(w, req)
 		}()
-		<-w.begun
+		filtertest.Receive(t, "the client gets bytes", w.begun)
 		return w.status
 	}
 	statuses := map[int]int{}
