@@ -101,7 +101,7 @@ func containsChunk(f *filter, dst []bool, hs []Hash) {
 	}
 }
 
-// callSize returns the number of digests in hs for the next call of assembly, which is a multiple
+// callSize returns the number of digests in hs for the next call into assembly. It is a multiple
 // of 4.
 func (f *filter) callSize(hs []Hash) int {
 	if !inAssembly(f) {

@@ -8,7 +8,7 @@ import (
 )
 
 // bitset is a packed array of bits. Bit i is bit i%64 of word i/64, where bit 0 is the least
-// significant. A bitset has four machine words, so a hot loop can keep a copy in registers.
+// significant. A bitset is small, so a hot loop can keep a copy of it in registers.
 type bitset struct {
 	words      []uint64
 	reciprocal uint64 // digest.Reciprocal(len(words))

@@ -381,11 +381,11 @@ func (f *Filter) OnesCount() uint64 {
 // FillRatio returns the fraction of bits that are set, from 0 to 1.
 func (f *Filter) FillRatio() float64 { return f.Stats().FillRatio }
 
-// ApproxCount estimates the number of distinct keys that were added from the number of bits that
-// are set. It returns -m/k ln(1 - ones/m), rounded (Swamidass and Baldi, Mathematical Correction
-// for Fingerprint Similarity Measures, 2007). It is Guava's approximateElementCount with one
-// exception: if all bits are set, Guava throws an exception, and ApproxCount returns m/k ln(2m), as
-// if half a bit were clear.
+// ApproxCount estimates, from the number of bits that are set, how many distinct keys were added.
+// It returns -m/k ln(1 - ones/m), rounded (Swamidass and Baldi, Mathematical Correction for
+// Fingerprint Similarity Measures, 2007). It is Guava's approximateElementCount with one exception:
+// if all bits are set, Guava throws an exception, and ApproxCount returns m/k ln(2m), as if half a
+// bit were clear.
 func (f *Filter) ApproxCount() uint64 { return f.Stats().ApproxCount }
 
 // FPR returns the current false-positive rate: the probability that a key which was not added is

@@ -31,9 +31,9 @@ func (f *filter) SaveFile(path string) error {
 
 // LoadFile loads a file that SaveFile wrote; see "Files" in the package comment.
 //
-// LoadFile also loads a file that holds only the binary form, such as Java writes, and then checks
-// only the header and the length. A saved file that has lost exactly its trailer looks the same, so
-// it is accepted; the filter still has all keys.
+// LoadFile also loads a file that holds only the binary form, for example one that Java wrote. It
+// then checks only the header and the length. A saved file that has lost exactly its trailer looks
+// the same, so it is accepted; the filter still has all keys.
 func LoadFile(path string) (*Filter, error) { return storage.Load("bloom", path, load) }
 
 func load(r *form.FileReader) (*Filter, error) {

@@ -89,7 +89,7 @@ func (f *filter) Info() Info { return Info(f.info.Get()) }
 //
 //	f.UpdateInfo(func(i *bloom.Info) { i.Hash = "SumString" })
 //
-// Concurrent calls run one after the other, so no change is lost, and Info returns the Info either
+// Concurrent calls run one after another, so no change is lost, and Info returns the Info either
 // before or after an update. update must not call methods of f. If it panics, the Info remains
 // unchanged. If [Info.Check] would return an error, SaveFile returns it, and so do the encodings of
 // other types.

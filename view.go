@@ -83,8 +83,8 @@ func (v *View) Close() error {
 }
 
 // Verify reads all bytes. If they are not what [Filter.SaveFile] wrote, it returns an error that
-// wraps [ErrFormat]. A binary form without a trailer, such as Java writes, has no checksum, so
-// Verify returns nil.
+// wraps [ErrFormat]. A binary form without a trailer, for example from Java, has no checksum,
+// so Verify returns nil.
 func (v *View) Verify() error {
 	return guavaForm.Verify(v.opened().bytes.Data)
 }

@@ -17,7 +17,7 @@
 // A bank stores its members in rows: row r holds bit r of every member. A look-up computes the AND
 // of the key's K rows. Each bit that is still set stands for a member that may contain the key.
 // With a million members this is usually more than a hundred times as fast as asking one filter
-// after the other. The price is that adding a key writes to K rows, which are far apart in memory.
+// after another. The price is that adding a key writes to K rows, which are far apart in memory.
 //
 // BitFunnel (Goodwin and others, BitFunnel: Revisiting Signatures for Search, 2017) and COBS
 // (Bingmann, Bradley, Gauger and Iqbal, COBS: a Compact Bit-Sliced Signature Index, 2019) have the

@@ -113,7 +113,7 @@ func (s *segment) and(acc []uint64, rows *[4]uint64) bool {
 }
 
 // andWords is like segment.and, for rows of words. Other goroutines may write to the rows at the
-// same time. Four rows together take less time than one after the other. It reads a word of the
+// same time. Four rows together take less time than one after another. It reads a word of the
 // rows only if acc has bits left there.
 func andWords(acc, a, b, c, d []uint64) bool {
 	a = a[:len(acc)]

@@ -286,7 +286,7 @@ func (l *layout) params() []uint64 {
 
 func (l *layout) words() int { return l.table() + (l.names+7)/8 }
 
-// fill fills dst with the bytes that follow. form.WriteFunc calls it for one chunk after the other.
+// fill fills dst with the bytes that follow. form.WriteFunc calls it for one chunk after another.
 func (e *encoder) fill(dst []byte, _ int) {
 	for len(dst) > 0 {
 		if len(e.piece) == 0 {

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// keys are keys of one width, one after the other. If there is a scratch, each key is copied to it
+// keys are keys of one width, one after another. If there is a scratch, each key is copied to it
 // just before use, as in a program that must first make its keys.
 type keys struct {
 	buf     []byte

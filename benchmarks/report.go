@@ -295,7 +295,7 @@ func processor() (cpu string, more []string) {
 	return cpu, more
 }
 
-// peers are parts of the paths of the modules that are compared.
+// peers select the modules to list: those whose paths contain one of these strings.
 var peers = []string{
 	"bits-and-blooms/bloom", "holiman/", "blobloom", "datasketches", "BoomFilters", "ristretto",
 	"bbloom", "parquet-go/", "xorfilter", "xxhash", "cuckoo",

@@ -17,7 +17,7 @@ import (
 // package bloom. Most absent keys need one request of 32 bytes. A present key needs one for each of
 // its lines, and some of these run concurrently; see [Filter.Lines].
 //
-// Damaged files and the zero value are as in [bloom.Reader]. A Reader must not be copied.
+// For damaged files and the zero value, see [bloom.Reader]. A Reader must not be copied.
 type Reader struct {
 	_      nocopy.Locker
 	r      io.ReaderAt

@@ -11,8 +11,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// View looks keys up in a filter's binary form without decoding it. Files, changes to the bytes,
-// concurrent use and the zero value are as in [bloom.View]. The file may be larger than memory.
+// View looks keys up in a filter's binary form without decoding it. For files, changes to the
+// bytes, concurrent use and the zero value, see [bloom.View]. The file may be larger than memory.
 //
 // A View gives the same answers as a [Filter] that was decoded from the same bytes. It is as fast
 // as the Filter if the machine is little-endian and has 64 bits, and the bytes begin at a multiple

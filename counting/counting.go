@@ -264,7 +264,7 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 }
 
 // change adds delta, which must be 1 or -1, to the counters of h. It does not change full counters.
-// It returns the number of counters that changed and had the value before.
+// It returns the number of changed counters whose old value equals before.
 //
 // If two of the key's k indexes are the same, which is rare, their counter counts the key only
 // once. Otherwise, Remove of an absent key could subtract 2 from a counter of 1.

@@ -104,7 +104,7 @@ func (t *table) entries() (es []entry) {
 	return es
 }
 
-// flat returns the words of the entries that are not free, in the order of entries.
+// flat returns the words of t.entries().
 func (t *table) flat() (words []uint64) {
 	for _, e := range t.entries() {
 		words = append(words, e[:]...)

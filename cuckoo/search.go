@@ -53,9 +53,9 @@ var queues = sync.Pool{New: func() any { return new([expanded]node) }}
 // looked is the number of buckets that it looked at. If no sequence of moves leads to a free slot,
 // makeRoom moves nothing and returns false.
 //
-// The search is breadth-first, so it finds a shortest path, on which no bucket occurs twice. Tags
-// move in the order from the end of the path to its beginning. Each moves into a slot that is free,
-// or whose tag has just been copied onwards. So every tag is in some slot at any time.
+// The search is breadth-first, so it finds a shortest path, on which no bucket occurs twice. The
+// tag at the end of the path moves first. Each tag moves into a slot that is free, or whose own tag
+// has just been copied onwards. So every tag is in some slot at any time.
 func (t *table) makeRoom(home place) (free uint64, looked int, ok bool) {
 	queue := queues.Get().(*[expanded]node)
 	defer queues.Put(queue)

@@ -277,7 +277,7 @@ func (t *table) tags() (n uint64) {
 	return n
 }
 
-// placed returns the number of slots that hold a tag: the number of keys without those in the list.
+// placed returns the number of slots that hold a tag: the number of keys that are not in the list.
 func (t *table) placed() uint64 {
 	n := t.len()
 	for i := range room {

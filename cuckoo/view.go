@@ -10,8 +10,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// View looks keys up in a filter's binary form without decoding it. Files, changes to the bytes,
-// concurrent use and the zero value are as in [bloom.View]. The file may be larger than memory; a
+// View looks keys up in a filter's binary form without decoding it. For files, changes to the
+// bytes, concurrent use and the zero value, see [bloom.View]. The file may be larger than memory; a
 // look-up reads one or two pages of it. If the file fits in memory, and many keys will be looked
 // up, call [View.Verify] first, which reads the whole file in order.
 //

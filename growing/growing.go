@@ -166,7 +166,7 @@ func pick(h bloom.Hash) uint64 {
 
 func (s *state) zero() bool { return s == nil }
 
-// count estimates the number of distinct keys that were added from the counters of the layers.
+// count estimates, from the counters of the layers, how many distinct keys were added.
 func (f *Filter) count() uint64 {
 	n := 0.0
 	for i := range f.shards {

@@ -87,7 +87,7 @@ func (r *rates) following(i int, list []*layer) uint64 {
 }
 
 // stagger returns a factor for the size of shard i, from 1 to 2. Because their sizes differ, the
-// shards begin new layers one after the other, evenly spread over the time in which the filter
+// shards begin new layers one after another, evenly spread over the time in which the filter
 // doubles.
 func stagger(i int) float64 { return portable.Exp(float64(i) / shards * math.Ln2) }
 

@@ -310,11 +310,10 @@ func (r *ring) countKeys(n uint64) {
 // renews reports whether a repeat is written again, so that its key is remembered for another Span.
 // columns has a bit for each plane that has the key.
 //
-// The newest of these planes decides. The key is not written again if that plane has not ended. Nor
-// is it if the plane ended less than a part ago and at most lean planes follow it, including one
-// that the write would begin. Because the plane lives for a Span and a part after its end, at least
-// a Span is left. It is given up earlier only if fulls full planes follow it, and by then N more
-// keys have been added.
+// The newest of these planes decides. The key is written again if that plane ended at least a part
+// ago, or if more than r.lean planes follow it, including one that the write would begin. Otherwise
+// at least a Span is left, because the plane lives for a Span and a part after its end. It is given
+// up earlier only if r.fulls full planes follow it, and by then N more keys have been added.
 func (r *ring) renews(columns uint64, live run, now int64) bool {
 	newest := live.newest()
 	// The bit of the newest plane becomes the highest bit.

@@ -90,13 +90,14 @@ type counts struct {
 //
 // Partial planes end a part apart, so Generations of them are live. With Renew, planes live for a
 // part longer, so one more is live. That number is spare. Of the 64 planes, this leaves the newest
-// one and fulls full ones.
+// one and the full ones, whose number is fulls.
 //
 // After a step back, partial planes may take half of the places of full ones. That leaves room for
 // N/2 keys.
 //
-// lean planes hold more than N/(Generations+1) keys. So if fewer different keys are added, a key is
-// written again only when the plane that has it ended at least a part ago.
+// lean is large enough that this many planes, when full, hold more than N/(Generations+1) keys. So
+// if fewer different keys are added, a key is written again only when the plane that has it ended
+// at least a part ago.
 func (c Config) counts() counts {
 	spare, lean := c.Generations, 0
 	if c.Renew {
@@ -108,8 +109,9 @@ func (c Config) counts() counts {
 
 // share returns the share and the feed of a filter with the given number of pages.
 //
-// N keys must fit in fulls planes. With Renew they must fit in fulls - lean planes, because up to
-// lean planes may already follow a key's plane when the key is repeated and not written.
+// N keys must fit in counts.fulls planes. With Renew they must fit in counts.fulls - counts.lean of
+// them, because up to counts.lean planes may already follow a key's plane when the key is repeated
+// and not written.
 //
 // If there are several pages, each counts its keys in groups of pageFeed. When a plane ends, a page
 // may have up to pageFeed-1 keys that are not yet counted, and these count in the next plane. So

@@ -84,7 +84,7 @@ type state struct {
 	config Config   // with defaults, without Now
 	feed   uint64   // keys that a page collects; with a single page, a plane's share
 	table  []page   // the state of each page
-	array  []uint64 // the lanes of all pages, in the order of pages
+	array  []uint64 // the lanes of all pages, page by page
 
 	doing sync.Mutex // guards underWay
 	// underWay has the keys that Do is handling. The channel is closed at the end of Do.

@@ -104,9 +104,9 @@ func (d *doubt) refusal(line []byte) error {
 	return fmt.Errorf("keys of the list are %s: ask with that alone, not with %.80q", part, line)
 }
 
-// mistaken reports whether doubtful lines were looked up, and were found no more often than any
-// other lines at that rate: at most the mean, plus a tenth for the error of the rate, plus four
-// standard deviations. Each line was looked up in the given number of filters.
+// mistaken reports whether doubtful lines were looked up, and no more of them were found than false
+// positives explain. Each line was looked up in the given number of filters with the given rate.
+// The bound is the mean, plus a tenth for the error of the rate, plus four standard deviations.
 func (d *doubt) mistaken(rate float64, filters int) bool {
 	mean := float64(d.doubted) * float64(filters) * rate
 	return d.doubted > 0 && float64(d.misled) <= 1.1*mean+4*math.Sqrt(mean)

@@ -47,7 +47,7 @@ type output struct {
 	delim byte      // the byte that ends each line
 	left  tailLines // the lines of the tail that have not yet come in the input
 
-	// Offsets in OUT, in the order that check requires. Standard output has only the last two.
+	// Offsets in OUT; see check for their order. Standard output has only the last two.
 	head    int64 // the end of the head
 	skipped int64 // where this run continues the tail; at first the end of its last whole line
 	tail    int64 // the end of the tail

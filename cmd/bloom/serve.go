@@ -27,7 +27,7 @@ const (
 	maxPasted    = 256 << 10 // bytes of the page's form
 	bodyPiece    = 64 << 10  // bytes of a piece of a body; only full pieces count
 	maxPieces    = 1024      // pieces of all bodies in memory
-	maxDownloads = 32        // answers of /filter that are being sent
+	maxDownloads = 32        // downloads of /filter under way
 	maxClients   = 1024      // connections that are open
 )
 
@@ -87,13 +87,13 @@ type server struct {
 	open  func(path string) (*loaded, error)
 
 	pieces    chan struct{} // holds an element for each piece of a body in memory
-	downloads chan struct{} // holds an element for each answer of /filter under way
+	downloads chan struct{} // holds an element for each download of /filter
 
 	now  atomic.Pointer[version]
 	file files.Identity // the file from which the version in now was loaded
 
 	publishing sync.Mutex
-	publisher  *publish.Publisher // publishes the version in now, for /filter; nil until the first request
+	publisher  *publish.Publisher // publishes the version in now; nil until follow makes it
 }
 
 func newServer(path string, key lines.Key, flags *pflag.FlagSet) *server {
@@ -157,7 +157,7 @@ func (s *server) load() error {
 	s.publishing.Lock()
 	defer s.publishing.Unlock()
 	switch {
-	case s.publisher == nil: // no client has asked for /filter
+	case s.publisher == nil: // follow will make it if a client asks for /filter
 	case next.guava == nil:
 		s.publisher = nil
 	default:

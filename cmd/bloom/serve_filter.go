@@ -31,8 +31,8 @@ func (s *server) getFilter(w http.ResponseWriter, r *http.Request) {
 	p.ServeHTTP(w, r)
 }
 
-// follow returns the publisher of the current version. The first call makes it; from then on load
-// publishes each version.
+// follow returns the publisher of the current version. If there is none, follow makes one, and load
+// then publishes each further version. For a type that /filter does not serve, follow returns nil.
 func (s *server) follow() *publish.Publisher {
 	s.publishing.Lock()
 	defer s.publishing.Unlock()

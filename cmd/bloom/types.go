@@ -20,8 +20,8 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-// kind is a type of filter. Every difference between types that a command makes is here: a new type
-// is a row of kinds.
+// kind is a type of filter. It has all that the commands need to know about the type, so a new type
+// needs only a row in kinds.
 type kind struct {
 	name string // the type in Go, or the library
 

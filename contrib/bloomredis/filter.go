@@ -126,7 +126,7 @@ func open(
 }
 
 // Reopen opens the filter that is now under the key, or creates one as [Open] does. Until Reopen is
-// called, all calls of a lost filter return errors that wrap [ErrLost]. A new filter contains
+// called, all operations on a lost filter return errors that wrap [ErrLost]. A new filter contains
 // nothing: the caller must add the keys again. If only the small identity key is gone, Reopen
 // restores it, and the filter keeps its keys. Reopen changes nothing if the filter is not lost.
 //

@@ -70,7 +70,7 @@ func (k *keyMethods) AddBatch(ctx context.Context, added []bool, hs []bloom.Hash
 	return err
 }
 
-// checkRoom panics unless dst has room for the answers of hs.
+// checkRoom panics if dst is shorter than hs.
 func checkRoom(dst []bool, hs []bloom.Hash) {
 	if len(dst) < len(hs) {
 		panic(fmt.Sprintf("bloomredis: batch of %d with room for %d results", len(hs), len(dst)))
@@ -178,8 +178,8 @@ func ones(answers string) []bool {
 	return isOne
 }
 
-// rememberFor is the time for which a token's key keeps the answer of a script. A script writes
-// this key before anything else: if the server refuses the write, nothing has changed.
+// rememberFor is the time for which a token's key keeps a script's answer. A script writes this key
+// before anything else: if the server refuses the write, nothing has changed.
 const rememberFor = `'PX', 300000`
 
 // tokenOf returns a text that is the same only for calls with the same token and the same keys.
@@ -202,7 +202,7 @@ func appendDigest(b []byte, h bloom.Hash) []byte {
 }
 
 // keysFor returns names. If token is not empty, it also returns the key at which Redis keeps the
-// answer of a call. number is the call's number in its batch.
+// answer to a call. number is the call's number in its batch.
 func (c caller) keysFor(names []string, token string, number int) ([]string, error) {
 	if token == "" {
 		return names, nil

@@ -424,7 +424,7 @@ func (w *Window) Reset(ctx context.Context) error {
 }
 
 // Delete deletes the window, for all processes. To other processes that have used it, the window is
-// lost. Later calls of this Window begin a new window. A concurrent call acts before Delete or
+// lost. Later calls on this Window begin a new window. A concurrent call acts before Delete or
 // after it.
 func (w *Window) Delete(ctx context.Context) error {
 	forget := func(deleting int) {

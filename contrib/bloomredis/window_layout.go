@@ -54,12 +54,12 @@ func (c WindowConfig) layout() (l layout, err error) {
 	l.slack = c.Generations
 	if c.Renew {
 		// A key that keeps coming is written again after a generation, or earlier, once other keys
-		// have filled lean planes. Together lean planes hold more than N/(Generations + 1) keys.
+		// have filled l.lean planes. Together these hold more than N/(Generations + 1) keys.
 		l.lean = planes / (l.slack + 2)
 		l.slack++
 	}
 	l.full = planes - 1 - l.slack
-	// N keys fill this many planes. Up to lean older planes may have keys that were found but not
+	// N keys fill this many planes. Up to l.lean older planes may have keys that were found but not
 	// written again.
 	shares := float64(l.full - l.lean)
 	q := max(c.P/planes, leastRate) // the rate of one plane: any plane can report an absent key

@@ -9,7 +9,7 @@ package bloomredis
 //
 // The words of this file, most of which package window defines:
 //
-//	plane       a set of keys that came one after the other; bit i of each lane belongs to plane i
+//	plane       a set of keys that came one after another; bit i of each lane belongs to plane i
 //	lane        32 bits, one for each plane
 //	page        a stamp of 8 bytes and the lanes of some keys
 //	generation  Span / Generations, the longest time in which a plane receives keys
@@ -28,7 +28,8 @@ package bloomredis
 //     its share of keys, or a generation after it began. It dies a Span after its end, or with
 //     Renew a Span and a generation.
 //   - With Renew, a key that is found is written again, unless the newest plane that has it is
-//     open, or ended less than a generation ago and is one of the last lean planes that ended.
+//     open, or is one of the last planes that ended (lean of them) and ended less than a
+//     generation ago.
 //   - At most slack of the live planes may have ended by time, without their share. Only a clock
 //     that jumps back and forth would end more, and these must not push out the newest N keys.
 //   - If no plane is free, the oldest one is given up. Further planes are given up while at least

@@ -285,7 +285,7 @@ var refusals = []error{
 
 func (w *Crawl) beginRequest(r *colly.Request) {
 	body, ok := r.Body.(interface{ Len() int })
-	hasBody := r.Body != nil && (!ok || body.Len() > 0) // a request of Resume has an empty body
+	hasBody := r.Body != nil && (!ok || body.Len() > 0) // Resume sends an empty body
 	if r.Method != http.MethodGet || hasBody {
 		return
 	}

@@ -170,7 +170,7 @@ func (g *group) work(
 	for _, r := range records {
 		path, w := filepath.Join(g.dir, fmt.Sprint(r.Partition)), windows[r.Partition]
 		if w == nil {
-			// N is the number of new ids in a partition on a day. If more come, the newest N are
+			// N is the number of new ids per partition and day. If more come, the newest N are
 			// remembered.
 			var err error
 			w, err = window.LoadOrNew(path,

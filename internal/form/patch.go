@@ -110,7 +110,8 @@ func newGapWriter(m, changed uint64) *gapWriter {
 }
 
 // write writes changes to the stream, and returns the number of bits that change. Once the stream
-// is longer than the filter, write only counts, because another rice is better.
+// is longer than the filter, write only counts, because AppendPatch will start again with another
+// rice.
 func (w *gapWriter) write(words int, changes iter.Seq2[int, uint64]) (changed uint64) {
 	for word, mask := range changes {
 		changed += uint64(bits.OnesCount64(mask))

@@ -4,7 +4,7 @@
 // The package stands in for sync and sync/atomic: it has the names that the library uses from them.
 // The cases in internal/orders/cases are built with an overlay that makes the library import this
 // package instead; see internal/orders/overlay. The goroutines of a case are called threads. Only
-// one runs at a time. Each call of a lock or an atomic is a point: another thread may continue
+// one runs at a time. Each operation on a lock or an atomic is a point: another thread may continue
 // there. If it does although the running thread could have continued, that is a preemption.
 // [Explore] runs a case once for each sequence of choices with at most a given number of
 // preemptions. Most bugs need one or two.

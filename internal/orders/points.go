@@ -14,16 +14,16 @@ func Point() {
 	}
 }
 
-// oneStep is the directory of the package whose calls are single steps; see [OneStep].
+// oneStep is the directory that [OneStep] was given.
 var oneStep string
 
-// OneStep makes each call of a package, such as "growing", a single step until the test ends.
+// OneStep makes each call into a package, such as "growing", a single step until the test ends.
 func OneStep(t *testing.T, directory string) {
 	oneStep = directory
 	t.Cleanup(func() { oneStep = "" })
 }
 
-// Enter marks the beginning of a call of a package. The returned function marks its end.
+// Enter marks the beginning of a call into a package. The returned function marks its end.
 func Enter(directory string) func() {
 	s := now
 	if s == nil || directory != oneStep {

@@ -19,7 +19,7 @@ import (
 // assembly.
 
 const (
-	// chunk is the number of digests that one call of assembly processes. Assembly cannot be
+	// chunk is the number of digests that one call into assembly processes. Assembly cannot be
 	// interrupted, so a garbage collection waits for the whole chunk, in which each digest may
 	// touch a new page. In Go, the blocks of a chunk are touched first, and stay in the cache until
 	// they are used.

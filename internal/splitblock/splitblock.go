@@ -32,7 +32,7 @@ import (
 //	block   32 bytes, in one cache line: one row of eight 32-bit lanes
 //	mask    the 8 bits of a line, at their places in the block
 //	narrow  having at most Narrow blocks: half of a value is then fine enough to select one
-//	chunk   the digests of a batch that one call of assembly processes
+//	chunk   the digests of a batch that one call into assembly processes
 type Blocks struct {
 	// Words holds the lanes. The low half of word i is lane 2i, and its high half is lane 2i+1.
 	Words []uint64

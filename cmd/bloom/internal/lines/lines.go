@@ -53,7 +53,7 @@ type Counts struct {
 
 // Batch holds some lines of one file.
 type Batch struct {
-	Data   []byte       // the lines, each with its delimiter, one after the other
+	Data   []byte       // the lines, each with its delimiter, one after another
 	Ends   []int        // the offset in Data after each line and its delimiter
 	Hashes []bloom.Hash // the digests of the keys of the lines that Config wants
 	File   int          // the index of the file in Config.Names

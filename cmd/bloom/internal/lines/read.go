@@ -28,7 +28,7 @@ func grown(b []byte, n int) []byte {
 	return b
 }
 
-// readFiles reads one file after the other, up to the first error.
+// readFiles reads one file after another, up to the first error.
 func (r *Reader) readFiles(ctx context.Context) {
 	defer close(r.queue)
 	defer close(r.work)
