@@ -132,9 +132,9 @@ func describe(name string, m uint64, lines int) string {
 // of 256. K is the number of bits that a key sets: 8 for each line.
 //
 // ApproxCount is a sum over all blocks. For each block, it estimates, from the number of ones, how
-// many lines were added: ln(1 - ones/256) / ln(31/32). If all bits of a block are set, it computes as
-// if half a bit were clear. When the filter contains the n keys of [New], the estimate is 0.1 % too
-// high on average.
+// many lines were added: ln(1 - ones/256) / ln(31/32). If all bits of a block are set, it computes
+// as if half a bit were clear. When the filter contains the n keys of [New], the estimate is 0.1 %
+// too high on average.
 //
 // With one line, FPR is the mean over all blocks of the product of the fill ratios of the block's
 // eight words. Lines are independent, so with more lines it is a power of that mean.
