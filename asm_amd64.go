@@ -4,12 +4,13 @@ package bloom
 
 //lint:file-ignore U1000 Assembly jumps to the portable forms.
 
-// The contract is in batch.go. Mitz32 filters, filters of one word, and processors without AVX2 use
-// the portable functions in Go.
+// The contract is in batch.go. Mitz32 filters, filters of one word, and processors without AVX2 or
+// BMI2 use the portable functions in Go.
 //
-// A call enters assembly first, which jumps to a portable function for what it cannot do. If Go
-// decided first, as in hash/crc32, there would be two calls, because Go calls assembly through a
-// stub; and a look-up in a small filter takes only a few times as long as a call.
+// A call goes to assembly first, which jumps to a portable function for what it cannot do. If Go
+// code chose between the two, as in hash/crc32, there would be a second call, because Go calls
+// assembly through a stub. That matters: a look-up in a small filter takes only a few times as long
+// as a call.
 const assembly = true
 
 //go:noescape
@@ -62,8 +63,8 @@ const (
 	slots = 256
 )
 
-// addMany adds the first digests in hs, sets dst, and returns how many digests it added. If shared
-// is true, other goroutines may write to f at the same time.
+// addMany adds hs[:done], and sets each element of dst[:done] to whether its digest changed f. It
+// may add none. If shared is true, other goroutines may write to f at the same time.
 func addMany(f *filter, shared bool, dst []bool, hs []Hash) (done int) {
 	if len(hs) < shortBatch || shared && f.k > 64 {
 		return 0
@@ -101,8 +102,8 @@ func containsChunk(f *filter, dst []bool, hs []Hash) {
 	}
 }
 
-// callSize returns the number of digests in hs for the next call into assembly. It is a multiple
-// of 4.
+// callSize returns how many digests of hs the next call into assembly takes: a multiple of 4, or 0
+// if Go must process the rest.
 func (f *filter) callSize(hs []Hash) int {
 	if !inAssembly(f) {
 		return 0
@@ -110,7 +111,7 @@ func (f *filter) callSize(hs []Hash) int {
 	return min(chunk, 4*(slots/f.k), len(hs)&^3)
 }
 
-// fetch returns bits, or 0 if f is too small for fetching ahead to pay.
+// fetch returns its argument, or 0 if f is too small for fetching ahead to pay.
 func (f *filter) fetch(bits int) int {
 	if len(f.bits.words) < fetchWords {
 		return 0
@@ -122,7 +123,8 @@ func (f *filter) fetch(bits int) int {
 // and fours*K must be at most slots.
 
 // filterAddFours adds the digests, and sets each element of dst to whether its digest changed the
-// filter. It first fetches the first fetch bits of all digests.
+// filter. It first fetches the words that hold each digest's first bits; fetch is the number of
+// these bits, and may be 0.
 //
 //go:noescape
 func filterAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
@@ -139,8 +141,9 @@ func syncAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
 //go:noescape
 func filterContainsFours(f *filter, hs *Hash, fours int, dst *bool)
 
-// filterContainsFetched is like filterContainsFours, but fetches ahead: first the first fetch bits
-// of all digests, and the other bits of a digest if these are set. fetch must be positive.
+// filterContainsFetched is like filterContainsFours, but first fetches the words that hold each
+// digest's first bits; fetch is the number of these bits, and must be positive. For a digest with
+// all of these set, it then fetches the words of the other bits.
 //
 //go:noescape
 func filterContainsFetched(f *filter, hs *Hash, fours, fetch int, dst *bool)

@@ -31,7 +31,7 @@ var useAVX512 = useAVX2 &&
 var useWide = useAVX512 && cpu.X86.HasAVX512VBMI2
 
 // sumMany hashes keys[:done]. It hashes all keys that are byte slices or strings, but integers only
-// in groups of eight. Without AVX2, or if there are fewer than four keys, it hashes none.
+// in groups of eight. If useAVX2 is false, or there are fewer than four keys, it hashes none.
 func sumMany[K []byte | string | uint64](dst []Hash, keys []K) (done int) {
 	if len(keys) < 4 || !useAVX2 {
 		return 0
@@ -101,14 +101,15 @@ func tell(dst *Hash, keys unsafe.Pointer, count int, size uintptr) {
 //go:noescape
 func sumKeys(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int
 
-// sumKeys512 is like sumKeys, but uses AVX-512, and hashes 4*fours keys. fours must be positive.
+// sumKeys512 is like sumKeys, but uses AVX-512, and hashes up to 4*fours keys. fours must be
+// positive. It stops before a group of four keys of which one is longer than directLen.
 //
 //go:noescape
 func sumKeys512(dst *Hash, keys unsafe.Pointer, fours int, size uintptr) int
 
-// sumAlike is like sumKeys512, but uses 512-bit vectors, and hashes 8*eights keys. eights must be
-// positive. It stops before a group of eight keys whose lengths differ, or are not 16 to directLen
-// bytes.
+// sumAlike is like sumKeys512, but uses 512-bit vectors, and hashes up to 8*eights keys. eights
+// must be positive. It stops before a group of eight keys whose lengths differ, or are not 16 to
+// directLen bytes.
 //
 //go:noescape
 func sumAlike(dst *Hash, keys unsafe.Pointer, eights int, size uintptr) int

@@ -8,8 +8,8 @@ import "github.com/seed79a3ff49/bloom/internal/bitwords"
 //	filterAdd, filterAddHash            like addInGo, for all filters and keys
 //	filterContains, filterContainsHash  like contains, for all filters and keys
 //	addMany, containsMany, sumMany      process the first part of a batch and return its length,
-//	                                    which may be 0. With shared, other goroutines may
-//	                                    write to f
+//	                                    which may be 0. If shared is true, other
+//	                                    goroutines may write to f
 //
 // Assembly loads each word with a single instruction, which on these processors is an atomic load,
 // so it also looks keys up in SyncFilters. Keys do not escape; see bitwords.NoEscape. Assembly
@@ -17,8 +17,8 @@ import "github.com/seed79a3ff49/bloom/internal/bitwords"
 // the end of a chunk.
 //
 // Builds with the race detector have assembly only for hashing, and tell the detector what it reads
-// and writes. Builds with sanitizers have none. So these tools find errors such as a Filter to
-// which two goroutines write without a lock.
+// and writes. Builds with sanitizers have none. So these tools still find errors, such as two
+// goroutines that write to a Filter without a lock.
 
 // AddBatch adds hs; see "Batches" in the package comment.
 func (f *Filter) AddBatch(added []bool, hs []Hash) {

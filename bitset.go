@@ -55,8 +55,8 @@ func (b bitset) setFinal(index uint64) bool {
 // m' for every x, so the result has the bits of the same keys.
 func (b bitset) fold(d int) bitset {
 	c := newBitset(len(b.words) / d)
-	// A block of the result stays in the first-level cache while d parts of b are merged into it,
-	// so each word is read from memory only once.
+	// A block of the result stays in the first-level cache while the d blocks of b that belong to
+	// it are merged, so each word is read from memory only once.
 	const block = 2048
 	for src := 0; src < len(c.words); src += block {
 		sum := c.words[src:min(src+block, len(c.words))]

@@ -16,9 +16,8 @@ type Strategy uint8
 
 const (
 	// Mitz32 is Guava's MURMUR128_MITZ_32, the default before Guava 17. It uses 64 bits of the
-	// Hash. Its indexes have 31 bits, so in a filter with more than 2^31 bits it never sets the
-	// others. From about 1.6e9 bits on, the false-positive rate is higher than FPR; see
-	// docs/java.md.
+	// Hash. Its indexes have 31 bits, so it never sets a bit beyond the first 2^31. From about
+	// 1.6e9 bits on, the false-positive rate is higher than FPR; see docs/java.md.
 	Mitz32 Strategy = 0
 	// Mitz64 is Guava's MURMUR128_MITZ_64, the default in Guava and in this package.
 	Mitz64 Strategy = 1
@@ -108,9 +107,8 @@ func (e *ParamError) Error() string { return form.Param(*e).String() }
 
 // New returns an empty filter for n distinct keys. When it contains n keys, it reports a key that
 // was not added as present with a probability of about p. docs/sizes.md says when the probability
-// is higher, and [StrictSize] returns sizes that keep p. If p is 1 %, a fifth more keys than n
-// raise the probability to 2.3 %, and twice as many raise it to 16 %. The empty key is reported
-// more often; see [Sum].
+// is higher, and [StrictSize] returns sizes that keep p. If p is 1 %, the probability is 2.3 % with
+// 1.2 n keys, and 16 % with 2 n keys. The empty key is reported more often; see [Sum].
 //
 // New returns an error unless n > 0, 0 < p < 1, and [NewSize] accepts the size. The filter's Info
 // has n and p.
@@ -155,8 +153,8 @@ func newFilter(s Strategy, words, k int) *Filter {
 }
 
 // NewWords returns a filter with k hash functions and a copy of words: bit i is bit i%64 of
-// words[i/64]. Its Strategy is [Mitz64], and its Info is zero. NewWords returns an error unless 1
-// <= k <= 255 and there are 1 to 2^31-1 words.
+// words[i/64]. Its Strategy is [Mitz64], and its Info is zero. NewWords returns an error unless
+// 1 <= k <= 255 and there are 1 to 2^31-1 words.
 func NewWords(words []uint64, k int) (*Filter, error) {
 	if bad := form.CheckK(k); bad != nil {
 		return nil, bad.In("bloom")
@@ -257,8 +255,8 @@ func (f *filter) contains32(h Hash) bool {
 }
 
 // Merge adds the keys of g to f. Afterwards f has the false-positive rate of a filter that contains
-// the keys of both. If both are full, with a rate of 1 % and different keys, the rate becomes 15.8
-// %.
+// the keys of both. If two full filters with a rate of 1 % have different keys, the rate becomes
+// 15.8 %.
 //
 // If the filters differ in M, K or Strategy, or have different Hashes in their Infos, Merge leaves
 // f unchanged and returns an error that wraps [ErrMismatch]. If only g has a Hash, f gets it. If

@@ -3,9 +3,9 @@
 //
 // A [Filter] finds every key that was added, even after it was encoded, saved, merged or folded. It
 // reports other keys as present at a rate that the caller chooses. At 1 % it needs 9.6 bits for
-// each key, however long the keys are, and each further factor of ten needs 4.8 more.
+// each key, however long the keys are, and a rate ten times lower needs 4.8 more.
 //
-//	seen, err := bloom.New(1_000_000, 0.01) // a million keys, 1 % of others look seen
+//	seen, err := bloom.New(1_000_000, 0.01) // for a million keys, with 1 % false positives
 //	if err != nil {
 //		return err // a parameter is out of range
 //	}
@@ -58,11 +58,11 @@
 //
 // # Keys
 //
-// Every filter in this module hashes a key to a [Hash], and computes the key's bits from that. A
-// Hash can be computed once and used for all filters: methods whose names end in Hash take one.
-// Methods whose names end in String hash the bytes of a string without copying them. No method
-// retains a key. A Hash is a Murmur3 digest, which has no secret. If an adversary may choose keys,
-// use module keyed.
+// Every filter in this module, except those of package foreign, hashes a key to a [Hash], and
+// computes the key's bits from that. A Hash can be computed once and used for all filters: methods
+// whose names end in Hash take one. Methods whose names end in String hash the bytes of a string
+// without copying them. No method retains a key. A Hash is a Murmur3 digest, which has no secret.
+// If an adversary may choose keys, use module keyed.
 //
 // # Batches
 //
@@ -74,7 +74,7 @@
 // If the filter is larger than the processor's caches, batches are faster than single calls for
 // most types, because cache misses overlap. On processors with assembly, a batch of eight keys or
 // more is faster in every Filter and SyncFilter of this package and of package blocked; a shorter
-// batch takes one call longer than single calls. See benchmarks/RESULTS.md.
+// batch costs one more function call than single calls do. See benchmarks/RESULTS.md.
 //
 // # Goroutines
 //
@@ -86,14 +86,14 @@
 // method may run during a View's Close.
 //
 // A look-up, an encoding or a Snapshot sees every key whose Add or Insert returned before it began,
-// unless the key was removed or forgotten. If a key is added at the same time, it may see all, some
-// or none of the key's bits.
+// unless the key was removed or forgotten. If a key is added at the same time, the call may see
+// all, some or none of its bits.
 //
 // If several goroutines add the same new key concurrently, singly or in batches, at most one of
 // them gets true. The others get false, perhaps before that one has returned. None gets true if
 // other keys set all bits of the key during the calls, which is as rare as a false positive. If
-// keys are removed at the same time, by calls such as Reset, Patch and Remove, a key may be new
-// more than once.
+// keys are removed or forgotten at the same time, for example by Reset, Patch or Remove, a key may
+// be new more than once.
 //
 // Reset removes every key whose Add returned before it began. If a key is added at the same time,
 // it may be removed, remain, or leave some of its bits. No goroutine may write to the argument of
@@ -128,14 +128,14 @@
 // save to one path concurrently, the file of the last one remains. On Windows, SaveFile fails while
 // the file at path is open, for example in a View.
 //
-// If path has an old file, only the owner may read the new one while it is written. Afterwards the
-// new file gets the old file's permissions, its owner and group if the system permits that, and on
-// Linux its access-control list. If it cannot have the list or the group, nobody gets more access
-// than before. Other attributes, such as user.*, and access-control lists on other systems are
-// lost. Without an old file, the new one has the same permissions as from os.Create. If path is a
-// symbolic link, SaveFile replaces the link, not its target, with a file that has the target's
-// permissions. It refuses to replace anything else that is not a regular file, and links to
-// devices, pipes and sockets.
+// If there is a file at path, the new one is readable only by its owner while it is written.
+// Afterwards the new file gets the old file's permissions, its owner and group if the system
+// permits that, and on Linux its access-control list. If it cannot have the list or the group,
+// nobody gets more access than before. Other attributes, such as user.*, and access-control lists
+// on other systems are lost. Without an old file, the new one has the same permissions as from
+// os.Create. If path is a symbolic link, SaveFile replaces the link, not its target, with a file
+// that has the target's permissions. It refuses to replace a link to a device, pipe or socket, and
+// anything else that is not a regular file.
 //
 // LoadFile allocates about as much memory as the length of the file, after it has checked that the
 // header and the length agree. If the file has changed since SaveFile wrote it, the error wraps
@@ -156,10 +156,11 @@
 // replaced by SaveFile; the View still shows the old filter.
 //
 // A Reader looks keys up in a file in an object store, on a web server, or anywhere else that an
-// io.ReaderAt can read. NewReader reads the header and the Info in two requests, and look-ups
-// request only the bytes that they need. If the io.ReaderAt fails, a look-up returns the error, and
-// does not report the key as absent. The file must not change while a Reader uses it. If the store
-// can refuse requests for an object that has changed, as with the HTTP header If-Match, use that.
+// io.ReaderAt can read. NewReader reads the header and the Info in at most two requests, and
+// look-ups request only the bytes that they need. If the io.ReaderAt fails, a look-up returns the
+// error, and does not report the key as absent. The file must not change while a Reader uses it. If
+// the store can refuse requests for an object that has changed, as with the HTTP header If-Match,
+// use that.
 //
 // If another program wrote a file, check the Hash in its Info before the first look-up. Hash says
 // how keys were hashed; it is empty if the writer, such as Java, did not set it. For example, the

@@ -46,8 +46,8 @@ func load(r *form.FileReader) (*Filter, error) {
 
 // LoadOrNew loads the file at path, or returns New(n, p) if there is none; see "Files" in the
 // package comment. The saved filter must have the same M, K and Strategy as New(n, p). It may have
-// been made for another n and p. If it does not fit, the error shows the N and P in its Info. The
-// OnesCount of a new filter is 0. To get a SyncFilter, pass the result to [NewSyncFrom].
+// been made for another n and p. If it does not fit, the error shows the N and P in its Info. If
+// the filter is new, its OnesCount is 0. To get a SyncFilter, pass the result to [NewSyncFrom].
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	m, k, err := Size(n, p)
 	if err != nil {
@@ -59,8 +59,8 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	})
 }
 
-// LoadOrNewSize is like [LoadOrNew], but takes the parameters of [NewSize]. It is for filters whose
-// size New does not choose, such as those of [StrictSize].
+// LoadOrNewSize is like [LoadOrNew], but takes the parameters of [NewSize]. Use it for sizes that
+// New does not choose, such as the results of [StrictSize].
 func LoadOrNewSize(path string, m uint64, k int) (*Filter, error) {
 	if _, bad := form.WordsFor(m, k, form.MaxWords); bad != nil {
 		return nil, bad.In("bloom")
@@ -72,7 +72,8 @@ func LoadOrNewSize(path string, m uint64, k int) (*Filter, error) {
 }
 
 // fits returns an error unless f has the Strategy Mitz64, k hash functions, and m bits, rounded up
-// to whole words. The error mentions maker, the call that makes such a filter.
+// to whole words. maker ends the text of the error; it is a phrase such as "New makes for n = 9,
+// p = 0.1".
 func (f *Filter) fits(m uint64, k int, maker string) error {
 	if f.M() == (m+63)/64*64 && f.k == k && f.strategy == Mitz64 {
 		return nil

@@ -230,7 +230,7 @@ func (x *mitz32) nextIndex() uint64 {
 	return uint64(x.sum ^ uint32(int32(x.sum)>>31))
 }
 
-// probe returns a number that, modulo m, is index i of a key, counted from 0.
+// probe returns a number that selects bit i of a key, counted from 0; see bitset.get.
 func (f *filter) probe(h Hash, i int) uint64 {
 	if f.strategy == Mitz64 {
 		return h.h1 + uint64(i)*h.h2

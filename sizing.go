@@ -15,8 +15,8 @@ import (
 // whole 64-bit words. [Size] returns the size that [New] uses, and [StrictSize] a size that keeps
 // p.
 //
-// OptimalM returns exactly the same number as Guava's optimalNumOfBits, on every architecture. n =
-// 0 counts as 1, and p = 0 as the smallest positive float64. Results above math.MaxInt64 become
+// OptimalM returns exactly the same number as Guava's optimalNumOfBits, on every architecture.
+// n = 0 counts as 1, and p = 0 as the smallest positive float64. Results above math.MaxInt64 become
 // math.MaxInt64. For p >= 1 and NaN, the result is 0.
 func OptimalM(n uint64, p float64) uint64 {
 	if p == 0 {
@@ -35,8 +35,8 @@ func OptimalM(n uint64, p float64) uint64 {
 }
 
 // OptimalK returns the number of hash functions with which a filter with m bits and n keys has the
-// fewest false positives: m/n ln 2, rounded, and at least 1. m should be the result of OptimalM. n
-// = 0 counts as 1. This is Guava's rule up to version 33.3; see docs/java.md.
+// fewest false positives: m/n ln 2, rounded, and at least 1. m should be the result of OptimalM.
+// n = 0 counts as 1. This is Guava's rule up to version 33.3; see docs/java.md.
 func OptimalK(m, n uint64) int {
 	k := math.Round(float64(m) / float64(max(n, 1)) * math.Ln2)
 	return int(min(max(k, 1), math.MaxInt32))
@@ -76,7 +76,7 @@ func size(n uint64, p float64, maxWords uint64) (m uint64, k int, bad *form.Para
 	}
 	m = OptimalM(n, p)
 	k = OptimalK(m, n)
-	if m == math.MaxInt64 { // with fewer keys, k shows whether p is too low
+	if m == math.MaxInt64 { // OptimalM cut m off; fewer keys have the same k
 		const fewer = 1 << 40
 		k = OptimalK(OptimalM(fewer, p), fewer)
 	}
@@ -96,7 +96,7 @@ func size(n uint64, p float64, maxWords uint64) (m uint64, k int, bad *form.Para
 
 // StrictSize returns the smallest size with which a filter that contains n distinct keys has a
 // false-positive rate of at most p. The rate is the mean for many such filters. It includes what
-// double hashing adds (see [Filter.FPR]), for which StrictSize allows a quarter more than the
+// double hashing adds (see [Filter.FPR]), for which StrictSize allows up to a quarter more than the
 // estimate. m is the number of bits, a multiple of 64, and k is the number of hash functions; pass
 // both to [NewSize]. StrictSize returns the same errors as New.
 func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
@@ -197,14 +197,14 @@ func currentRate(m uint64, k int, fill float64) float64 {
 }
 
 // doubleHashing estimates by how much the mean rate of Mitz64 filters exceeds fill^k. The estimate
-// is right to about a fifth. There is an excess because the indexes of a key are not independent,
-// and because two keys may share several indexes. For Mitz32 filters, it is between a sixth of the
-// estimate and all of it.
+// is within about a fifth of the true excess. There is an excess because the indexes of a key are
+// not independent, and because two keys may share several indexes. For Mitz32 filters, the excess
+// is between a sixth of the estimate and the whole estimate.
 //
 // If m is a power of two, there are four effects:
 //
-//   - If H2 has the order d modulo m, a key has only d different indexes. d is a power of two. Its
-//     probability is d/2m, or 1/m for d = 1.
+//   - If H2 has the order d modulo m, a key has only d different indexes. d is a power of two. The
+//     probability of an order d is d/2m, or 1/m for d = 1.
 //   - An added key may have the same H2 as the key that is looked up, or -H2. The probability is
 //     2/m. The two keys then share all k indexes in one of m cases, and o indexes in two of m cases
 //     for each o below k. A single common index (o = 1) does not count, because it is no more
@@ -216,10 +216,11 @@ func currentRate(m uint64, k int, fill float64) float64 {
 //   - Different indexes are drawn from the set bits without replacement, which lowers the rate.
 //
 // For other m, each overflow of 63 bits shifts the later indexes of a key by a constant. This
-// breaks the cycles above and makes other ones. Their sum was measured. For keys whose indexes are
-// a subset of an added key's, it is nearly proportional to k^3/m^3. The sum of several shifts takes
-// as many values as odd, the largest odd divisor of m. So if odd is small, some keys have only odd
-// or 2*odd different indexes. TestDoubleHashing and TestStrictSize measure all this.
+// breaks the cycles above and makes other ones. Their effect was measured. The part that comes from
+// keys whose indexes are a subset of an added key's is nearly proportional to k^3/m^3. A sum of
+// shifts can take as many values as the largest odd divisor of m, the variable odd. If that is
+// small, some keys have only odd or 2*odd different indexes. TestDoubleHashing and TestStrictSize
+// measure all this.
 //
 // The first two indexes of a key are independent, so with k <= 2 there is no excess.
 func doubleHashing(fill float64, m uint64, k int) float64 {
@@ -255,8 +256,8 @@ func doubleHashing(fill float64, m uint64, k int) float64 {
 		same += float64(cases * rest * (1 - chance))
 	}
 	d := float64(uint64(1) << (bits.Len(uint(k)) - 1)) // the largest power of two up to k
-	// A key of order 2d has a fraction of every (m/2d)-th index, and may have all indexes of
-	// another key.
+	// A key of order 2d has only k of the 2d indexes in its cycle, but these may include all
+	// indexes of another key.
 	share := float64(k) / (2 * d)
 	partly := 0.11 * float64(k*k*k) * portable.Power(share, 4)
 	covered := n * (float64(0.37*d*d*d) + float64(partly)) / float64(m)

@@ -32,7 +32,7 @@ type SyncFilter struct {
 	patching sync.Mutex
 }
 
-// syncFilter is a filter with its own String. Its ones are 0.
+// syncFilter is a filter with its own String. Its field ones is always 0.
 type syncFilter struct{ filter }
 
 // String returns the name of s's type and its parameters.
@@ -142,9 +142,10 @@ func (s *SyncFilter) AddHash(h Hash) bool {
 // fewBits is the largest number of a key's bits with which AddHash stores the indexes.
 const fewBits = 32
 
-// setBits sets the bits that a call has read as clear. It reports whether the call may say that the
-// key is new: if several calls add one key concurrently, at most one may. indexes has the key's
-// bits, in the order in which all calls read them. The lowest bit of clear is for the last index.
+// setBits sets the bits that a call to AddHash has read as clear. It reports whether the call may
+// say that the key is new: if several calls add one key concurrently, at most one may. indexes has
+// the key's bits, in the order in which all calls read them. The lowest bit of clear is for the
+// last index.
 //
 // The final bit of a call is the last one that it read as clear. The call sets its final bit after
 // all others, and may say that the key is new if it was the one that set this bit. Two calls cannot
