@@ -9,11 +9,12 @@
 //	err = g.InsertString(name, func() error { return store(name) })
 //	found, err := g.LookupString(name, func() (bool, error) { return query(name) })
 //
-// A [Guard] reports every row as present that was in the store when the last load began, and every
-// row whose [Guard.Insert] or [Guard.Add] has returned. It rebuilds its filter from the store while
-// it is in use. If another program inserts a row without telling the Guard, the row may be missed
-// until the next load has ended. So every writer must use Insert, or announce its rows to Add. "A
-// filter in front of a database" in docs/questions.md compares three designs for several processes.
+// A [Guard] reports as present every row that was in the store when the last load began, and every
+// row for which [Guard.Insert] or [Guard.Add] has returned. It rebuilds its filter from the store
+// while it is in use. If another program inserts a row without telling the Guard, the row may be
+// missed until the next load has ended. So every writer must use Insert, or announce its rows to
+// Add. "A filter in front of a database" in docs/questions.md compares three designs for several
+// processes.
 //
 // Load is a function that lists the store's keys. The price is one pass over the keys for each
 // load, and memory: at a rate of 1 %, usually at most 13.5 bits for each key from the second load
@@ -371,8 +372,9 @@ func (g *Guard) Rebuild(ctx context.Context) (err error) {
 	return nil
 }
 
-// publish makes built the filter for look-ups. began is the time at which its load began. An insert
-// that began before publish adds its keys to built; one that begins later finds built in g.now.
+// publish makes built the filter for look-ups. The load that filled it began at time began. An
+// insert that begins before publish adds its keys to built, because g.loading still holds it; a
+// later insert finds built in g.now.
 func (g *Guard) publish(built *growing.Filter, began time.Time) {
 	memory := newMemory(g.cfg.Learn)
 	g.mu.Lock()
@@ -389,9 +391,10 @@ func (g *Guard) abandon() {
 	g.loading = nil
 }
 
-// expected returns the number of keys for which to make the next filter: 1/16 more than there are.
-// A growing filter for n keys has room for 12 standard deviations more, and begins another layer
-// when 1/32 of its room is left. So this filter begins none.
+// expected returns the number of keys for which to make the next filter. Before the first load,
+// that is Config.N. Later it is large enough that the filter has room for at least 1/16 more keys
+// than there are; growing.New itself adds room for 12 standard deviations. A growing filter begins
+// another layer when 1/32 of its room is left, so this one needs none unless many keys are added.
 func (g *Guard) expected() uint64 {
 	f := g.filter()
 	if f == nil {
@@ -401,8 +404,8 @@ func (g *Guard) expected() uint64 {
 	return min(maxN, n+uint64(max(0, float64(n)/16-12*math.Sqrt(float64(n)))))
 }
 
-// begin makes loading the filter that inserts also write to, and adds the keys that the load may
-// miss.
+// begin makes inserts also write to the filter that is loading, and adds to it the keys that the
+// load may miss.
 func (g *Guard) begin(loading *growing.Filter) {
 	g.mu.Lock()
 	g.loading = loading
@@ -425,9 +428,9 @@ const (
 // after is time.After, except in tests.
 var after = time.After
 
-// Run calls Rebuild, and again after each Every, until ctx ends. It then returns the error of ctx.
-// If Every is 0, Run returns nil after the first successful load. After a failed load, Run tries
-// again after a tenth of a second, and doubles this pause after each further failure, up to a
+// Run calls Rebuild, waits for Every, and repeats both until ctx ends. It then returns the error of
+// ctx. If Every is 0, Run returns nil after the first successful load. After a failed load, Run
+// tries again after a tenth of a second, and doubles this pause after each further failure, up to a
 // minute.
 func (g *Guard) Run(ctx context.Context) error {
 	again := firstPause

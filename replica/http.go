@@ -182,7 +182,7 @@ func setHeader(h http.Header, have string, last known, plain, wantPatch bool) {
 	}
 }
 
-// errNotAsked returns the error for an answer that is not a patch, or a patch of another kind.
+// errNotAsked returns the error for a patch that was not requested, or that has an unknown format.
 func errNotAsked(resp *http.Response) error {
 	return fmt.Errorf("status %d, IM %.40q", resp.StatusCode, resp.Header.Get("IM"))
 }

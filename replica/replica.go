@@ -154,8 +154,8 @@ func (u *Update) after(s *state) time.Time {
 	return u.Made
 }
 
-// nothing is the state before the first load, when Replica.copy is nil. Look-ups and Snapshot use
-// Replica.copy.
+// nothing is what state returns before the first load, when Replica.copy is nil. Methods that treat
+// this case differently, such as look-ups, read Replica.copy instead.
 var nothing = &state{filter: new(bloom.SyncFilter)}
 
 func (r *Replica) state() *state { return cmp.Or(r.copy.Load(), nothing) }
@@ -232,8 +232,9 @@ func (r *Replica) refresh(ctx context.Context) (warnings []error, err error) {
 	return warnings, err
 }
 
-// report calls OnError unless a call of OnError is already running. Otherwise an OnError that calls
-// Refresh would call itself for as long as the source fails.
+// report calls OnError, or without one logs the first error if nothing is loaded yet. It does not
+// call OnError while another call of it is running. Otherwise an OnError that calls Refresh would
+// call itself for as long as the source fails.
 func (r *Replica) report(err error) {
 	switch {
 	case r.cfg.OnError == nil:
@@ -249,8 +250,8 @@ func (r *Replica) report(err error) {
 	}
 }
 
-// fetch fetches what is new since version, and applies it. It appends to warnings errors for
-// OnError, even if the fetch succeeds.
+// fetch fetches what is new since the given version, and applies it. Even if it succeeds, it may
+// append errors for OnError to warnings.
 func (r *Replica) fetch(ctx context.Context, version string, warnings *[]error) error {
 	started := time.Now()
 	u, err := r.src.Fetch(ctx, version)

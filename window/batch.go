@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// chunk is the number of keys in a batch whose lanes are read ahead.
+	// chunk is the number of keys for which lanes are read ahead at a time.
 	chunk = 64
 	// shortBatch is the smallest number of keys for which reading ahead pays.
 	shortBatch = 2
@@ -17,9 +17,9 @@ const (
 	farLanes = 1 << 19
 )
 
-// If i is a multiple of chunk, ahead reads the lanes of the keys in hs[i:i+chunk] into the cache.
-// The processor also reads ahead, but not past a lock, and not as many lanes in parallel as memory
-// can deliver.
+// ahead reads the lanes of the keys in hs[i:i+chunk] into the cache if i is a multiple of chunk. It
+// does nothing for small filters and for single keys. The processor also reads ahead, but not past
+// a lock, and not as many lanes in parallel as memory can deliver.
 func (s *state) ahead(hs []bloom.Hash, i int, lookUp bool) {
 	if i%chunk != 0 || len(s.array) < farLanes {
 		return

@@ -52,9 +52,9 @@ func (f *Filter) Do(
 	return true, nil
 }
 
-// claim reports whether h is remembered. If it is not, and another call of Do is handling h, busy
-// is the channel of that call. If busy is nil, the caller must handle h, and other calls wait until
-// ended is closed.
+// claim returns the channel of the call of Do that is handling h, if there is one. Otherwise it
+// reports whether h is remembered. If busy is nil and seen is false, the caller must handle h, and
+// other calls wait until it closes ended.
 //
 // claim holds the lock during the look-up. Otherwise another call could handle h, add it and
 // release it after the look-up but before the lock, and h would be handled twice.

@@ -19,9 +19,9 @@ import (
 // its end, or with Renew a Span and a part. The live planes have consecutive numbers. Method renews
 // decides when a repeat is written again.
 //
-// The time at which a plane ends is its stamp, in nanoseconds since 1970. The stamp of a plane is
-// not lower than that of the previous one. The stamp of a plane that has ended is not later than
-// now.
+// The time at which a plane ends is its stamp, in nanoseconds since 1970; the plane takes keys only
+// before that time. The stamp of a plane is not lower than that of the previous one. When a plane
+// has ended, its stamp is at most now + 1.
 //
 // Some fields are loaded without the lock, but stored only under it:
 //
@@ -48,7 +48,7 @@ type ring struct {
 
 	sync.Mutex
 	ends [planes]atomic.Int64 // the stamps
-	full uint64               // the columns of the full planes
+	full uint64               // a bit for each full plane; see columns
 	// All keys that were given up before their Span was over had been added at time lost or
 	// earlier. If there are none, lost is never.
 	lost      int64
@@ -112,8 +112,8 @@ func (r *ring) accepts(live run, now int64) bool {
 	return live.isOpen() && now < r.stampOf(live.newest()).Load()
 }
 
-// start makes r ready for use. now becomes its clock. The caller must have set the stamps of the
-// live planes. newest is the time at which the last of these was set.
+// start makes r ready for use, and reads the time from the function now. The caller must have set
+// the stamps of the live planes. The stamp of the newest one was set at time newest.
 func (r *ring) start(now func() time.Time, live run, newest int64) {
 	r.source = now
 	if now == nil {
@@ -192,7 +192,8 @@ func (r *ring) age() (now int64) {
 		r.prolonged = false
 		r.stamped.Store(now)
 	}
-	// While the time is unknown nothing dies: now may be the end of a plane, which is yet to come.
+	// While the time is unknown, nothing dies: now comes from the newest stamp, which may be in the
+	// future.
 	for !r.fresh && live.len() > 0 && now >= r.death(live.oldest()) {
 		live = live.withoutOldest()
 	}
@@ -434,9 +435,9 @@ func (r *ring) exact() int64 {
 // the planes were decoded, t is the first time after keys were added without a time, or the clock
 // was far behind and has now been set.
 //
-// A clock that was far behind counts as set when it is nearer to the newest stamp than the ring's
-// time, which is ahead of it by lag. It must also have advanced by at least a life, so no plane
-// lives too long if the clock ran evenly and there was no call.
+// A clock that was far behind counts as set when two conditions hold. It is nearer to the newest
+// stamp than the ring's time is, which is ahead of it by lag. And it has advanced by more than a
+// life: if it was not set but ran evenly without a call, all planes are due to die by then.
 func (r *ring) notice(t time.Time) {
 	clock, live := nanoseconds(t), r.planes()
 	if t.IsZero() || clock <= -farthest || live.len() == 0 {

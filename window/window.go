@@ -87,7 +87,8 @@ type state struct {
 	array  []uint64 // the lanes of all pages, page by page
 
 	doing sync.Mutex // guards underWay
-	// underWay has the keys that Do is handling. The channel is closed at the end of Do.
+	// underWay maps each key that a call of Do is handling to a channel, which that call closes
+	// when it ends.
 	underWay map[bloom.Hash]chan struct{}
 }
 
@@ -100,7 +101,7 @@ func (s *state) zero() bool { return s == nil }
 // no bits that a dead plane left behind.
 type page struct {
 	sync.Mutex
-	clean   atomic.Uint64 // in later planes, dead planes may have left bits
+	clean   atomic.Uint64 // planes after this one may have bits that dead planes left
 	pending uint64        // keys not yet counted in the ring; see bitwords.Store
 }
 
@@ -133,9 +134,9 @@ type Config struct {
 	// Span.
 	Renew bool
 	// Generations is the number of periods into which a Span is divided, from 1 to 31. 0 means 7.
-	// Compared with 7, a window needs 7 % less memory with 3 generations, 17 % more with 15, and 75
-	// % more with 31. With Renew, it needs 2 % more with 3, 9 % more with 15, and 60 % more with
-	// 31.
+	// Compared with 7 generations, a window needs 7 % less memory with 3, 17 % more with 15, and
+	// 75 % more with 31. With Renew, it needs 2 % more with 3, 9 % more with 15, and 60 % more
+	// with 31.
 	Generations int
 	// Now returns the time. It must be safe for concurrent use. If Now is nil, the window reads the
 	// system's time; if Span/Generations is a second or more, it does so only every tenth of a
@@ -204,8 +205,8 @@ func newState(c Config, l layout, array []uint64) *state {
 	return s
 }
 
-// begin makes s ready for use. newest is the time at which the stamp of the newest live plane was
-// set. All pages are clean up to the plane with the number cleared.
+// begin makes s ready for use. The stamp of the newest live plane was set at time newest. All pages
+// are clean up to and including plane number cleared.
 func (s *state) begin(now func() time.Time, live run, newest int64, cleared uint64) {
 	s.ring.start(now, live, newest)
 	for i := range s.table {
@@ -329,9 +330,9 @@ func (s *state) tend(lookUp bool) int64 {
 		return now
 	}
 	defer r.Unlock()
-	// Another goroutine may have removed the planes in between. If it read a later time to do so,
-	// now looks like a step back. age then reads the time again: under the lock, a later reading is
-	// earlier only if the clock has stepped back.
+	// Another goroutine may have read a later time and removed the planes in the meantime. Then now
+	// looks like a step back, so age reads the time again. Among readings under the lock, the time
+	// decreases only if the clock has stepped back.
 	if !r.current(now) {
 		now = r.age()
 	}

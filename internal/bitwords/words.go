@@ -7,8 +7,8 @@
 // not split an aligned store. On 32-bit platforms a load may see halves of two different stores, so
 // Store is only for words whose halves are independent, such as the bits of a filter. An atomic
 // store would also be ordered with all other stores, which makes it as slow as a lock on amd64. The
-// race detector reports ordinary stores beside atomic loads, so Store is atomic when the detector
-// is on.
+// race detector would report an ordinary store during an atomic load, and package orders would not
+// see it, so Store is atomic in builds for these two.
 package bitwords
 
 import (

@@ -42,7 +42,7 @@ func keepList(file *os.File, path string, perm fs.FileMode, ownGroup bool) (fs.F
 	}
 	if list == nil {
 		if err := unix.Fremovexattr(int(file.Fd()), accessList); err != nil && !hasNone(err) {
-			perm &^= 0o070 // they are the mask of the directory's list
+			perm &^= 0o070 // the group's bits would become the mask of the inherited list
 		}
 		return lessGroup(perm, ownGroup), nil
 	}
@@ -110,9 +110,9 @@ func (l list) limit(tag, mask uint16) {
 	})
 }
 
-// list.without returns the permissions for a file that has perm in its mode but cannot get its
-// list. Without the list, members of named groups count as others, and so do named users who are
-// not in the file's group.
+// list.without returns the part of perm that is safe for a file on which the list cannot be set.
+// Without the list, members of named groups count as others, and so do named users who are not in
+// the file's group.
 func (l list) without(perm fs.FileMode) fs.FileMode {
 	users, groups := l.permissions(tagUser), l.permissions(tagGroup)
 	group := users & l.permissions(tagOwnGroup)

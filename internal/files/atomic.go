@@ -15,7 +15,8 @@ import (
 // Write writes the output of encode to the file at path, which it replaces or creates. "Files" in
 // package bloom documents its promises about crashes, temporary files, permissions, owners and
 // links. If the new file cannot have the old file's group, the group that it does have gets no more
-// permissions than others. Write syncs the directory, so it fails if it may not open it.
+// permissions than others. Write syncs the directory on systems that can, and then fails if it may
+// not open the directory.
 func Write(path string, encode func(io.Writer) error) error {
 	_, err := replace(path, func() error { return nil }, encode)
 	return err
@@ -91,8 +92,8 @@ func replace(path string, check func() error, write func(io.Writer) error) (
 	return info, dir.sync()
 }
 
-// special is the modes of devices, pipes and sockets. A program that writes to a link to one of
-// these, such as /dev/stdout, does not mean to replace the link.
+// special has the mode bits of devices, pipes, sockets and irregular files. A program that writes
+// to a link to one of these, such as /dev/stdout, does not mean to replace the link.
 const special = fs.ModeDevice | fs.ModeCharDevice | fs.ModeNamedPipe | fs.ModeSocket |
 	fs.ModeIrregular
 

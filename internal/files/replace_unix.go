@@ -60,8 +60,8 @@ func refusal(path string, cause error, text string, args ...any) error {
 	return &fs.PathError{Op: "replace", Path: path, Err: err}
 }
 
-// lessGroup returns perm if ownGroup is true: the file has kept its group. Otherwise it limits the
-// group's permissions to those of others.
+// lessGroup returns perm if ownGroup is true, which means that the file has kept its group.
+// Otherwise it removes the group permissions that others do not have.
 func lessGroup(perm fs.FileMode, ownGroup bool) fs.FileMode {
 	if ownGroup {
 		return perm

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Mapping returns bytes of address space, of which only the pages that are written to take memory.
-// It skips t if the system has too little.
+// Mapping returns a slice of the given number of zero bytes, until t ends. Only the pages that are
+// written to take memory. Mapping skips t if the system cannot map so many bytes.
 func Mapping(t testing.TB, bytes int) []byte {
 	t.Helper()
 	m, err := syscall.Mmap(-1, 0, bytes, syscall.PROT_READ|syscall.PROT_WRITE,
@@ -21,7 +21,8 @@ func Mapping(t testing.TB, bytes int) []byte {
 	return m
 }
 
-// Faults reports whether f accesses memory that it must not access.
+// Faults reports whether f panics. An access to protected memory also panics, instead of ending the
+// process.
 func Faults(f func()) (fault bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() { fault = recover() != nil }()

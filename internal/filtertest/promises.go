@@ -126,8 +126,8 @@ type Type struct {
 
 	Guava         bool // the binary form is Guava's, which has no checksum and no Info
 	GuavasIndexes bool // keys have Guava's indexes: for the empty key, all are 0
-	AnyN          bool // the filter that Make returns may not know N
-	Multiset      bool // a key added twice is kept twice, and new both times; AddBatch needs added
+	AnyN          bool // the Info of a new filter may have any N, even 0
+	Multiset      bool // a key added twice is kept twice, and is new each time; AddBatch refuses nil
 }
 
 // filter is a Filter together with the methods that its Type names.
@@ -356,7 +356,7 @@ func testEmptyKey(t *testing.T, typ Type) {
 }
 
 // testBatches tests that a batch returns the results of single calls in order. It must not change
-// results after those, and must panic if there is no room for them.
+// the elements after them, and must panic if the slice is too short.
 func testBatches(t *testing.T, typ Type) {
 	one, batch := typ.makeOne(), typ.makeOne()
 	if batch.AddBatch == nil {
@@ -611,7 +611,7 @@ func testEncodings(t *testing.T, typ Type) {
 		require.Equal(t, typ.Multiset, g.AddHash(keys[999]))
 	}
 
-	// held is a copy of the filter in an interface, so it is not addressable.
+	// A copy of the filter in an interface is not addressable.
 	held := reflect.ValueOf(f.Filter).Elem().Interface()
 	require.Equal(t, `"`+text+`"`, string(bloom.Must(json.Marshal(held))))
 	require.Equal(t, f.String(), fmt.Sprint(held))
@@ -632,8 +632,8 @@ func cuts(n int) (places []int) {
 }
 
 // testReaders tests that ReadFrom accepts portions of any size, and returns the number of bytes
-// that it read. If the reader fails, the error must be the reader's; if the reader ends early, it
-// must wrap ErrFormat. In both cases the filter must not change.
+// that it read. If the reader fails, the error must wrap the reader's; if the reader ends early,
+// the error must wrap ErrFormat. In both cases the filter must not change.
 func testReaders(t *testing.T, typ Type) {
 	f := typ.filled()
 	data, size := bloom.Must(f.MarshalBinary()), f.Stats().SizeBytes
@@ -1020,7 +1020,7 @@ func Fuzz[F Filter](f *testing.F, typ Type, more func(t *testing.T, g F), seeds 
 			return
 		}
 		require.NoError(t, errFrom)
-		// Decoders skip the flags and texts of a later version, and encoders do not write them.
+		// Decoders skip the flags and fields of a later version, and encoders do not write them.
 		written := bloom.Must(g.MarshalBinary())
 		require.Equal(t, WithoutTrailer(data), WithoutTrailer(written))
 		require.Equal(t, written, bloom.Must(read.MarshalBinary()))

@@ -49,7 +49,7 @@ func Waits(lock sync.Locker, should bool, f func()) (waited bool) {
 }
 
 // Becomes waits until condition returns true, and reports whether it did within a minute. If not,
-// the test fails; what describes the event that did not happen.
+// the test fails with a message that ends with the string what.
 func Becomes(t testing.TB, what string, condition func() bool) bool {
 	t.Helper()
 	for began := time.Now(); !condition(); runtime.Gosched() {
@@ -61,9 +61,9 @@ func Becomes(t testing.TB, what string, condition func() bool) bool {
 	return true
 }
 
-// Receive returns what c sends, or the zero value once c is closed. If neither happens within a
-// minute, the test fails and ends; what describes the event that did not happen. Call it only from
-// the test's own goroutine.
+// Receive returns the next value from c, or the zero value once c is closed. If there is neither
+// within a minute, the test fails and ends, with a message that ends with the string what. Call
+// Receive only from the test's own goroutine.
 func Receive[T any](t testing.TB, what string, c <-chan T) (v T) {
 	t.Helper()
 	select {

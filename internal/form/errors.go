@@ -62,8 +62,8 @@ func (e mismatchError) Error() string { return string(e) }
 
 func (e mismatchError) Unwrap() error { return ErrMismatch }
 
-// In adds path to the message of err, unless err is nil or an fs.PathError, which already names a
-// path.
+// In adds path to the message of err, unless err is nil or wraps an fs.PathError, which already
+// names a path.
 func In(path string, err error) error {
 	var names *fs.PathError
 	if err == nil || errors.As(err, &names) {

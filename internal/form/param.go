@@ -62,8 +62,8 @@ func CheckRate(name string, p float64) *Param {
 	return NewParam(name, p, "outside (0, 1)")
 }
 
-// CheckKeys returns nil if n is positive and fits, and otherwise a Param with the given name. n is
-// the number of keys of a filter with rate p.
+// CheckKeys returns nil if n is positive and fits(n) is true, and otherwise a Param with the given
+// name. n is the number of keys of a filter with rate p.
 func CheckKeys(name string, n uint64, p float64, fits func(n uint64) bool) *Param {
 	if n > 0 && fits(n) {
 		return nil
@@ -71,7 +71,8 @@ func CheckKeys(name string, n uint64, p float64, fits func(n uint64) bool) *Para
 	return NewParam(name, n, "outside [1, %d] at a rate of %v", Largest(fits), p)
 }
 
-// Largest returns the largest number that fits. Every smaller number except 0 must also fit.
+// Largest returns the largest n for which fits(n) is true. fits must also be true for every smaller
+// number except 0. If it is true for none, Largest returns 0.
 func Largest(fits func(uint64) bool) (largest uint64) {
 	for step := uint64(1) << 63; step > 0; step /= 2 {
 		if fits(largest + step) {

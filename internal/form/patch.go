@@ -19,16 +19,17 @@ import (
 //
 // The words of the frame are a bit stream; the least significant bit of each word comes first. For
 // each bit that differs, in ascending order, the stream has a gap: the number of equal bits between
-// this bit and the previous one that differs, or the start of the filter. Gaps are Rice-coded: gap
-// >> rice zeros, a one, and the lower rice bits of the gap, least significant bit first. Zeros fill
-// the last word.
+// this bit and the previous one that differs, or the start of the filter. The Rice code of a gap is
+// gap>>rice zeros, a one, and the lowest bits of the gap, least significant bit first. The number of
+// these bits is the parameter rice. Zeros fill the last word.
 //
 // If rice is 0, the stream is instead the exclusive or of both filters. So a patch never has more
 // words than a filter. With the best rice, it needs at most 40 bits for each bit that differs.
 
 const (
 	patchParams = 7
-	// maxRice is the largest value of rice. It suffices because a filter has fewer than 2^37 bits.
+	// maxRice is the largest value of the parameter rice. It suffices because a filter has fewer
+	// than 2^37 bits.
 	maxRice = 37
 )
 
@@ -81,8 +82,9 @@ func WordsSum(words []uint64) (sum Sum) {
 	return sum
 }
 
-// bestRice returns the rice for which the stream is shortest in the worst case, if changed of m
-// bits differ. least is the length of that stream in bits.
+// bestRice returns the parameter rice that makes the stream shortest in the worst case, and the
+// length of that stream in bits. m is the number of bits in the filter, and changed is the number
+// of bits that differ.
 func bestRice(m, changed uint64) (best uint, least uint64) {
 	if changed == 0 {
 		return 0, 0
@@ -100,7 +102,7 @@ func bestRice(m, changed uint64) (best uint, least uint64) {
 type gapWriter struct {
 	words []uint64
 	used  uint64 // number of bits in the stream
-	after uint64 // index in the filter after the last bit that was written
+	after uint64 // one more than the index in the filter of the last bit that was written
 	rice  uint
 }
 
@@ -282,7 +284,7 @@ type Changes struct {
 	m       uint64 // number of bits in the filter
 	pos     uint64 // index of the next bit in the stream
 	left    uint64 // number of changed bits that are still in the stream
-	after   uint64 // index in the filter after the last bit that was read
+	after   uint64 // one more than the index in the filter of the last bit that was read
 	read    bool   // bit after-1 was read, but not yet returned by Next
 	damaged bool
 }
@@ -304,7 +306,7 @@ func (c *Changes) Next() (word int, mask uint64, ok bool) {
 	return word, mask, true
 }
 
-// nextXor is like Next, for a rice of 0. The stream is then the exclusive or of both filters, so
+// nextXor is like Next, but for rice = 0. The stream is then the exclusive or of both filters, so
 // its words are the masks.
 func (c *Changes) nextXor() (word int, mask uint64, ok bool) {
 	for c.left > 0 && c.pos < 8*uint64(len(c.stream)) {
@@ -341,7 +343,8 @@ func (c *Changes) advance() {
 	c.read = true
 }
 
-// code reads a gap as its upper and its lower bits. ok is false if the stream ends within the gap.
+// code reads the next gap, and returns its upper and its lower bits. ok is false if the stream ends
+// within the gap.
 func (c *Changes) code() (high, low uint64, ok bool) {
 	if i, shift := c.pos/64*8, c.pos%64; i+16 <= uint64(len(c.stream)) {
 		words := c.stream[i:]
@@ -361,8 +364,8 @@ func (c *Changes) code() (high, low uint64, ok bool) {
 	return high, c.readBits(c.rice), true
 }
 
-// unary reads zeros up to and including the next one, and returns the number of zeros. ok is false
-// if no one follows.
+// unary reads 0 bits and the 1 bit that ends them, and returns the number of 0 bits. ok is false if
+// the stream has no 1 bit left.
 func (c *Changes) unary() (zeros uint64, ok bool) {
 	for c.pos < 8*uint64(len(c.stream)) {
 		if rest := c.rest(); rest != 0 {

@@ -108,8 +108,7 @@ func (s Sum) seal(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, uint32(s))
 }
 
-// versionOf returns the version of the trailer at the end of data, or 0 if data ends with no
-// trailer.
+// versionOf returns the version of the trailer at the end of data, or 0 if there is no trailer.
 func versionOf(data []byte) byte {
 	end := len(data) - versionEnd
 	if end >= 0 && string(data[end:][:len(trailerMagic)]) == trailerMagic {

@@ -23,7 +23,7 @@ type Reader struct {
 	src    *bufio.Reader
 }
 
-// member is the gzip.Reader of the standard library or of a faster one.
+// member is a gzip.Reader, of the standard library or of a faster package.
 type member interface {
 	io.ReadCloser
 	Reset(io.Reader) error

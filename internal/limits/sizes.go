@@ -16,8 +16,8 @@ const (
 	LayerLead    = 32             // the next layer begins when 1/LayerLead of a layer's room is left
 	ShortBatch   = 96             // the shortest batch that a growing filter sorts, and
 	ShortInCache = 512            // the same if its layers are small
-	ShortTouched = 8              // a cuckoo filter touches buckets ahead for this many keys,
-	TouchedWords = 1 << 20 / 8    // if its table has this many words
+	ShortTouched = 8              // the shortest batch for which a cuckoo filter reads ahead,
+	TouchedWords = 1 << 20 / 8    // and the smallest number of words in its table
 	GuardStripes = 256            // the number of locks in a guard, and of parts in each memory
 	PublishWords = 8192           // the number of words in a piece of a publisher's answer
 )

@@ -2,7 +2,7 @@
 package nocopy
 
 // Locker makes go vet report copies of a struct that has a field _ of this type. It also makes the
-// struct incomparable with ==.
+// compiler refuse to compare such structs with ==.
 type Locker struct{ _ [0]func() }
 
 func (*Locker) Lock()   {}

@@ -79,8 +79,7 @@ type step struct {
 	patch   *patch
 	parsed  *form.Patch // patch, decoded
 	// since returns the patch from this version to the release, which the first call may have to
-	// compute. It returns nil, and since itself may be nil, if that patch would take too much
-	// memory or time; see offer.
+	// compute. It is nil if that patch would take too much memory or time; see offer.
 	since func() *patch
 }
 
@@ -184,7 +183,7 @@ func (r *release) offer(previous *release) {
 	bits := 64 * uint64(len(r.words))
 	work := bits / workPart
 	room := r.room()
-	size, changed := 0, uint64(0) // of the merge of steps, before it is compressed
+	size, changed := 0, uint64(0) // sums over steps: bytes of the streams, bits that change
 	for behind := 1; behind <= len(r.past); behind++ {
 		steps := r.past[len(r.past)-behind:]
 		s := &steps[0]
