@@ -42,7 +42,8 @@ func main() {
 	}
 	for _, test := range vectors.Filters {
 		data := bloom.Must(os.ReadFile(filepath.Join(folder, test.File)))
-		// A version refuses a form that it does not know, as a bloom.Filter.
+		// If this version does not know the type, it decodes the form as a bloom.Filter, which
+		// fails.
 		typ, ok := alltypes.ByPackage(test.Type)
 		if !ok {
 			typ = alltypes.All[0]

@@ -2,12 +2,12 @@
 //
 //	go run ./.ci/deletions [FLAGS] DIR...
 //
-// Each call, assignment and branch gets a guard, which an environment variable switches off, so one
-// build serves for all of them. For each statement, Deletions runs the tests that reach it, with
-// the statement deleted: first the tests of the package; if none fails, those of all types; and for
-// an internal package, those of the packages that import it. It omits statements that only save
-// time, which end with "// speed", and the checks of package invariants. If the tests do not end
-// without a statement, it lists the statement as not judged.
+// Each call, assignment and branch gets a guard, which an environment variable can switch off, so
+// one build serves for all of them. For each statement, Deletions runs the tests that reach it,
+// with the statement deleted: first the tests of the package; if none fails, those of all types;
+// and for an internal package, those of the packages that import it. It omits statements that only
+// save time, which end with "// speed", and the checks of package invariants. If the tests run too
+// long with a statement deleted, it lists the statement as not judged.
 package main
 
 import (
@@ -286,7 +286,7 @@ func (p *program) judge(deleted int) verdict {
 	return passed
 }
 
-// run runs tests with one statement deleted.
+// run runs tests with one statement deleted, or none if deleted is 0.
 func (p *program) run(deleted int, tests []string, limit time.Duration, env ...string) (string, verdict) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()

@@ -20,8 +20,8 @@ import (
 // The words of the frame are a bit stream; the least significant bit of each word comes first. For
 // each bit that differs, in ascending order, the stream has a gap: the number of equal bits between
 // this bit and the previous one that differs, or the start of the filter. The Rice code of a gap is
-// gap>>rice zeros, a one, and the lowest bits of the gap, least significant bit first. The number of
-// these bits is the parameter rice. Zeros fill the last word.
+// gap>>rice zeros, a one, and the lowest bits of the gap, least significant bit first. The number
+// of these lowest bits is the parameter rice. Zeros fill the last word.
 //
 // If rice is 0, the stream is instead the exclusive or of both filters. So a patch never has more
 // words than a filter. With the best rice, it needs at most 40 bits for each bit that differs.

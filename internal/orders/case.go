@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Run explores a case with up to 0, 1 and 2 preemptions, and prints the numbers of orders. If the
-// environment variable BLOOM_ORDERS is a number, that replaces the 2, and the case stops after a
-// minute.
+// Run explores a case with at most 0 preemptions, then 1, then 2, and prints the numbers of orders.
+// If one of these explorations takes more than an hour, Run stops there. If the environment
+// variable BLOOM_ORDERS is a number, it replaces the 2, and the limit is a minute.
 func Run(t *testing.T, name string, setup Setup) {
 	bound, limit := 2, time.Hour
 	if n, err := strconv.Atoi(os.Getenv("BLOOM_ORDERS")); err == nil {

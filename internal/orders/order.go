@@ -28,7 +28,8 @@ type order struct {
 	trace  []string
 }
 
-// thread is a goroutine of an order. A message on resume lets it run until its next step.
+// thread is a goroutine of an order. A message on resume lets it run until another thread is
+// chosen.
 type thread struct {
 	resume chan struct{}
 	done   bool
@@ -124,7 +125,7 @@ func (s *order) step(stops bool) {
 	}
 }
 
-// finish ends the order. No thread can continue.
+// finish ends the order when no thread can continue. Unless all have ended, that is a deadlock.
 func (s *order) finish() {
 	for i, t := range s.threads {
 		if !t.done {

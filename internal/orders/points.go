@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// Point is a point of its own, for a step that is neither a lock nor an atomic. It stands before a
-// step that other threads can see.
+// Point is a point. It must be called just before a step that other threads can see.
 func Point() {
 	if s := now; s != nil {
 		s.step(false)

@@ -24,7 +24,7 @@ func (b *Blocks) AddKeyShared(key []byte) bool {
 	return !found && b.addAbsent(h)
 }
 
-// addAbsent is like AddShared, for a key that a look-up has just not found.
+// addAbsent is like AddShared, for a key that was absent just before.
 func (b *Blocks) addAbsent(h bloom.Hash) bool {
 	if b.fast == 0 {
 		return b.addInGo(h, Writers)

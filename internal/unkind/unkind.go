@@ -104,7 +104,8 @@ func (r scratch) ReadAt(p []byte, offset int64) (int, error) {
 	return bytes.NewReader(r.data).ReadAt(p, offset)
 }
 
-// FailingReaderAts returns io.ReaderAts that fail at request n; the first request is 1.
+// FailingReaderAts returns io.ReaderAts that fail at request n and at all later ones. The first
+// request is 1.
 func FailingReaderAts(data []byte, n int) map[string]io.ReaderAt {
 	return map[string]io.ReaderAt{
 		"an error and no byte":   newFailingAt(data, n, false),
@@ -120,8 +121,8 @@ func newFailingAt(data []byte, n int, whole bool) *failingAt {
 
 type failingAt struct {
 	data  []byte
-	left  atomic.Int64 // requests run in parallel
-	whole bool         // the failing request reads all its bytes
+	left  atomic.Int64 // requests up to the first that fails; they run in parallel
+	whole bool         // a failing request fills p, but returns one byte less
 }
 
 func (r *failingAt) ReadAt(p []byte, offset int64) (int, error) {
@@ -170,7 +171,7 @@ type Server struct {
 	Serve func(w http.ResponseWriter, r *http.Request, data []byte)
 }
 
-// Servers returns servers of data. Its entity tag is tag in quotes.
+// Servers returns servers whose data has the given entity tag, in quotes.
 func Servers(tag string) []Server {
 	strong := strconv.Quote(tag)
 	plain := func(

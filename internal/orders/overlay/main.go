@@ -38,7 +38,7 @@ var real = []string{"growing/rates.go"}
 // timed lists the packages that read the time from orders.Clock. Each reading is a point.
 var timed = []string{"guard", "window"}
 
-// steps lists the packages whose calls a case can make single steps; see orders.OneStep.
+// steps lists the packages for which a case can make each call a single step; see orders.OneStep.
 var steps = []string{"growing"}
 
 func main() {

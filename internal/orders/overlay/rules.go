@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// source is a file of the library with edits. No edit adds or removes lines before the file's end,
-// so traces show the library's line numbers.
+// source is a file of the library with edits. Except in seeds, no edit adds or removes lines before
+// the file's end, so traces show the library's line numbers.
 type source struct {
 	path, text string
 	set        *token.FileSet
@@ -59,7 +59,9 @@ func (s *source) edited() string {
 	return out.String() + s.text[done:]
 }
 
-// explore makes locks, atomics, go statements, channel operations and readings of the time points.
+// explore turns each use of a lock or an atomic, each go statement and each channel operation into
+// a point. In the packages in timed, it does so for each reading of the time. In those in steps, it
+// marks calls; see orders.Enter.
 func (s *source) explore() {
 	folder := filepath.ToSlash(filepath.Dir(s.path))
 	explored := false
