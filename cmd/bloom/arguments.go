@@ -29,8 +29,9 @@ func run(ctx context.Context, root *cobra.Command, args []string) error {
 	return err
 }
 
-// checkFlags returns an error if a flag stands before the command, or has a long name after one
-// dash. pflag would read -output as the joined short flags -o utput.
+// checkFlags returns the command in args. It returns an error for an unknown command, for a flag
+// before the command other than --help and --version, and for a long flag with one dash: pflag
+// would read -output as -o with the value utput.
 func checkFlags(root *cobra.Command, args []string) (*cobra.Command, error) {
 	c, rest := root, args
 	flagsFirst := len(args) > 0 && strings.HasPrefix(args[0], "-")
@@ -59,8 +60,8 @@ func checkFlags(root *cobra.Command, args []string) (*cobra.Command, error) {
 	return c, nil
 }
 
-// longName returns the first long name in args that has only one dash, or "". The value of a flag,
-// and anything after --, is not a flag.
+// longName returns the name of the first long flag in args that is written with one dash, or "" if
+// there is none. It skips the values of flags, and everything after --.
 func longName(flags *pflag.FlagSet, args []string) string {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]

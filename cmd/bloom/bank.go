@@ -92,8 +92,8 @@ func checkTwice(names []string) error {
 	return nil
 }
 
-// buildBank returns a bank with a filter for each file of cfg. Each filter has room for n lines. If
-// n is 0, it has room for the file with the most different lines.
+// buildBank returns a bank with a filter for each file of cfg. Each filter has room for n different
+// lines or, if n is 0, for as many as the file with the most different lines has.
 func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*bank.Bank, error) {
 	if n == 0 {
 		var err error
@@ -114,7 +114,7 @@ func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*ba
 		i.N = n
 		i.P = p
 	})
-	// The members lie in groups of 64. One more filter collects the lines of a file.
+	// The members lie in groups of 64. One more filter collects the lines of the current file.
 	groups := float64((len(cfg.Names) + 63) / 64)
 	what := fmt.Sprintf("a bank of %s for %s each, at a rate of %v,",
 		counted(uint64(len(cfg.Names)), "file"), counted(n, "line"), p)
@@ -129,7 +129,7 @@ func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*ba
 			return err
 		}
 		b.SetName(i, name)
-		if held := f.ApproxCount(); held > n+n/20+1 { // held is an estimate
+		if held := f.ApproxCount(); held > n+n/20+1 { // the count is an estimate
 			warn("%s has about %d different lines, and filters have room for %d: "+
 				"it is named for other lines at a rate of %.2g", name, held, n, f.FPR())
 		}
@@ -249,7 +249,7 @@ func stdinLines() (asked []string, err error) {
 	return asked, err
 }
 
-// shownName returns the name of a bank's member as one line.
+// shownName returns the name of a bank's member, in quotes if it has control characters.
 func shownName(name string) string {
 	if strings.ContainsFunc(name, unicode.IsControl) {
 		return strconv.Quote(name)
@@ -257,8 +257,8 @@ func shownName(name string) string {
 	return name
 }
 
-// checkBank returns an error if the file at path does not begin like a bank. The text of the error
-// ends with ifFilter if the file begins like a filter, and with order otherwise.
+// checkBank returns an error if the file at path does not begin like a bank. The error ends with
+// the text ifFilter if the file begins like a filter, and otherwise with the text order.
 func checkBank(path, ifFilter, order string) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -327,8 +327,9 @@ func filesWith(args []string, file *os.File, all bool) (names []string, err erro
 	return names, nil
 }
 
-// which returns the members of r that may have at least one of the lines or, if all is true, all of
-// them. It counts doubtful lines.
+// which returns the indexes of the members of r that may have at least one of the lines in args or,
+// if all is true, every line. hs has the digests of the lines. It counts doubtful lines in d; if
+// all is true, they count as a single line.
 func (d *doubt) which(r *bank.Reader, hs []bloom.Hash, args []string, all bool) (
 	found []int, err error,
 ) {
@@ -353,8 +354,8 @@ func (d *doubt) which(r *bank.Reader, hs []bloom.Hash, args []string, all bool) 
 	return found, nil
 }
 
-// checkValues returns an error if one of args contains a separator: the keys of b are values of one
-// field, which contain none.
+// checkValues returns an error if one of args contains a byte of d.bars: no key of b contains such
+// a byte.
 func checkValues(b informed, d *doubt, args []string) error {
 	for _, arg := range args {
 		if hasAny([]byte(arg), d.bars) {

@@ -20,8 +20,9 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/limits"
 )
 
-// maker returns a function that calls create with an n of at least 1 and a p of at most a half.
-// With a higher p, a filter of few lines would have no bits.
+// maker returns a function that calls create, and records n and p in the Info of the filter. It
+// replaces an n of 0 with 1, and calls create with at most 0.5 for p: with a higher rate, a filter
+// of few lines would have no bits.
 func maker[F hashFilter](
 	create func(n uint64, p float64) (F, error),
 ) func(n uint64, p float64) (hashFilter, error) {
@@ -178,7 +179,7 @@ func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) err
 	}
 	tooMany := full(f)
 	if room > 0 {
-		tooMany = !kindOfFilter(f).keeps && held > room+room/100 // held is an estimate
+		tooMany = !kindOfFilter(f).keeps && held > room+room/100 // the count is an estimate
 	}
 	if tooMany {
 		warnTooMany(f, held)
@@ -191,9 +192,9 @@ func warnTooMany(f filter, held uint64) {
 		"other lines are reported at a rate of %.2g", held, f.Stats().FPR)
 }
 
-// refused returns an error if f is full and therefore added fewer keys than came. Only filters in
-// which repeated lines need room (kind.repeats) refuse keys. If f holds fewer lines than it was
-// made for, repeated lines have filled it.
+// refused returns an error if f added only some of the keys that came, because it is full. Only
+// filters in which repeated lines need room (kind.repeats) refuse keys. The error is errRepeats if
+// f holds fewer lines than it was made for: repeated lines have filled it.
 func refused(f filter, added, came int) error {
 	if added == came || !kindOfFilter(f).repeats {
 		return nil
@@ -322,10 +323,10 @@ func eachSpooled(ctx context.Context, file io.ReadSeeker, handle func([]bloom.Ha
 	}
 }
 
-// sample estimates the number of different hashes. Up to maxSample the number is exact. sample
-// keeps the hashes that begin with level zero bits, and raises level when it keeps too many
-// (Wegman's adaptive sampling; Flajolet, On Adaptive Sampling, 1990). The standard error is
-// 1.2/sqrt(maxSample), which is half a percent.
+// sample estimates the number of different hashes. Up to maxSample the number is exact. A sample
+// keeps the hashes that begin with a certain number of zero bits, the level, and raises the level
+// when it has too many hashes (Wegman's adaptive sampling; Flajolet, On Adaptive Sampling, 1990).
+// The standard error is 1.2/sqrt(maxSample), which is half a percent.
 type sample struct {
 	sampled map[bloom.Hash]struct{}
 	level   uint

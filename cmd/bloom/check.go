@@ -66,7 +66,7 @@ type checker struct {
 	all      asker
 	cfg      *lines.Config
 	doubt    *doubt
-	foreign  []string // a warning if another program chose how keys are hashed
+	foreign  []string // the warning of foreignKeys, if any
 	rate     func() float64
 	progress *progress
 	wanted   uint64 // the number of lines to write or to count
@@ -98,7 +98,7 @@ func (k *checker) load(c *cobra.Command, input *inputFlags, args []string) (*lin
 	return cfg, nil
 }
 
-// open opens the output.
+// open opens standard output, unless check writes no lines, and starts the progress line.
 func (k *checker) open(cfg *lines.Config) error {
 	out := &output{file: os.Stdout}
 	if !k.count && !k.quiet {
@@ -137,7 +137,7 @@ func (k *checker) look(b *lines.Batch) error {
 	return nil
 }
 
-// warnings returns the reasons why the lines may not have been keys of the list's kind.
+// warnings returns the reasons to think that the wrong keys were looked up.
 func (k *checker) warnings() []string {
 	return slices.Concat(unparted(k.cfg), k.foreign, k.doubt.warnings(k.rate))
 }
@@ -152,15 +152,15 @@ func (k *checker) certain() bool {
 	return k.quiet && k.doubt.lines > 0 && k.invert == (k.wanted > 0)
 }
 
-// These errors end check with the status that their numbers are: no line was kept, or a message
-// was written before.
+// These errors set the exit status: 1 if nothing was found, and 2 if an error message has been
+// written already.
 const (
 	errNothing = silent(1)
 	errShown   = silent(2)
 )
 
-// likeGrep returns run with grep's exit statuses: 1 if there is no such line, and 2 after any other
-// error.
+// likeGrep wraps run so that the command exits as grep does: with status 1 if nothing was found,
+// and 2 after an error.
 func likeGrep(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		err := run(c, args)
@@ -171,8 +171,8 @@ func likeGrep(run func(*cobra.Command, []string) error) func(*cobra.Command, []s
 	}
 }
 
-// outcome returns the error that gives check its exit status. err ended the look-ups, and missing
-// reports whether a file could not be read.
+// outcome returns the error that gives check its exit status. err is the error that ended the
+// look-ups, if any, and missing reports whether a file could not be read.
 func (k *checker) outcome(err error, missing bool) error {
 	switch {
 	case err == errFound:
@@ -204,9 +204,9 @@ func dropUnreadable(cfg *lines.Config) (dropped bool) {
 // asker looks up the keys of a batch, as contains does.
 type asker func(found []bool, b *lines.Batch)
 
-// loadAll loads the filter that args[0] names. If that is one of n shards, the first n args must
-// name all shards, in any order. ask looks keys up in all of them, and others are the args after
-// them.
+// loadAll loads the filter that args[0] names. If that filter is one of n shards, the first n args
+// must name all shards, in any order. ask looks keys up in the filter, or in all shards. first is
+// the filter of args[0], and others are the remaining args.
 func loadAll(args []string) (ask asker, first *loaded, others []string, err error) {
 	first, err = loadKeys(args[0])
 	if err != nil {
@@ -249,7 +249,7 @@ func loadAll(args []string) (ask asker, first *loaded, others []string, err erro
 // sharded has the filter of shard i at index i.
 type sharded []*loaded
 
-// contains sets found[i] to whether the filter of its shard may have the key of b.Hashes[i].
+// contains sets found[i] to whether the key of b.Hashes[i] may be in the filter of its shard.
 func (s sharded) contains(found []bool, b *lines.Batch) {
 	for i, h := range b.Hashes {
 		hashed, _ := methodsOf(s[shardOf(h, uint64(len(s)))].filter)

@@ -66,9 +66,9 @@ func (d *deduper) tick() error {
 	return d.state.save(d.seen, &d.out)
 }
 
-// begin makes the filter, if the first lines decide its size. It saves that filter, with a record
-// of OUT, before the first line is written: a run that continues after a kill has the same filter,
-// and knows OUT.
+// begin makes the filter, if its size depends on the first lines. If the state has no record of
+// OUT, begin saves the filter with such a record before the first line is written: a run that
+// continues after a kill then has the same filter, and knows OUT.
 func (d *deduper) begin() error {
 	d.seen.ready()
 	if d.out.path == "" || d.out.known {
@@ -107,9 +107,9 @@ func (d *deduper) write(b *lines.Batch) error {
 	return nil
 }
 
-// fresh has the indexes of the new lines. correctBlanks returns fresh with the first blank line
-// ever, even if the filter reports it by mistake, and without any other blank line. If the filter
-// forgets lines, it returns fresh unchanged.
+// correctBlanks corrects fresh, the indexes of the new lines: of all blank lines ever, only the
+// first is new, whatever the filter reports. If the filter forgets lines, correctBlanks returns
+// fresh unchanged.
 func (d *deduper) correctBlanks(hs []bloom.Hash, fresh []int) []int {
 	first := slices.IndexFunc(hs, lines.IsBlank)
 	if first < 0 || forgets(d.seen.f) {

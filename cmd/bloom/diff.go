@@ -26,7 +26,7 @@ func diffCommand() *cobra.Command {
 	return c
 }
 
-// patchBytes is a patch, as a saver.
+// patchBytes is a patch that can be saved.
 type patchBytes []byte
 
 func (p patchBytes) WriteTo(w io.Writer) (int64, error) { return bytes.NewReader(p).WriteTo(w) }
@@ -104,7 +104,8 @@ func patchCommand() *cobra.Command {
 	return c
 }
 
-// patchFrom reads a patch from the file at path, and applies it to f.
+// patchFrom reads a patch from the file at path, or from standard input if path is "-", and applies
+// it to f.
 func patchFrom(f *bloom.Filter, path string) error {
 	in := io.Reader(os.Stdin)
 	if path != lines.Stdin {

@@ -48,7 +48,7 @@ func newDoubt(path string, f informed, key lines.Key) *doubt {
 	case made == whole, key.Hex: // Hex refuses separators
 	default:
 		d.signs = strings.Join(separators(facts), "")
-		// A value may have a comma, in quotes, or come from a file with tabs.
+		// A value in quotes may contain a comma, and a value from a file without --sep also a tab.
 		if named := factsOf(f)[sepFact]; !slices.Contains(named, anySep) {
 			d.bars = strings.ReplaceAll(strings.Join(named, ""), ",", "")
 		}
@@ -87,7 +87,7 @@ func (d *doubt) look(b *lines.Batch, found []bool) {
 	}
 }
 
-// count counts a doubtful line.
+// count counts a doubtful line, and whether it was found.
 func (d *doubt) count(found bool) {
 	d.doubted++
 	if found {

@@ -17,7 +17,7 @@ import (
 // other programs put in Meta are left alone.
 const (
 	fieldFact = "field" // the number of the field that is the key; 0 is the whole line
-	jsonFact  = "json"  // the name of the value of a JSON object that is the key
+	jsonFact  = "json"  // the name, in a JSON object, of the value that is the key
 	// the byte between fields, if --sep named it. If keys come from lines with different
 	// separators, sep has a value for each; anySep stands for files without --sep
 	sepFact   = "sep"
@@ -128,7 +128,8 @@ func addSeparator(facts url.Values, separator string) {
 	}
 }
 
-// separatorOf returns the separator that a command uses for f if --sep is not given, or "".
+// separatorOf returns the separator that a command uses for f if --sep is not given, or "" if the
+// first line of each input decides.
 func separatorOf(f informed) string {
 	separator := factsOf(f).Get(sepFact)
 	if len(separator) > 1 { // anySep

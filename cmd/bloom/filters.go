@@ -209,8 +209,8 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 	return f, nil
 }
 
-// copyChecked copies src, which decompresses arrived, to file. It returns an error before it writes
-// more bytes than arrived.Check allows.
+// copyChecked copies src, which decompresses arrived, to file. After each MiB it returns an error
+// if it has written more bytes than arrived.Check allows.
 func copyChecked(file io.Writer, src io.Reader, arrived *lines.Arrived) error {
 	for copied := int64(0); ; {
 		n, err := io.CopyN(file, src, 1<<20)
@@ -232,8 +232,8 @@ func peek(r io.Reader) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, 24))
 }
 
-// replaceable reports whether the file at path is a filter, empty, or missing. It returns false for
-// JSON, which need not be a bits-and-blooms filter.
+// replaceable reports whether the file at path is certainly a filter, is empty, or is missing. It
+// returns false for JSON, which need not be a bits-and-blooms filter.
 func replaceable(path string) bool {
 	file, err := os.Open(path)
 	if err != nil {
@@ -289,7 +289,7 @@ type foreignBytes interface {
 	io.WriterTo
 }
 
-// foreignKeyFilter is a foreignFilter that hashes keys in the way of its own library.
+// foreignKeyFilter is a foreignFilter that hashes keys as its own library does.
 type foreignKeyFilter struct {
 	foreignFilter
 	keyedFilter
@@ -300,7 +300,7 @@ type keyedFilter interface {
 	Contains(key []byte) bool
 }
 
-// Info is zero: other libraries' files have none.
+// Info returns a zero Info, because the files of other libraries have none.
 func (f foreignFilter) Info() bloom.Info             { return bloom.Info{} }
 func (f foreignFilter) UpdateInfo(func(*bloom.Info)) {}
 

@@ -78,7 +78,7 @@ func (r *rate) Set(s string) error {
 	return nil
 }
 
-// span is a duration. It may begin with weeks and days, as in 7d or 1w2d12h. A day has 24 hours.
+// span is a duration. It may begin with weeks and days: 7d, or 1w2d12h. A day has 24 hours.
 type span time.Duration
 
 func (s *span) Type() string { return "duration" }
@@ -296,8 +296,8 @@ func (f *inputFlags) config(names []string) (*lines.Config, error) {
 	return cfg, nil
 }
 
-// unescaped returns the byte that s means if s is an escape, such as \t, \x1f or \0, and otherwise
-// s.
+// unescaped returns the byte that an escape such as \t, \x1f or \0 stands for. It returns any other
+// s unchanged.
 func unescaped(s string) string {
 	if s == `\0` {
 		return "\x00"

@@ -19,8 +19,8 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// report has the values that info shows of a filter. Values that its type does not have are left
-// out.
+// report has the values that info shows for a filter. It leaves out values that the type of the
+// filter does not have.
 type report struct {
 	File     string   `json:"file"`
 	Type     string   `json:"type"`
@@ -41,7 +41,7 @@ type report struct {
 	Hash     string   `json:"hash,omitempty"`
 	Comment  string   `json:"comment,omitempty"`
 	Meta     string   `json:"meta,omitempty"`
-	Checksum string   `json:"checksum"` // the kind of checksum, which was right, or "none"
+	Checksum string   `json:"checksum"` // the kind of checksum that was verified, or "none"
 
 	bits, set string // the words for bits, and for set bits, in the text
 }
@@ -57,8 +57,9 @@ func infoCommand() *cobra.Command {
 	})
 }
 
-// reportCommand returns a command that writes a report on each argument. After an error it
-// continues with the next argument. It writes every error but the last, which it returns.
+// reportCommand returns a command that writes a report on each argument. If makeReport fails, it
+// continues with the next argument. It writes all errors of makeReport except the last, which it
+// returns.
 func reportCommand(
 	use, needs string, makeReport func(path string) (*report, error),
 ) *cobra.Command {
@@ -103,7 +104,7 @@ func newReport(path, kind string, s bloom.Stats, info bloom.Info) *report {
 	}
 }
 
-// report returns the values that info shows of f, which was loaded from the file at path.
+// report returns the values that info shows for f, which was loaded from the file at path.
 func (f *loaded) report(path string) *report {
 	s := f.Stats()
 	r := newReport(path, f.kind.name, s, f.Info())

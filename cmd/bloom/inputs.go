@@ -35,7 +35,7 @@ func stat(name string) (os.FileInfo, error) {
 	return os.Stat(name)
 }
 
-// checkReadable returns an error that names the inputs that cannot be read, if there are any.
+// checkReadable returns an error if inputs cannot be read. The error names the first three of them.
 func checkReadable(names []string) error {
 	const maxNamed = 3
 	var bad []string
@@ -87,7 +87,8 @@ func warnBad(cfg *lines.Config) {
 	}
 }
 
-// unparted returns a warning if the first field is the key, but no line has a separator.
+// unparted returns a warning if the key is the first field, --sep is not given, and no line has a
+// separator.
 func unparted(cfg *lines.Config) (warnings []string) {
 	if cfg.Key.Field != 1 || cfg.Keys == 0 || cfg.Parted || cfg.Named {
 		return nil

@@ -82,7 +82,7 @@ var keyFlags = []struct {
 }
 
 // keyOf returns the way of making keys that an Info's Hash names, and the flags for it. known is
-// false if no command writes that Hash.
+// false for any other Hash.
 func keyOf(hash string) (key lines.Key, flags string, known bool) {
 	for _, k := range keyFlags {
 		if k.key.Hash() == hash {
@@ -93,7 +93,7 @@ func keyOf(hash string) (key lines.Key, flags string, known bool) {
 }
 
 // keyFromInfo sets key from f's Info, unless the command's flags set it. A flag that contradicts
-// the Info is an error. If no command writes the Info's Hash, key gets at most a Separator; see
+// the Info is an error. If keyOf does not know the Info's Hash, key gets at most a Separator; see
 // foreignKeys.
 func (f *loaded) keyFromInfo(key *lines.Key, flags *pflag.FlagSet) error {
 	hash := f.Info().Hash
@@ -133,15 +133,15 @@ func placeFlag(place lines.Place) string {
 	return "no -f"
 }
 
-// ownHash reports whether another program chose hash, the Hash of an Info: it names a way of making
-// keys that no command has.
+// ownHash reports whether hash, the Hash of an Info, names no way of making keys that a command
+// has: another program chose it, or it is mixedHash.
 func ownHash(hash string) bool {
 	_, _, known := keyOf(hash)
 	return !known && hash != ""
 }
 
-// foreignKeys returns a warning that look-ups may miss all keys of the file at path, if no command
-// writes hash, the Hash of the file's Info.
+// foreignKeys returns a warning that look-ups may miss keys of the file at path, if ownHash is true
+// for hash, the Hash of the file's Info.
 func foreignKeys(path, hash string) (warnings []string) {
 	if !ownHash(hash) {
 		return nil

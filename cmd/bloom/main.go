@@ -131,7 +131,8 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// silent ends the program with a status, without a message. Status 0 stays if a signal came.
+// silent ends the program with a status, without a message. A status of 0 is kept even if a signal
+// ended the command.
 type silent int
 
 func (s silent) Error() string { return fmt.Sprintf("status %d", int(s)) }

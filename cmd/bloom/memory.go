@@ -12,7 +12,7 @@ import (
 type memory struct {
 	f      hashFilter
 	counts bool              // f counts keys, so each must be added only once
-	create func() hashFilter // makes f, see ready; or nil
+	create func() hashFilter // makes f when the first lines come, or nil; see ready
 	added  []bool            // a buffer for the answers of AddBatch
 }
 
@@ -63,7 +63,8 @@ const (
 
 // newGrower returns a memory for an unknown number of lines. estimate returns how many lines will
 // probably come, or 0. With room for that many lines, the filter has a single layer, and is as fast
-// as one of a known size. A filter that is saved gets half the room.
+// as one of a known size. If estimate returns a number, a filter that is saved gets room for half
+// of it.
 func newGrower(p float64, saved bool, estimate func() uint64) (*memory, error) {
 	f, err := growing.New(0, p)
 	if err != nil {
@@ -93,7 +94,8 @@ type arrivals struct {
 	shard shard         // the shard that this run handles
 }
 
-// left estimates how many lines of this run will come, at least 1. It returns 0 if it cannot tell.
+// left estimates how many more lines of the shard will come, at least 1. It returns 0 if it cannot
+// tell.
 func (a *arrivals) left() uint64 {
 	read := min(a.read.Load(), a.used)
 	if a.total == 0 || read == 0 {

@@ -19,7 +19,7 @@ import (
 // until one reports none of the names: e^(m*p) filters on average.
 
 // neverMost is the largest m*p. With it, build makes twenty filters on average, and neverTries
-// filters are too few for only one of 10^20 files.
+// filters are too few for only one file in 10^22.
 const (
 	neverMost  = 3
 	neverTries = 1000
@@ -32,7 +32,7 @@ type never struct {
 	names map[bloom.Hash]bool // true: the name is also a line of the input
 }
 
-// readNever reads the names of the file at path. cfg says how the lines of the input are read.
+// readNever reads the names in the file at path as cfg reads the lines of the input.
 func readNever(ctx context.Context, path string, cfg *lines.Config) (*never, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -72,7 +72,7 @@ func (n *never) checkRate(p float64) error {
 
 // build makes a filter of the lines of cfg that reports none of the names. The first filter that it
 // tries has the size that create chooses for room lines or, if room is 0, for the number of
-// different lines. Each further one has 64 bits more.
+// different lines. Each further filter has 64 bits more than the one before.
 func (n *never) build(ctx context.Context, cfg *lines.Config, room uint64,
 	create func(n uint64) (hashFilter, error),
 ) (hashFilter, error) {

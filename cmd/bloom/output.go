@@ -20,9 +20,9 @@ import (
 //
 // OUT has up to three parts:
 //
-//	head  the bytes that the state has a record of, and has the lines of
-//	tail  the bytes after the head when the run began: written by a killed run, which had not saved
-//	      the state since and may have ended within a line, or by another program
+//	head  the lines that the state remembers; outRecord has their length
+//	tail  the bytes after the head when the run began: another program wrote them, or a run that
+//	      was killed before it saved the state, perhaps in the middle of a line
 //	news  the bytes that this run appended
 //
 // The deduper adds the lines of the tail to its filter, so that they are not written again. If the
@@ -38,7 +38,7 @@ type output struct {
 		Truncate(size int64) error
 	}
 	progress *progress // hidden before each write
-	failed   bool      // an error has lost lines
+	failed   bool      // lines were lost because of an error
 
 	path  string    // the absolute path of OUT; "" is standard output
 	name  string    // the name of OUT in messages
@@ -49,13 +49,13 @@ type output struct {
 
 	// Offsets in OUT; see check for their order. Standard output has only the last two.
 	head    int64 // the end of the head
-	skipped int64 // where this run continues the tail; at first the end of its last whole line
+	skipped int64 // where Write continues the half line that ends the tail; at first its start
 	tail    int64 // the end of the tail
 	lineEnd int64 // the end of the last whole line before end
 	end     int64 // the end of the news
 }
 
-// check panics unless the offsets are in order. If the tail ends with half a line, nothing is
+// check panics unless the offsets are in order. If the tail ends with half a line, nothing may be
 // appended before that line is complete.
 func (o *output) check() {
 	invariants.Require(0 <= o.head && o.head <= o.lineEnd && o.lineEnd <= o.end &&
@@ -105,8 +105,9 @@ func (o *output) skip(p []byte) (news []byte, err error) {
 	return news, nil
 }
 
-// append writes news. After an error, such as a full disk, it cuts half a line off the end of a
-// regular file, through the handle, because another file may have the name by now.
+// append writes news to the end of the file. If a regular file then ends with half a line because
+// of an error, such as a full disk, append cuts that half off. It uses the handle, because another
+// file may have the name by now.
 func (o *output) append(news []byte) error {
 	n, err := o.file.Write(news)
 	o.end += int64(n)
@@ -167,7 +168,7 @@ func (o *output) checkName() error {
 		cmp.Or(o.name, "the file of standard output"))
 }
 
-// pieceOfOut is the number of bytes of OUT in a read.
+// pieceOfOut is the largest number of bytes of OUT to read at once.
 const pieceOfOut = 64 << 10
 
 // digest returns a digest of the last bytes before size, or of OUT's path if size is 0.
@@ -273,8 +274,8 @@ func lastLine(file io.ReaderAt, delim byte, low, high int64) (int64, error) {
 
 // openStdout makes standard output the output, with lines that end with delim. It returns an error
 // if standard output is a regular file that ends with half a line, because the first line would be
-// appended to that line. It cannot check a file that the shell opened for writing if the system
-// does not let it read the file.
+// appended to that line. It checks only on Linux, where /proc lets it read a file that the shell
+// opened for writing.
 func (o *output) openStdout(delim byte) error {
 	o.file = os.Stdout
 	o.delim = delim

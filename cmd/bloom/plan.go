@@ -80,7 +80,7 @@ func (o *planFlags) run() error {
 	return w.Flush()
 }
 
-// planFor returns the plan for a type.
+// planFor returns the plan for k: at the rate of -p, or for the size of --size.
 func (o *planFlags) planFor(k kind) planned {
 	n := uint64(o.n)
 	p := planned{Type: k.name, Keys: n, Rate: o.p, Note: k.note}

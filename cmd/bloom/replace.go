@@ -17,8 +17,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// saver is a filter, a bank or a patch. WriteTo writes the bytes of its file, without the trailer
-// of a bloom.Filter.
+// saver is a filter, a bank or a patch. WriteTo writes the bytes of its file, except for the
+// trailer of a bloom.Filter's file.
 type saver = io.WriterTo
 
 // writeFile writes the bytes of f's file, as its SaveFile does.

@@ -15,8 +15,8 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-// exact returns create with more room for small filters. Guava's formula, which create uses,
-// ignores that double hashing raises the rate of such filters above p.
+// exact returns a function that is like create, but gives small filters more room. Guava's formula,
+// which create uses, ignores that double hashing raises the rate of such filters above p.
 func exact[F filter](create func(uint64, float64) (F, error)) func(uint64, float64) (F, error) {
 	return func(n uint64, p float64) (F, error) { return create(roomFor(n, p), p) }
 }
@@ -34,7 +34,7 @@ func roomFor(n uint64, p float64) uint64 {
 	if err != nil || m <= guava+max(guava/100, 63) && keeps(n) {
 		return n
 	}
-	// The size must not exceed m: some sizes above m have a higher rate.
+	// Begin with a size of at most m, because some sizes above m have a higher rate.
 	room := uint64(float64(n) * float64(m) / float64(guava))
 	for ; bloom.OptimalM(room, p) > m; room-- {
 	}
@@ -102,12 +102,12 @@ func planWindow(n uint64, p float64) (size uint64, k int, err error) {
 	return uint64(bytes) + uint64(form.TrailerSize(info)-form.MinTrailer), f.Stats().K, nil
 }
 
-// dedupeWindow is the window of dedupe --span.
+// dedupeWindow returns the configuration of the window of dedupe --span.
 func dedupeWindow(n uint64, p float64, span time.Duration) window.Config {
 	return window.Config{N: n, P: p, Span: span, Renew: true}
 }
 
-// planFlower is for a filter that no command makes.
+// planFlower plans a filter that no command makes, only a Go program.
 func planFlower(n uint64, p float64) (size uint64, k int, err error) {
 	c, err := flower.Optimal(n, 0.9, p)
 	if err != nil {
@@ -145,7 +145,7 @@ func planCuckoo(n uint64, p float64) (size uint64, k int, err error) {
 	return sizeFor(n), s.K, nil
 }
 
-// planGrowing adds the keys, because a growing filter may begin a new layer for the last key.
+// planGrowing makes a filter and adds keys, because even the last key may begin a new layer.
 func planGrowing(n uint64, p float64) (size uint64, k int, err error) {
 	sample := min(n, sampleKeys)
 	if n > limits.GrowingKeys {

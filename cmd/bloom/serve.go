@@ -38,7 +38,7 @@ const (
 	graceTime  = 10 * time.Second
 )
 
-// patience returns how long a client may need to send or to receive size bytes.
+// patience returns how long a client may take to send or to receive size bytes.
 func patience(size int64) time.Duration {
 	return time.Minute + time.Duration(size>>17)*time.Second
 }
@@ -90,10 +90,10 @@ type server struct {
 	downloads chan struct{} // holds an element for each download of /filter
 
 	now  atomic.Pointer[version]
-	file files.Identity // the file from which the version in now was loaded
+	file files.Identity // the file of the current version
 
 	publishing sync.Mutex
-	publisher  *publish.Publisher // publishes the version in now; nil until follow makes it
+	publisher  *publish.Publisher // publishes the current version; nil until follow makes it
 }
 
 func newServer(path string, key lines.Key, flags *pflag.FlagSet) *server {
@@ -107,7 +107,7 @@ func newServer(path string, key lines.Key, flags *pflag.FlagSet) *server {
 	}
 }
 
-// version is the filter of the file at one time. A version is never changed.
+// version is the filter that the file held at one time. A version is never changed.
 type version struct {
 	filter *loaded
 	key    lines.Key

@@ -116,8 +116,9 @@ func parameters(r *http.Request, known ...string) (url.Values, error) {
 
 const formKind = "application/x-www-form-urlencoded"
 
-// checkKind returns an error that wraps errKind unless the type of a request's body is one of
-// kinds, or none is given. "text/" stands for all kinds of text.
+// checkKind returns an error that wraps errKind if the Content-Type of a request is not one of
+// kinds, or has a charset that is not one of charsets. It accepts a request without a Content-Type.
+// In kinds, "text/" stands for all kinds of text.
 func checkKind(r *http.Request, kinds ...string) error {
 	given := strings.Join(r.Header.Values("Content-Type"), ", ")
 	if given == "" {
@@ -283,8 +284,9 @@ func acquire(places chan struct{}) (release func(), err error) {
 }
 
 // selectLines returns the lines of body that v may have or, if want is false, that v certainly
-// lacks. It leaves out blank lines, unless the server looks them up. If many lines are probably not
-// keys, it returns an error. The result uses the memory of body.
+// lacks. It leaves out blank lines, unless the server looks them up. If lines that are probably not
+// keys were found no more often than false positives explain, it returns an error. The result uses
+// the memory of body.
 func (s *server) selectLines(v *version, body []byte, want bool) ([]byte, error) {
 	selected := body[:0]
 	d := *v.doubt

@@ -7,8 +7,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/publish"
 )
 
-// getFilter answers with a file of the filter in Guava's form, or with a patch for a replica of an
-// older version; see replica.Publisher.
+// getFilter answers with the filter as a file in Guava's form, or with a patch for a replica that
+// has an older version; see replica.Publisher.
 func (s *server) getFilter(w http.ResponseWriter, r *http.Request) {
 	v := s.now.Load()
 	if v.guava == nil {

@@ -42,10 +42,10 @@ func (s *state) save(seen *memory, out *output) error {
 	return nil
 }
 
-// outRecord describes OUT as the last save of the state found it. It is one of the facts in the
-// state's file, saved together with the filter.
+// outRecord describes OUT as the last save of the state found it. It is among the facts in the
+// state's file, and saved together with the filter.
 type outRecord struct {
-	size   int64  // the length of the beginning of OUT that the filter has the lines of, in bytes
+	size   int64  // the length of OUT's head in bytes; the filter has the lines of the head
 	delim  byte   // the byte that ends each line
 	digest uint64 // hash of the last bytes before size, or of OUT's path if size is 0
 }

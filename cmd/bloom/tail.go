@@ -78,9 +78,9 @@ func (d *deduper) takeTail(cfg *lines.Config) error {
 	return nil
 }
 
-// fresh has the indexes of the lines of b to write. skipTail returns fresh without the lines that
-// are in the tail. If a run with the same input was killed, its lines come in the order of the
-// tail.
+// skipTail returns fresh, the indexes of the lines of b to write, without the lines that are
+// already in the tail. It compares each line with the next line of the tail only: if the tail is
+// from a run with the same input, the lines come in the order of the tail.
 func (o *output) skipTail(b *lines.Batch, fresh []int) ([]int, error) {
 	if len(o.left.line) == 0 {
 		return fresh, nil
@@ -102,8 +102,8 @@ func (o *output) skipTail(b *lines.Batch, fresh []int) ([]int, error) {
 	return news, nil
 }
 
-// warnTail warns if lines were appended to a tail that this run would not write, because another
-// program wrote it, or a run with another input.
+// warnTail warns if this run appended lines to a tail that has lines which did not come in the
+// input: another program wrote them, or a run with another input.
 func (d *deduper) warnTail() {
 	if n := d.out.left.bytes; n > 0 && d.out.end > d.out.tail {
 		d.progress.hide()

@@ -199,7 +199,7 @@ var kinds = []kind{
 	},
 }
 
-// kindOf returns the type of a file by its first bytes.
+// kindOf returns the type of a file that begins with head.
 func kindOf(head []byte) (kind, bool) {
 	for _, k := range kinds {
 		if k.accepts(head) {
@@ -233,7 +233,7 @@ func namesOf(name func(kind) string, conjunction string) string {
 }
 
 // kindFor returns the kind that a value of build --type names: the kind's flag, or the Go type that
-// info shows.
+// info shows, with or without .Filter.
 func kindFor(name string) (k kind, ok bool) {
 	i := slices.IndexFunc(kinds, func(k kind) bool {
 		short, _ := strings.CutSuffix(k.name, ".Filter")
@@ -284,8 +284,9 @@ func removed[F interface {
 	return f.(F).RemoveHash(h)
 }
 
-// methodsOf returns f with the methods of its keys: hashed for a filter of this module, and keyed
-// for one of another library. Both are nil for a filter whose kind is opaque.
+// methodsOf returns f as an interface with methods for keys: as hashed if it is a filter of this
+// module, and as keyed if it is another library's. The other result is nil. Both are nil if f's
+// kind is opaque.
 func methodsOf(f filter) (hashed hashFilter, keyed keyedFilter) {
 	hashed, _ = f.(hashFilter)
 	keyed, _ = f.(keyedFilter)

@@ -22,7 +22,7 @@ func (c *Config) Digests() func(line []byte) (h bloom.Hash, ok bool) {
 	}
 }
 
-// key returns the Key for the lines of c.
+// key returns c.Key, with KeepCR set if lines do not end with a newline.
 func (c *Config) key() Key {
 	key := c.Key
 	key.KeepCR = key.KeepCR || c.Delim != '\n'

@@ -112,7 +112,8 @@ func cutLines(b *Batch, keys [][]byte) [][]byte {
 }
 
 // cutKeys is like cutLines, for keys that are not whole lines. Keys that are not part of their line
-// are appended to scratch. Lines without a key are removed from b.Data.
+// are appended to scratch. A line without a key is removed from b.Data if SkipBad is set, and
+// otherwise ends the batch with an error.
 func cutKeys(b *Batch, keys [][]byte, scratch []byte) ([][]byte, []byte) {
 	size := b.start(len(b.Ends))
 	for b.next < len(b.Data) && len(keys) < cap(keys) && len(scratch) < longLine {

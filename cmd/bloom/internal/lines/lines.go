@@ -62,7 +62,7 @@ type Batch struct {
 	name  string
 	first bool          // the batch is the first of the file
 	sep   byte          // the byte between fields
-	long  bool          // the batch has put its element into Reader.long
+	long  bool          // the batch has a long line, and an element in Reader.long
 	err   error         // an error of reading, or of the line after the last one in Data
 	bad   bool          // err is the error of a line
 	ready chan struct{} // yields once the worker has finished the batch

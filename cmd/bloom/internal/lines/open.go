@@ -62,7 +62,7 @@ func Decompress(r io.Reader, window uint64, delim byte) (io.ReadCloser, error) {
 	return decompress(r, window, delim, false)
 }
 
-// DecompressFilter is like Decompress, but for a filter.
+// DecompressFilter is like Decompress with the DefaultWindow, but accepts filters, too.
 func DecompressFilter(r io.Reader) (io.ReadCloser, error) {
 	return decompress(r, DefaultWindow, '\n', true)
 }
@@ -147,8 +147,7 @@ type KindError struct{ kind *magic.Kind }
 
 func (e KindError) Error() string { return e.kind.Refusal }
 
-// zstdReader replaces two errors of zstd. One new text says what to do, and the other where the
-// error is.
+// zstdReader gives two errors of zstd clearer texts.
 type zstdReader struct {
 	io.ReadCloser
 	window uint64
