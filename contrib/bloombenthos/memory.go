@@ -155,7 +155,7 @@ func (t *times) see(id string) {
 	if stamp.After(now) {
 		stamp = now
 	}
-	if stamp.Unix() < 0 { // nanoseconds would overflow in the year 1677
+	if stamp.Unix() < 0 { // before 1970; UnixNano would overflow before 1678
 		return
 	}
 	for {

@@ -60,9 +60,9 @@ func (c caller) read(ctx context.Context, cmds ...redis.Cmder) error {
 type script struct {
 	source, sha string
 	// repeats permits the client to resend the script when it does not know whether the script has
-	// run. A script of several keys must not have it: a cluster may answer TRYAGAIN to such a
-	// script. If that is the first command of a pipeline, and the cluster answers MOVED to a later
-	// one, go-redis 9.22 resends the later one twice.
+	// run. It must be false for a script with several keys: if a cluster answers TRYAGAIN to the
+	// first script of a pipeline, and MOVED to a later one, go-redis 9.22 would resend the later
+	// one twice.
 	repeats bool
 }
 

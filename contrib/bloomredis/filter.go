@@ -59,26 +59,26 @@ type Filter struct {
 	id      *atomic.Pointer[string] // the id of the filter that was opened
 }
 
-// Open returns the filter under key, for n expected keys at false-positive rate p as in
-// [bloom.New]. If there is no such key, Open creates the filter. If several processes race, one of
-// them creates it, and all use it. If the key holds a filter with other parameters, the error wraps
-// [bloom.ErrMismatch]. If it holds any other value, the error wraps [bloom.ErrFormat], and also
-// [bloom.ErrVersion] if a newer version of this package wrote the value. Open never changes such a
-// value.
+// Open returns the filter under key, for n expected keys at a false-positive rate of p, with the
+// parameters that [bloom.New] chooses. If there is no such key, Open creates the filter. If several
+// processes race, one of them creates it, and all use it. If the key holds a filter with other
+// parameters, the error wraps [bloom.ErrMismatch]. If it holds any other value, the error wraps
+// [bloom.ErrFormat], and also [bloom.ErrVersion] if a newer version of this package wrote the
+// value. Open never changes such a value.
 //
 // A Redis string has up to 512 MB, enough for about 448 million keys at 1 %. For more keys see
 // [Sharded]. While Redis clears the memory of a new filter, in time proportional to the size, it
 // serves no other client.
 //
-// On a cluster, a part of key in braces alone decides the hash slot, as usual. Open refuses a key
-// that has a closing brace but no such part.
+// On a cluster, if a part of key is in braces, that part alone decides the hash slot, as usual.
+// Open refuses a key that has a closing brace but no such part.
 //
 // The client must not read from replicas of the server: they lag, so a key that was just added is
 // absent there. Open and the other constructors refuse a client with the option ReadOnly,
-// RouteByLatency or RouteRandomly. They also refuse a client of a server that is a replica at that
-// time, as with ReplicaOnly. They cannot detect a server that becomes a replica later, a Dialer or
-// ClusterSlots that leads to replicas, or the options of a client inside a wrapper without a method
-// Options, such as an AutoPipeliner.
+// RouteByLatency or RouteRandomly. They also refuse a client if its server is a replica at that
+// time, for example because of ReplicaOnly. They cannot detect a server that becomes a replica
+// later, a Dialer or ClusterSlots that leads to replicas, or the options of a client inside a
+// wrapper without a method Options, such as an AutoPipeliner.
 func Open(
 	ctx context.Context, client redis.UniversalClient, key string, n uint64, p float64,
 ) (*Filter, error) {
@@ -177,7 +177,7 @@ func (f *Filter) lacksIdentity(stored content) bool {
 	return f.initial.Shards > 0 || known != nil && *known != noID
 }
 
-// create creates the missing filter or identity, and returns the content afterwards.
+// create creates the missing filter or identity, and returns what Redis holds afterwards.
 func (f *Filter) create(ctx context.Context) (stored content, err error) {
 	if f.initial == nil {
 		return stored, f.errorf("there is no filter: %w", redis.Nil)
@@ -231,7 +231,7 @@ func (f *Filter) Info(ctx context.Context) (bloom.Info, error) {
 //
 // If update changes N, P or Hash from one value to another, UpdateInfo changes nothing and returns
 // an error that wraps [bloom.ErrMismatch]. Let each process set Hash after Open: a process that
-// hashes keys differently then gets an error. UpdateInfo also refuses an Info whose Check returns
+// hashes keys differently then gets an error. UpdateInfo also refuses an Info if its Check returns
 // an error.
 func (f *Filter) UpdateInfo(ctx context.Context, update func(*bloom.Info)) error {
 	for {

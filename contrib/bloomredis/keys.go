@@ -201,8 +201,8 @@ func appendDigest(b []byte, h bloom.Hash) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, h1), h2)
 }
 
-// keysFor returns names. If token is not empty, it also returns the key at which Redis keeps the
-// answer to a call. number is the call's number in its batch.
+// keysFor returns names and, if token is not empty, the key under which Redis keeps the answer to
+// the call that has this number in its batch.
 func (c caller) keysFor(names []string, token string, number int) ([]string, error) {
 	if token == "" {
 		return names, nil

@@ -152,7 +152,7 @@ const (
 	windowMark = windowName + "1: "
 )
 
-// windowNames returns the keys of the strings low to high-1.
+// windowNames returns the Redis keys of the strings with the numbers from low to high-1.
 func (c caller) windowNames(low, high int) (names []string, err error) {
 	for i := low; i < high; i++ {
 		name, err := c.beside(fmt.Sprintf("window-%d", i))
@@ -275,7 +275,7 @@ func (w *Window) learn(i int, reply known, epoch int) {
 	}
 }
 
-// changed reports whether a Delete or a loss may have replaced strings since epoch.
+// changed reports whether a Delete or a loss may have replaced strings since the given epoch.
 func (w *Window) changed(epoch int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -283,7 +283,7 @@ func (w *Window) changed(epoch int) bool {
 }
 
 // lost returns the error for a loss. At most once a second it forgets what is known about the
-// strings, so that later calls accept the strings that they find.
+// strings, so that later calls accept the strings that they find, and calls OnLost.
 func (w *Window) lost(epoch int) error {
 	err := w.errorf("%w: it is gone or was created again", ErrLost)
 	w.mu.Lock()
@@ -542,8 +542,8 @@ func (r remains) fitsAny() bool {
 	return false
 }
 
-// hasState reports whether the head begins with zeros and has a state at floor, in which at least
-// one plane has keys.
+// hasState reports whether the head begins with zeros, and has at the offset floor a state in which
+// at least one plane has keys.
 func (r remains) hasState(floor int) bool {
 	var st state
 	tooShort := len(r.head) < floor+stateSize

@@ -23,7 +23,7 @@ import (
 	"github.com/seed79a3ff49/bloom/file"
 )
 
-// SavedSet is a set that can be saved, such as every Filter and SyncFilter of module bloom except
+// SavedSet is a set that can be saved. Every Filter and SyncFilter of module bloom is one, except
 // in package cuckoo.
 type SavedSet interface {
 	bloom.Set
@@ -91,8 +91,9 @@ type page struct {
 
 // NewCrawl returns a crawl of c, and calls c.SetStorage. Save writes the set of visited pages to
 // the file at path, and the pages under way to path + ".pages". NewCrawl loads the pages under way,
-// but not the set. NewCrawl returns an error if it cannot load the pages, or if the directory of
-// path does not exist. It panics if visited is nil.
+// but not the set. NewCrawl returns an error if it cannot load the pages, or if Save could not
+// write them, for example because the directory of path does not exist. It panics if visited is
+// nil.
 //
 // Register all callbacks of c before the first Visit or Resume. A collector can have one Crawl; its
 // clones do not share it.
