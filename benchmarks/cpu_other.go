@@ -6,5 +6,5 @@ import "time"
 
 var began = time.Now()
 
-// processorTime returns the time since the program began.
+// processorTime returns the time since the program began, in place of its processor time.
 func processorTime() time.Duration { return time.Since(began) }

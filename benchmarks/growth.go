@@ -25,7 +25,8 @@ type grown interface {
 	SizeBytes() int64
 }
 
-// growths are the filters that recordGrowth measures. make returns a filter and its AddBatch.
+// growths are the filters that recordGrowth measures. make returns a filter and the method that
+// adds a batch to it.
 var growths = []struct {
 	name string
 	make func(n uint64, p float64) (grown, func([]bool, []bloom.Hash))
@@ -112,8 +113,8 @@ func (b *batch) hash(id func(i uint64) uint64) {
 	bloom.SumUint64Batch(b.hs, b.keys[:])
 }
 
-// look returns the time of a look-up. It panics if the number of keys found in a batch is not want,
-// unless want is -1.
+// look returns the nanoseconds of a look-up, with hashing: the tenth percentile of 300 batches. It
+// panics if a batch finds another number of keys than want, unless want is -1.
 func (b *batch) look(f grown, id func(i uint64) uint64, want int) float64 {
 	var times []float64
 	for range 300 {

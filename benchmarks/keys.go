@@ -7,13 +7,13 @@ import (
 	"unsafe"
 )
 
-// keys are keys of one width, one after another. If there is a scratch, each key is copied to it
-// just before use, as in a program that must first make its keys.
+// keys are keys of one width, one after another. If scratch is not nil, each key is copied there
+// just before use, to imitate a program that must make its keys first.
 type keys struct {
 	buf     []byte
 	width   int
 	scratch []byte
-	first   int // the index of the first key in the keys that these were sliced from
+	first   int // the index of the first key before slicing
 }
 
 func (k keys) len() int { return len(k.buf) / k.width }
@@ -72,7 +72,8 @@ func (k keys) slice(i, n int) keys {
 	return k
 }
 
-// kind is a kind of keys. put writes the key with an id. Different ids have different keys.
+// kind is a kind of keys. put writes the key for an id. Different ids have different keys. If built
+// is true, the keys have a scratch.
 type kind struct {
 	name  string
 	width int

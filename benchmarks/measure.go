@@ -79,7 +79,7 @@ const (
 type plan struct {
 	all    keys // the keys to add, followed by the keys to look up
 	n      int  // the number of keys to add
-	others int  // the index in all of the first key for the operation absent
+	others int  // the index, in the field all, of the first key for the operation absent
 	turn   int  // the largest number of keys in a turn
 	chunks int  // the number of chunks in a fill; each ends with a turn
 }
@@ -118,8 +118,9 @@ func (p plan) keys(op, i int) (first, n int) {
 	return i % (p.n / p.turn) * p.turn, p.turn
 }
 
-// warm returns the index of n keys beside the n keys at first. They are looked up before a turn is
-// timed, because the previous row has used the cache and the branch predictors.
+// warm returns the index of n keys next to the n keys that begin at the index first. They are
+// looked up before a turn is timed, because the previous row has used the cache and the branch
+// predictors.
 func warm(first, n int) int {
 	if first >= n {
 		return first - n
@@ -263,7 +264,7 @@ func (cs contestants) rounds(n int, p plan, operations ...int) {
 	}
 }
 
-// begin has all contestants begin a turn, on all processors.
+// begin calls begin for all contestants, in parallel on all processors.
 func (cs contestants) begin(p plan, op int) {
 	if op != add && op != remove {
 		return
@@ -293,8 +294,8 @@ func (cs contestants) having(op int) contestants {
 	return cs
 }
 
-// fills returns the number of turns, at least rounds, that fill the filters a whole number of
-// times.
+// fills returns the lowest number of turns that is not below rounds and fills the filters a whole
+// number of times.
 func (p plan) fills(rounds int) int { return (rounds + p.chunks - 1) / p.chunks * p.chunks }
 
 // measure measures all rows of w: they fill their filters, then look keys up, and then remove them.

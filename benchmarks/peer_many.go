@@ -72,8 +72,8 @@ func manyRow[F any](
 	}}
 }
 
-// manyFilters returns a row for each library. Each key is looked up alone, because a batch is for
-// one filter.
+// manyFilters returns a row for each type of filter. Each key is looked up alone, because a batch
+// is for one filter.
 func manyFilters() []row {
 	number := func(key []byte) uint64 {
 		return binary.LittleEndian.Uint64(key) >> (64 - filterBits)

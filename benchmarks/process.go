@@ -87,7 +87,7 @@ func builds(dir, boost string, quick bool) (found map[string][]process, missing 
 	return found, missing
 }
 
-// buildOthers calls try to build the programs in other languages.
+// buildOthers calls the function try for each program in another language.
 func buildOthers(dir, boost string, try func(name string, build func() ([]process, error))) {
 	try("Bloofi (Crainiceanu and Lemire, 2015)", func() ([]process, error) {
 		return nil, errors.New("it finds which of many filters hold a key, as bank.Bank does, and is " +

@@ -61,8 +61,8 @@ func updateReadme(path string, tables []table) error {
 	return os.WriteFile(path, []byte(text), 0o644)
 }
 
-// ratios returns the times of operations of some rows, divided by those of base, in all tables that
-// have both.
+// ratios divides the time of each operation in the named rows by its time in the row base. It
+// returns the ratios of all tables that have both rows.
 func ratios(tables []table, base string, operations []int, rows ...string) (found []float64) {
 	for _, t := range tables {
 		reference := t.find(base)
