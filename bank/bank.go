@@ -18,7 +18,7 @@ import (
 
 // Bank is a collection of Bloom filters of one size, its members, which are numbered from 0. Each
 // member is, bit for bit, a [bloom.Filter] with the Strategy [bloom.Mitz64]. A look-up reads K bits
-// of each member, in long runs. To ask as many separate filters, it would read at least one cache
+// of each member, in long runs. A look-up in as many separate filters would read at least one cache
 // line of each.
 //
 // Any number of goroutines may use a Bank; see "Goroutines" in package bloom. Calls that write take
@@ -70,7 +70,7 @@ func New(n uint64, p float64) (*Bank, error) {
 
 // NewSize returns an empty Bank. Its members have m bits, rounded up to a multiple of 64, and k
 // hash functions. NewSize returns an error unless 1 <= k <= 255, k <= m, and a member has 1 to
-// 2^31-1 words.
+// 2^31-1 words, or 2^28-1 on 32-bit platforms.
 func NewSize(m uint64, k int) (*Bank, error) {
 	size, bad := form.WordsFor(m, k, form.MaxWords)
 	if bad != nil {
@@ -147,9 +147,9 @@ func (s *state) newSegment(stride int) segment {
 	return segment{grid: g, words: bitwords.Make(g.words(s.bits()))}
 }
 
-// widen returns a copy of old whose rows are longer by a 32nd, and by at least one word. So while a
-// segment grows, each word is copied at most about 32 times on average. If rows grew by one word
-// each time, all of them would be copied for every 64 members.
+// widen returns a copy of old with rows that are longer by a 32nd and one word, up to pageWords. So
+// while a segment grows, each word is copied at most about 32 times on average. If rows grew by one
+// word each time, all of them would be copied for every 64 members.
 func (s *state) widen(old *segment) segment {
 	w := s.newSegment(min(old.stride+1+old.stride/32, pageWords))
 	for r := range s.bits() {
@@ -258,8 +258,8 @@ func (b *Bank) Clear(i int) {
 	}
 }
 
-// Reset calls [Bank.Clear] for all members: their number remains the same. The Bank keeps its
-// memory and its Info.
+// Reset removes the keys and the names of all members. Their number remains the same. The Bank
+// keeps its memory and its Info.
 func (b *Bank) Reset() {
 	s := b.state
 	if s == nil {

@@ -38,7 +38,7 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	return &Reader{layout: l, r: r, info: info}, nil
 }
 
-// read is a source.
+// read is a source that reads the file.
 func (r *Reader) read(offset, n int) ([]byte, error) {
 	return form.Bank.ReadAt(r.r, int64(form.Bank.HeadSize())+int64(offset), int64(n))
 }
@@ -51,7 +51,8 @@ func (r *Reader) Which(dst []int, h bloom.Hash) ([]int, error) {
 	return r.WhichAll(dst, []bloom.Hash{h})
 }
 
-// WhichAll is like [Bank.WhichAll]. Its requests are those of [Reader.Which].
+// WhichAll is like [Bank.WhichAll]. It requests at most K pages for each segment and key; see
+// [Reader.Which].
 func (r *Reader) WhichAll(dst []int, hs []bloom.Hash) ([]int, error) {
 	if r.r == nil {
 		return dst, errors.New("bank: use of a zero Reader")
@@ -70,8 +71,8 @@ func (r *Reader) WhichAll(dst []int, hs []bloom.Hash) ([]int, error) {
 	return all, nil
 }
 
-// askSome returns the members that hs does not rule out, in n segments that begin with segment
-// first.
+// askSome looks hs up in n consecutive segments, of which the first has the number first. It
+// returns the members that remain in each.
 func (r *Reader) askSome(first, n int, hs []bloom.Hash) ([]remains, error) {
 	left := make([]remains, n)
 	for i := range left {
@@ -100,8 +101,8 @@ type remains struct {
 	none       bool // all members are ruled out
 }
 
-// ruleOut reads a row of segment s, and rules out the members that lack its bit. If none remain, it
-// reads nothing.
+// ruleOut reads a row of segment s, and rules out the members with a clear bit in it. If all
+// members are already ruled out, it reads nothing.
 func (r *Reader) ruleOut(left *remains, s int, row uint64) error {
 	left.mu.Lock()
 	none := left.none

@@ -36,8 +36,8 @@ type grid struct {
 	page   int // words in a page
 }
 
-// gridFor returns the grid of a segment with the given number of members in a file. Short rows
-// share a page, so that its 4-byte checksum adds little to them.
+// gridFor returns the grid that a segment with the given number of members has in a file. Short
+// rows share a page, so that its 4-byte checksum adds little to them.
 func gridFor(members int) grid {
 	g := grid{stride: (members + 63) / 64}
 	for g.shift < 6 && g.stride<<(g.shift+1) < pageWords {
@@ -113,8 +113,8 @@ func (s *segment) and(acc []uint64, rows *[4]uint64) bool {
 }
 
 // andWords is like segment.and, for rows of words. Other goroutines may write to the rows at the
-// same time. Four rows together take less time than one after another. It reads a word of the
-// rows only if acc has bits left there.
+// same time. Four rows at once take less time than four calls. Where a word of acc is 0, the rows
+// are not read.
 func andWords(acc, a, b, c, d []uint64) bool {
 	a = a[:len(acc)]
 	b = b[:len(acc)]
@@ -159,8 +159,8 @@ func andRow(acc []uint64, row []byte) bool {
 
 // shape has what all members have in common.
 type shape struct {
-	size       int    // words in a member; a segment has 64 rows for each
-	reciprocal uint64 // of size; see digest.Locate
+	size       int    // words in a member; a segment has 64 rows for each word
+	reciprocal uint64 // digest.Reciprocal(size)
 	k          int
 }
 

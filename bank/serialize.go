@@ -43,7 +43,7 @@ func (l *layout) parse(params []uint64) (total uint64, err error) {
 	case k < 1 || k > form.MaxK:
 		return 0, fmt.Errorf("k = %d is outside [1, %d]", k, form.MaxK)
 	}
-	// Because of this bound, no sum below overflows: a segment has at most 2^46 words.
+	// A segment has at most 2^46 words, because of the bound on size. So no sum below overflows.
 	over, total := bits.Mul64(full, 64*size*pageWords)
 	tooMany := over > 0 || total > form.MaxFrameWords || members > form.MaxFrameWords
 	if rest > 0 {
@@ -107,8 +107,8 @@ func pageSum(page []byte, s, p int) uint32 {
 	return sum(page[:len(page)-checkBytes], uint64(s), uint64(p))
 }
 
-// A source returns n bytes of the frame's words, beginning at byte offset. They are valid until the
-// next call.
+// A source returns n bytes of the frame's words, from the given offset in bytes. The bytes are
+// valid until the next call.
 type source func(offset, n int) ([]byte, error)
 
 // readPage reads page p of segment s. It returns an error if the checksum is wrong, or if a bit is
@@ -126,7 +126,7 @@ func (l *layout) readPage(read source, s, p int) ([]byte, error) {
 			p, s, got, want)
 	}
 	for row := range 1 << g.shift {
-		after := 8 * g.stride * (row + 1) // where the following row begins
+		after := 8 * g.stride * (row + 1) // where the next row begins
 		if row == 1<<g.shift-1 {
 			after = end
 		}
@@ -286,7 +286,8 @@ func (l *layout) params() []uint64 {
 
 func (l *layout) words() int { return l.table() + (l.names+7)/8 }
 
-// fill fills dst with the bytes that follow. form.WriteFunc calls it for one chunk after another.
+// fill fills dst with the next bytes of the frame's words. form.WriteFunc calls it for each chunk
+// in turn.
 func (e *encoder) fill(dst []byte, _ int) {
 	for len(dst) > 0 {
 		if len(e.piece) == 0 {

@@ -25,8 +25,8 @@ type View struct {
 }
 
 // NewView returns a View of data, and retains data. data must be exactly one binary form. Look-ups
-// are faster if data begins at a multiple of 8 in memory. The checks and errors are those of
-// [OpenFile].
+// are faster if data begins at a multiple of 8 in memory. NewView makes the same checks as
+// [OpenFile]. Errors wrap [bloom.ErrFormat].
 func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}) }
 
 func newView(b storage.Bytes) (*View, error) {
@@ -78,7 +78,7 @@ func (v *View) segment(s int) segment {
 	return segment{grid: g, data: v.body[8*start:][:8*n]}
 }
 
-// read is a source.
+// read is a source that returns bytes of v.body.
 func (v *View) read(offset, n int) ([]byte, error) { return v.body[offset:][:n], nil }
 
 // ContainsHash is like [Bank.ContainsHash].

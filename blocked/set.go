@@ -62,7 +62,7 @@ func (f *filter) fits(m uint64, lines int) error {
 // [Filter.Stats]. Its Info has no N and P. Fold does not change f.
 //
 // Fold returns an error unless d divides M()/256, the number of blocks. It also returns an error if
-// f has more than 2^30 blocks and the result has not, because the two use different bits of a
+// f has more than 2^30 blocks but the result would not, because the two use different bits of a
 // digest to select a block.
 func (f *Filter) Fold(d int) (*Filter, error) {
 	n := int(f.M() / splitblock.Bits)
@@ -74,8 +74,8 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 			n, splitblock.Narrow)
 		return nil, bad.In("blocked")
 	}
-	// A digest selects a block by a fraction of the number of blocks, rounded down, so blocks d*i
-	// to d*i+d-1 become block i.
+	// The index of a digest's block is a fraction of the number of blocks, rounded down, so blocks
+	// d*i to d*i+d-1 become block i.
 	g := newFilter(uint64(n/d), f.b.Lines)
 	g.info = form.Keep(f.info.Get().Folded())
 	const each = splitblock.Bits / 64
@@ -137,7 +137,8 @@ func describe(name string, m uint64, lines int) string {
 // too high on average.
 //
 // With one line, FPR is the mean over all blocks of the product of the fill ratios of the block's
-// eight words. Lines are independent, so with more lines it is a power of that mean.
+// eight words. With more lines, FPR is this mean to the power of Lines, because lines are
+// independent.
 func (f *filter) Stats() bloom.Stats { return f.b.Stats(f.size()) }
 
 // LogValue implements slog.LogValuer. The value is the result of String.

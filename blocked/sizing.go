@@ -50,10 +50,10 @@ func blocksFor(n uint64, p float64) (blocks uint64, lines int) {
 // number of lines.
 func fewest(n uint64, p float64, lines int) uint64 {
 	excess := func(blocks uint64) float64 { return portable.Log(rate(n, blocks, lines) / p) }
-	// With too few blocks, the rate is certainly above p, so the search can start above few. With
-	// 2048 lines in each block, the rate is 1 as a float64. With 160, an absent line is found with
-	// a probability of at least 1 - 8 e^(-160/32), and an absent key with four lines with one of
-	// 0.8.
+	// With few blocks, the rate is certainly above p, so the search starts there. With 2048 lines
+	// in each block, the rate is 1 as a float64. With 160, an absent line is found with a
+	// probability of at least 1 - 8 e^(-160/32), which is 0.946, and an absent key with four lines
+	// with a probability of at least 0.8.
 	many := uint64(2048)
 	if p < 0.5 {
 		many = 160
@@ -82,7 +82,7 @@ func fewest(n uint64, p float64, lines int) uint64 {
 
 // FalsePositiveRate returns the probability that a filter which was made by [NewSize](m, lines),
 // and contains n keys, reports a key that was not added as present. It is 1 if lines is not 1 to 4,
-// and if m is 0 and n is not.
+// and if m = 0 and n > 0.
 func FalsePositiveRate(m uint64, lines int, n uint64) float64 {
 	blocks := m/splitblock.Bits + min(1, m%splitblock.Bits) // as NewSize rounds m
 	switch {
@@ -90,7 +90,7 @@ func FalsePositiveRate(m uint64, lines int, n uint64) float64 {
 		return 1
 	case n == 0:
 		return 0
-	case float64(n)*float64(lines) >= 2048*float64(blocks): // or there are no blocks
+	case float64(n)*float64(lines) >= 2048*float64(blocks): // also if there are no blocks
 		return 1 // as a float64
 	}
 	return max(0, min(rate(n, blocks, lines), 1))
@@ -101,9 +101,10 @@ func FalsePositiveRate(m uint64, lines int, n uint64) float64 {
 func rate(n, blocks uint64, lines int) float64 {
 	mean := float64(n) * float64(lines) / float64(blocks)
 	e, q := blockRates(mean, lines), 1/float64(blocks)
-	// found returns the probability that all bits of a key's last left lines are set. The key's
-	// lines before those lie in others blocks. The next line lies in a new block, which it shares
-	// with t-1 of the remaining lines.
+	// found returns the probability that all bits of a key's last lines are set. The argument left
+	// is the number of these lines, and others is the number of blocks in which the key's earlier
+	// lines lie. In the loop, the first of these lines lies in a new block, which it shares with
+	// t-1 of the lines after it.
 	var found func(left, others int) float64
 	found = func(left, others int) (sum float64) {
 		if left == 0 {
@@ -120,16 +121,16 @@ func rate(n, blocks uint64, lines int) float64 {
 	return found(lines, 0)
 }
 
-// coefficients are those of inclusion and exclusion. If t bits of a word are chosen independently,
-// the probability that all are set is the sum over d of coefficients[t][d] times the probability
-// that d given bits are clear. The recurrence adds a t-th bit, which is either one of the d given
-// bits or another.
+// coefficients has the coefficients of an inclusion-exclusion formula. If t bits of a word are
+// chosen independently, the probability that all are set is the sum over d of coefficients[t][d]
+// times the probability that d given bits are clear. The recurrence adds a t-th bit, which is
+// either one of the d given bits or another.
 var coefficients = func() (all [splitblock.MaxLines + 1][splitblock.MaxLines + 1]float64) {
 	all[0][0] = 1
 	for t := 1; t <= splitblock.MaxLines; t++ {
 		all[t][0] = 1
 		for d := 1; d <= t; d++ {
-			all[t][d] = (float64(32-d)*all[t-1][d] - float64(33-d)*all[t-1][d-1]) / 32 // exactly
+			all[t][d] = (float64(32-d)*all[t-1][d] - float64(33-d)*all[t-1][d-1]) / 32 // exact
 		}
 	}
 	return all

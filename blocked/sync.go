@@ -13,7 +13,8 @@ import (
 // keys and looking them up take no lock. It has the same bits and binary form as a Filter.
 //
 // Look-ups are as fast as in a Filter. Adding a key that is present writes nothing. Adding a new
-// key takes up to four atomic writes for each line. Both scale as in a [bloom.SyncFilter].
+// key takes up to four atomic writes for each line. Look-ups and additions scale as in a
+// [bloom.SyncFilter].
 //
 // A SyncFilter has only operations that make sense while other goroutines write. For the others,
 // call [SyncFilter.Snapshot], which returns a Filter.
@@ -25,7 +26,7 @@ type SyncFilter struct {
 	syncFilter
 }
 
-// syncFilter is a filter with another String. The methods of filter that encode or count load each
+// syncFilter is a filter with its own String. The methods of filter that encode or count load each
 // word once and atomically.
 type syncFilter struct{ filter }
 

@@ -16,7 +16,7 @@ import (
 // in its least significant bits.
 type counters struct {
 	words      []uint64
-	reciprocal uint64 // of len(words)/perBits; see digest.Locate
+	reciprocal uint64 // digest.Reciprocal(len(words) / perBits)
 }
 
 const (
@@ -67,8 +67,8 @@ func toBits(c0, c1, c2, c3 uint64) uint64 {
 		bit2 = ones << 2
 		bit3 = ones << 3
 	)
-	// In even and odd, two bits of each counter show whether any of its four bits is set. In the
-	// result, one bit shows it.
+	// In even and odd, two bits for each counter show whether any of its four bits is set. In the
+	// result, one bit does.
 	even := (c0|c0>>2)&(bit0|bit1) | (c2|c2<<2)&(bit2|bit3)
 	odd := (c1|c1>>2)&(bit0|bit1) | (c3|c3<<2)&(bit2|bit3)
 	return (even|even>>1)&(bit0|bit2) | (odd|odd<<1)&(bit1|bit3)

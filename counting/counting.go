@@ -264,7 +264,7 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 }
 
 // change adds delta, which must be 1 or -1, to the counters of h. It does not change full counters.
-// It returns the number of changed counters whose old value equals before.
+// The argument before is an old value: change returns how many of the changed counters had it.
 //
 // If two of the key's k indexes are the same, which is rare, their counter counts the key only
 // once. Otherwise, Remove of an absent key could subtract 2 from a counter of 1.
@@ -356,8 +356,8 @@ func (f *Filter) Clone() *Filter {
 }
 
 // Bloom returns a bloom.Filter that contains the keys of f and has its Info. Except for full
-// counters (see [Filter]), it is byte for byte the result of [bloom.New] with the same n and p to
-// which each key was added. For the zero Filter, it is the zero bloom.Filter.
+// counters (see [Filter]), its binary form equals that of a filter from [bloom.New], with the same
+// n and p, to which the same keys were added. For the zero Filter, it is the zero bloom.Filter.
 func (f *Filter) Bloom() *bloom.Filter {
 	if f.zero() {
 		g := new(bloom.Filter)
