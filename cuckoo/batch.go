@@ -13,8 +13,9 @@ import (
 const ahead = 64
 
 const (
-	// A batch touches buckets ahead only if it has at least shortBatch keys and the table has at
-	// least touchWords words. A smaller table is in a cache that is fast enough.
+	// A batch touches buckets ahead only if the table has at least touchWords words, because a
+	// smaller table is in a cache that is fast enough. A batch of look-ups must also have at least
+	// shortBatch keys.
 	shortBatch = limits.ShortTouched
 	touchWords = limits.TouchedWords
 )

@@ -10,7 +10,7 @@ import (
 // The list holds the keys that have no slot: those for which a search found no free slot, which are
 // few, and those that were inserted more than eight times.
 //
-// The list is one word, followed by room entries. Bit t of that word is set if the list has a key
+// The list is one word, followed by the entries. Bit t of that word is set if the list has a key
 // whose tag is t modulo 64, so most look-ups read only this word. An entry has three words: the two
 // words of a digest, and the number of times that it is in the list. That number is 0 if the entry
 // is free.

@@ -15,9 +15,9 @@ func (f *Filter) Moves(g *Filter) (n int) {
 	return n
 }
 
-// Moved returns the digests in hs whose tag is in different buckets of f and g: in f in the bucket
-// that a look-up reads first, and in g in the other one. The two slots must have at least a word
-// between them.
+// Moved returns the digests in hs with a tag that is in the first bucket in f and in the second in
+// g, where a look-up reads the first bucket before the second. There must be at least a word
+// between the two slots.
 func (f *Filter) Moved(g *Filter, hs []bloom.Hash) (moved []bloom.Hash) {
 	t, u := f.table, g.table
 	for _, h := range hs {

@@ -33,6 +33,7 @@ const tiredest = 7
 //
 // While less than 96 % of the slots are taken, which is the load that New plans for, refused
 // changes nothing: the refusal then has another cause, such as a key that was inserted many times.
+// It also changes nothing after a search that looked at fewer buckets than its limit.
 func (t *table) refused(looked int) {
 	full := 25*t.placed() >= 24*4*t.buckets
 	if full && looked >= t.limit() && t.tired < tiredest {
@@ -50,8 +51,8 @@ func (t *table) rested() {
 var queues = sync.Pool{New: func() any { return new([expanded]node) }}
 
 // makeRoom moves tags until one of a key's two full buckets has a free slot, and returns that slot.
-// looked is the number of buckets that it looked at. If no sequence of moves leads to a free slot,
-// makeRoom moves nothing and returns false.
+// looked is the number of buckets that it looked at. If it finds no sequence of moves that leads to
+// a free slot, makeRoom moves nothing, and ok is false.
 //
 // The search is breadth-first, so it finds a shortest path, on which no bucket occurs twice. The
 // tag at the end of the path moves first. Each tag moves into a slot that is free, or whose own tag

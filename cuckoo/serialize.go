@@ -11,7 +11,7 @@ import (
 
 const errNoForm = form.NoForm("cuckoo")
 
-// checkParams is a form.Check. The words are those of the buckets, the number of keys, and the
+// checkParams is a form.Check. The words of the frame are the buckets, the number of keys, and the
 // entries of the list.
 func checkParams(params []uint64) (uint64, error) {
 	buckets, bits, entries := params[0], params[1], params[2]
@@ -24,8 +24,8 @@ func checkParams(params []uint64) (uint64, error) {
 	return wordsFor(buckets, bits) + 1 + 3*entries, nil
 }
 
-// tableOf returns a table that has the given parameters and list but no buckets. list is the words
-// of the list's entries.
+// tableOf returns a table that has the given parameters and list but no buckets. The argument list
+// has the words of the entries. If no table can have written such a list, tableOf returns an error.
 func tableOf(params, list []uint64) (*table, error) {
 	t := &table{list: make([]uint64, listWords)}
 	t.shape(params[0], params[1])

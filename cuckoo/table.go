@@ -43,7 +43,7 @@ type table struct {
 
 	list   []uint64
 	shared *shared // nil unless the table belongs to a SyncFilter
-	tired  uint    // how often the limit of searches is halved; see refused
+	tired  uint    // how many times the limit of searches has been halved; see refused
 }
 
 // minBits and maxBits bound the number of bits in a tag.
@@ -61,7 +61,7 @@ func newTable(buckets uint64, bits int) *table {
 	return t
 }
 
-// shape sets all fields except the arrays and shared.
+// shape sets the fields that depend only on the numbers of buckets and bits.
 func (t *table) shape(buckets, bits uint64) {
 	t.buckets = buckets
 	t.bits = bits
@@ -111,9 +111,9 @@ func (t *table) get(slot uint64) uint64 {
 	return (t.word(slot/64)>>(slot%64) | t.word(slot/64+1)<<1<<(^slot%64)) & t.mask
 }
 
-// zeros returns the highest bit of each tag in the step x that is 0. Above the lowest such tag, it
-// may also return the highest bit of a tag that is 1, because the subtraction borrows. ones and
-// highs are those of the table.
+// zeros returns, for each tag that is 0 in the step x, the highest bit of the tag. Above the lowest
+// such tag, it may also return the highest bit of a tag that is 1, because the subtraction borrows.
+// ones and highs are those of the table.
 func zeros(x, ones, highs uint64) uint64 { return (x - ones) &^ x & highs }
 
 // holds reports whether the key's tag is in one of its buckets. It always reads both buckets, so

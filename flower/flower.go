@@ -137,10 +137,9 @@ func (f filter) String() string {
 }
 
 // Add adds key. After t other keys were added, [Filter.Contains] finds key with probability
-// Recall(t). Add reports whether key was new: true means that Contains would not have found it.
-// Like those of Contains, both answers can be wrong. If several goroutines add the same new key,
-// more than one or none of them may get true, in case other keys are written to the same slots at
-// the same time.
+// Recall(t). Add reports whether key was new: true means that Contains would not have found it. As
+// with Contains, both answers can be wrong. If several goroutines add the same new key while other
+// keys are written to its slots, none or several of them may get true.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
 // AddString is like Add.
@@ -221,9 +220,9 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 // slot returns the slot that x selects in a way, as a word and a shift, and the fingerprint to
 // write there. A fingerprint is at least 1, and an empty slot is 0.
 //
-// A key has one slot in each way, and a different fingerprint for each. So its slots are
-// overwritten independently of each other, and its fingerprints equal those of another key
-// independently. Therefore the formulas of Stats and Recall hold even for few slots.
+// A key has one slot in each way, and a different fingerprint for each. So the ways are
+// independent: whether a slot is overwritten, and whether a fingerprint equals another key's,
+// depends on no other way. Therefore the formulas of Stats and Recall hold even for few slots.
 func (f *Filter) slot(way, x uint64) (word *uint64, shift, fingerprint uint64) {
 	i, _ := bits.Mul64(x, f.perWay) // depends on the highest bits of x
 	pos := (way*f.perWay + i) * uint64(f.bits)

@@ -84,7 +84,7 @@ const maxBits = 64 * form.MaxFrameWords
 
 // recall is like [Filter.Recall]. With n slots in a way, the key's slot still holds its fingerprint
 // with probability (1-1/n)^t. Otherwise it holds another key's fingerprint, which differs with
-// probability 1 - 1/(2^Bits-1). The key is missed if the fingerprint differs in every way.
+// probability 1 - 1/(2^Bits-1). The key is missed if that happens in each of the ways.
 func (c Config) recall(t uint64) float64 {
 	if t == 0 {
 		return 1

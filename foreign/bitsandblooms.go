@@ -129,7 +129,7 @@ func newBits(m, k uint64, encoded []byte) (bitsAndBlooms, error) {
 		return bitsAndBlooms{}, err
 	}
 	body := encoded[8:]
-	length = max(length, 1) // the original's New(0, k) makes one bit, with an empty set
+	length = max(length, 1) // the original's New(0, k) has m = 1 and a set of no bits
 	if m > length {
 		return bitsAndBlooms{}, fmt.Errorf("m = %d is more than the %d bits of its set", m, length)
 	}
@@ -151,8 +151,8 @@ func orderOf(encoded []byte) (form.Order, uint64, error) {
 	case body == 8*wordsFor(little):
 		return form.LittleEndian, little, nil
 	}
-	// The lower number is the length: in the wrong order, the low byte of the length would come
-	// first.
+	// The smaller number is the length: in the wrong byte order, the length's low byte becomes the
+	// highest.
 	length := min(big, little)
 	if wordsFor(length) < body/8+1 {
 		return false, 0, fmt.Errorf("%d bytes follow a set of %d bits", body-8*wordsFor(length), length)

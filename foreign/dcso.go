@@ -92,8 +92,8 @@ func (f *DCSO) Contains(key []byte) bool { return f.ContainsHash64(fnv1(key)) }
 // ContainsString is like Contains. It does not copy key.
 func (f *DCSO) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
 
-// ContainsHash64 is like Contains, but takes the hash of a key, which is 64-bit FNV-1 as in
-// hash/fnv.New64.
+// ContainsHash64 is like Contains, but takes the 64-bit FNV-1 hash of a key, which hash/fnv.New64
+// computes.
 func (f *DCSO) ContainsHash64(hash uint64) bool {
 	hash %= dcsoPrime
 	for range f.k {

@@ -18,11 +18,11 @@
 // files" in docs/migrate.md says how to get one.
 //
 // A constructor copies its argument, and allocates at most a small multiple of the argument's
-// length. It returns an error that wraps [bloom.ErrFormat] if bytes are missing or left over, if
-// sizes contradict each other, or if the filter has more than 1,024 hash functions or 2^43 bits.
-// Only Holiman's form has a checksum. Many goroutines may look keys up in a filter concurrently;
-// adding, decoding and writing need the filter to themselves. The zero value of each type contains
-// nothing; adding to it panics.
+// length, or of the decompressed length for gzip (see [NewHoliman]). It returns an error that wraps
+// [bloom.ErrFormat] if bytes are missing or left over, if sizes contradict each other, or if the
+// filter has more than 1,024 hash functions or 2^43 bits. Only Holiman's form has a checksum. Many
+// goroutines may look keys up in a filter concurrently; adding, decoding and writing need the
+// filter to themselves. The zero value of each type contains nothing; adding to it panics.
 package foreign
 
 import (
@@ -157,7 +157,8 @@ func (t *table) describe(name string) string {
 	return fmt.Sprintf("%s(m=%d, k=%d)", name, t.m, t.k)
 }
 
-// noText has the methods of types whose originals have neither JSON nor text.
+// noText has the MarshalJSON and MarshalText of types for which the other library has neither JSON
+// nor text.
 type noText struct{}
 
 var errNoText = errors.New(

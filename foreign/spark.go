@@ -26,7 +26,7 @@ import (
 // Spark's hashes have 32 bits. In a V1 filter with more than about 1e9 bits, the rate of false
 // positives is therefore higher than FPR in Stats. V2 does not have this fault.
 //
-// The original has no JSON and no text.
+// The original has neither JSON nor text, so MarshalJSON and MarshalText return an error.
 type Spark struct {
 	_ nocopy.Locker
 	spark
@@ -133,7 +133,7 @@ func sparkSumInt64(key int64, seed uint32) uint32 {
 }
 
 // sparkIndexes computes a key's indexes before the reduction modulo m. They are sum plus multiples
-// of step. If the result is negative, its complement is used.
+// of step; if an index is negative, all its bits are inverted.
 type sparkIndexes struct {
 	sum, step int64
 	narrow    bool // the sums have 32 bits, as in V1

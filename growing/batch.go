@@ -77,8 +77,7 @@ const (
 	// shortBatch is the length of the shortest batch that is worth sorting if layers are large, and
 	// shortInCache the same if they fit in the processor's cache.
 	shortBatch, shortInCache = limits.ShortBatch, limits.ShortInCache
-	// cachedBits is the largest number of bits in a shard's newest layer with which layers fit in
-	// the cache.
+	// Layers fit in the cache if a shard's newest layer has at most cachedBits bits.
 	cachedBits = 1 << 20
 )
 
@@ -97,7 +96,7 @@ type batch struct {
 	hs     [batchSize]bloom.Hash
 	places [batchSize]uint16  // places[i] is the index of hs[i] before sorting
 	ends   [shards + 1]uint16 // hs[ends[i]:ends[i+1]] are the digests of shard i
-	there  [batchSize]bool    // the answers of one layer
+	there  [batchSize]bool    // the results from one layer
 	shards [batchSize]uint8   // the shard of each digest, before sorting
 }
 

@@ -75,10 +75,10 @@ const (
 	shardShift = 64 - shardBits
 )
 
-// New returns an empty filter that starts to grow when it contains about n keys. If the number of
-// keys is unknown, n is 0. A key that was not added is reported as present with a probability of at
-// most p. This holds for up to 2^40 added keys, which need more than a terabyte; if p is below
-// 1e-8, it holds for up to 1e10 keys.
+// New returns an empty filter that starts to grow when it contains about n keys. For an unknown
+// number of keys, pass 0 as n. A key that was not added is reported as present with a probability
+// of at most p. This holds for up to 2^40 added keys, which need more than a terabyte; if p is
+// below 1e-8, it holds for up to 1e10 keys.
 //
 // A filter for n keys allocates all its memory immediately, and until it grows, a look-up asks only
 // one layer. With n = 0, a filter starts with 64 KB.
@@ -156,9 +156,9 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	return contains(*f.shards[pick(h)>>shardShift].layers.Load(), h)
 }
 
-// pick returns a number whose highest bits select a key's shard. It depends on both words of h in
-// such a way that the shard reveals nothing about either word alone: the layers compute a key's
-// bits from the single words.
+// pick returns a number whose highest bits select a key's shard. The layers compute a key's bits
+// from the single words of h. The number mixes both words, so that the shard reveals nothing about
+// either word alone.
 func pick(h bloom.Hash) uint64 {
 	h1, h2 := h.Words()
 	return (h1 ^ bits.RotateLeft64(h2, 19)) * 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio

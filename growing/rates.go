@@ -72,9 +72,9 @@ func (r *rates) first(i int) float64 {
 	return (keys + float64(3*math.Sqrt(keys))) * r.sizing(0).bits
 }
 
-// following returns the number of bits in the layer after list in shard i. That layer is as large
-// as all layers in list together, with one exception: if n is known, all first layers have the same
-// size, so the second layers have different sizes.
+// following returns the number of bits for the next layer of shard i, which has the layers in list.
+// The next layer is as large as all of these together, with one exception: if n is known, all first
+// layers have the same size, so the second layers have different sizes.
 func (r *rates) following(i int, list []*layer) uint64 {
 	m := uint64(0)
 	for _, l := range list {
@@ -87,8 +87,7 @@ func (r *rates) following(i int, list []*layer) uint64 {
 }
 
 // stagger returns a factor for the size of shard i, from 1 to 2. Because their sizes differ, the
-// shards begin new layers one after another, evenly spread over the time in which the filter
-// doubles.
+// shards begin new layers at different times, evenly spread while the filter doubles.
 func stagger(i int) float64 { return portable.Exp(float64(i) / shards * math.Ln2) }
 
 // sizing is the number of lines and of bits for each key in a layer.
