@@ -110,7 +110,7 @@ func (s *HTTPSource) Fetch(ctx context.Context, have string) (Update, error) {
 
 var errTransfer = errors.New("transfer failed")
 
-// fetch makes one request. It returns the update and, for a success, the new value of s.last.
+// fetch makes one request. On success, it returns the update and the new value of s.last.
 func (s *HTTPSource) fetch(
 	ctx context.Context, have string, last known, plain bool,
 ) (u Update, latest known, err error) {

@@ -22,9 +22,9 @@ import (
 // zero Publisher panics.
 //
 // If a program calls neither Publish nor Run, keys that are added later do not reach the replicas.
-// The result of String then says so, and if a replica asks after the snapshot has changed, the
-// default logger of package slog gets an error. Last-Modified tells clients when the version was
-// made.
+// The result of String then says so, and if the snapshot has changed when a replica sends a
+// request, the default logger of package slog gets an error. Last-Modified tells clients when the
+// version was made.
 //
 // A Publisher keeps patches for up to 16 past versions; see [bloom.Diff]. A replica that has one of
 // these versions gets the bits that have changed since. The patch from a version is made when the
@@ -127,7 +127,8 @@ func (p *Publisher) Run(ctx context.Context, interval time.Duration) error {
 const checkEvery = 10 * time.Second
 
 // check logs an error if keys were added although neither Publish nor Run has been called. It is
-// called when a client asks. It takes a snapshot only until Publish or Run is called.
+// called for each request. It takes no snapshot once Publish or Run has been called, or once it has
+// logged the error.
 func (p *Publisher) check() {
 	if p.used.Load() || !p.mu.TryLock() {
 		return

@@ -204,8 +204,8 @@ func (p *program) compile(temp string) error {
 }
 
 // measure runs each test with all statements. It records how long the test takes, and which guards
-// it reaches. If a test has subtests whose names begin with name, the name of the package, only
-// these run.
+// it reaches. If a test has subtests named after types of the package, only these run. Argument
+// name is the name of the package.
 func (p *program) measure(name, temp string) error {
 	p.took = map[string]time.Duration{}
 	p.reach = map[int][]string{}

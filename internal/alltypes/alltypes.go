@@ -58,7 +58,7 @@ type Reader interface {
 
 // Type describes a type of filter. A function that the package lacks is nil.
 type Type struct {
-	Name string // as String writes it, such as "blocked.SyncFilter"
+	Name string // the name of the type with its package, such as "blocked.SyncFilter"
 
 	// New returns an empty filter for n keys at a rate of 1 %. A filter for 100 keys cannot be
 	// combined with one for 1,000 keys.

@@ -27,9 +27,9 @@ func Make(n int) []uint64 {
 	return words
 }
 
-// hugeBytes is the size from which Make asks for huge pages. An array of this size contains at
-// least one whole huge page. With ordinary pages, it would exceed the second-level TLB of many
-// processors, and each random access would have to walk the page table.
+// hugeBytes is the length in bytes of the shortest array for which Make asks for huge pages. It
+// contains at least one whole huge page. With ordinary pages, such an array would exceed the
+// second-level TLB of many processors, and each random access would have to walk the page table.
 const hugeBytes = 4 << 20
 
 // Fill returns dst[:n], the results of a batch. If dst is shorter, it panics with a message that

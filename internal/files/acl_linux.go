@@ -30,11 +30,11 @@ const (
 	tagOthers   = 0x20
 )
 
-// keepList gives file the access-control list of the file at path. If that file has none, keepList
-// removes the list that file inherited from its directory. perm is the permissions in the mode of
-// the file at path. ownGroup is false if file belongs to another group, which must then get no more
-// than others. keepList returns the permissions to set for file. If the list cannot be set, they
-// grant nobody more than the list did.
+// keepList gives file the access-control list of the old file at path. If the old file has none,
+// keepList removes the list that file inherited from its directory. perm has the permissions in the
+// old file's mode. If ownGroup is false, file has not got the old file's group, so its group must
+// get no more permissions than others. keepList returns the permissions to set for file. If the
+// list cannot be set, they grant nobody more than the list did.
 func keepList(file *os.File, path string, perm fs.FileMode, ownGroup bool) (fs.FileMode, error) {
 	list, err := listOf(path)
 	if err != nil {

@@ -141,8 +141,8 @@ func regular(path string) (fs.FileInfo, error) {
 // prefix returns the path to which temporary appends a number.
 func prefix(path string) string { return beside(path, "bloom-tmp-") }
 
-// create creates and claims a temporary file. It is for replacing old, or for a new file if old is
-// nil. The old file may be private, so only the owner may read its replacement at first.
+// create creates and claims a temporary file, which will replace old unless old is nil. The old
+// file may be private, so only the owner may read its replacement at first.
 func create(prefix string, old fs.FileInfo) (*os.File, error) {
 	mode := fs.FileMode(0o666)
 	if old != nil {

@@ -71,7 +71,8 @@ func Identify(path string, previous Identity) (Identity, error) {
 	return id, nil
 }
 
-// clockSkew is how far the clock of a file server may be behind: Kerberos allows no more.
+// clockSkew is the longest time by which a file server's clock may be behind; Kerberos allows no
+// more.
 const clockSkew = 5 * time.Minute
 
 // settled reports whether every write after the file was read changes the facts. File times are

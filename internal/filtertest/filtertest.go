@@ -159,7 +159,7 @@ func Added[F interface{ AddBatch([]bool, []H) }, H any](f F, hs []H) []bool {
 
 // Found looks up hs in f in a batch, and returns the results.
 func Found[F interface{ ContainsBatch([]bool, []H) }, H any](f F, hs []H) []bool {
-	found := slices.Repeat([]bool{true}, len(hs)) // a batch sets each answer
+	found := slices.Repeat([]bool{true}, len(hs)) // so a batch must also set false answers
 	f.ContainsBatch(found, hs)
 	return found
 }

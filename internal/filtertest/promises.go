@@ -116,7 +116,8 @@ type Type struct {
 	// LoadOrNew calls the package's LoadOrNew. With p = 0.01, the parameters are those of Make. The
 	// field is nil if the package's LoadOrNew returns another type.
 	LoadOrNew func(path string, p float64) (Filter, error)
-	// Others call LoadOrNew, each with another value for one parameter.
+	// Others has functions that call LoadOrNew, each with another value for one parameter. The keys
+	// are the names of these parameters.
 	Others map[string]func(path string) (Filter, error)
 	// Snapshot calls the Snapshot method of a filter that Make returned. It is nil if there is no
 	// such method.
@@ -166,7 +167,7 @@ func (typ Type) asks(x any) Asks {
 
 // found looks up hs, in a batch if possible.
 func (a *Asks) found(hs []bloom.Hash) []bool {
-	found := slices.Repeat([]bool{true}, len(hs)) // a batch sets each answer
+	found := slices.Repeat([]bool{true}, len(hs)) // so a batch must also set false answers
 	if a.ContainsBatch != nil {
 		a.ContainsBatch(found, hs)
 		return found
@@ -304,7 +305,7 @@ func testKeys(t *testing.T, typ Type) {
 	long := strings.Repeat("a key of some length ", 20)
 	for i := range 300 { // the last 100 keys repeat the first ones
 		n := i % 200
-		key := long[n%16:][:n] // keys have every length, and begin at every offset in a word
+		key := long[n%16:][:n] // keys have every length up to 199, and begin at every offset
 		h := bloom.SumString(key)
 		isNew := byHash.AddHash(h)
 		if i == 0 {
@@ -499,7 +500,8 @@ func testReset(t *testing.T, typ Type) {
 	require.Equal(t, fresh.Stats(), f.Stats())
 }
 
-// testStats tests that Stats agrees with the methods for single statistics, also after decoding.
+// testStats tests that Stats agrees with the methods for single statistics, and that decoding keeps
+// the statistics.
 func testStats(t *testing.T, typ Type) {
 	empty := typ.makeOne().Stats()
 	require.Equal(t, bloom.Stats{M: empty.M, K: empty.K, SizeBytes: empty.SizeBytes}, empty)

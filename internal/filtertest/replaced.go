@@ -14,7 +14,7 @@ type Replacement struct {
 	Name string
 	// Begin creates the file.
 	Begin func(t testing.TB, path string, data []byte)
-	// Replace gives it other content. It may be called several times.
+	// Replace gives the file other content. It may be called several times.
 	Replace func(t testing.TB, path string, data []byte)
 }
 

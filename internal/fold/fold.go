@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// Version is the version of Unicode.
+// Version is the version of Unicode from which Table was made.
 const Version = "15.0.0"
 
 // Table lists all characters that folding changes, in ascending order, as runs separated by white

@@ -9,7 +9,7 @@ const Explored = false
 
 // sizes_orders.go replaces these sizes with small ones, so that package orders can try every order.
 const (
-	WindowPages  = 0              // the number of pages in a window; 0 chooses it by the keys
+	WindowPages  = 0              // the number of pages in a window; 0 lets Config determine it
 	WindowPage   = 4096           // the smallest number of lanes in a page, if there are several
 	WindowFeed   = 8              // the number of keys that such a page counts in one step
 	LayerKeys    = math.MaxUint64 // the largest number of keys in a growing filter's layer

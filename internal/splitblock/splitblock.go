@@ -148,9 +148,9 @@ func masks(value uint64) (m0, m1, m2, m3 uint64) {
 	return m0, m1, m2, m3
 }
 
-// lineStep makes the lines of the empty key, whose digest is 0, 0, differ: line i gets i steps. It
-// is 2^64 divided by the golden ratio, which puts the lines far apart if there are 5 blocks or
-// more.
+// lineStep is added i times to line i. Without it, all lines of the empty key would be equal,
+// because its digest is 0, 0. It is 2^64 divided by the golden ratio, which puts the lines far
+// apart if there are 5 blocks or more.
 const lineStep = 0x9e3779b97f4a7c15
 
 // line returns the value of a key's line i. Line 0 is the same as in the Parquet format.

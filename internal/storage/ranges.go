@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// maxGap is the largest gap, in bytes, across which two ranges are joined to one request.
+	// maxGap is the largest gap, in bytes, between two ranges that are joined into one request.
 	maxGap = 16 << 10
 	// maxRange is the largest number of bytes in a request.
 	maxRange = 256 << 10
@@ -28,7 +28,7 @@ type piece struct {
 //
 // Ranges proceeds in rounds, of 1 step, then 2, then 4, and so on. A key takes no further part once
 // test has returned false for it. In each round, Ranges sorts the ranges of all keys, and joins
-// neighbours to one request. On error it sets all of found to true, because a key that could not be
+// neighbours into one request. On error it sets all of found to true, because a key that could not be
 // looked up may be present.
 func Ranges(
 	pkg string, r io.ReaderAt, found []bool, steps int, size int64,

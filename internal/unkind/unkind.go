@@ -194,7 +194,7 @@ func Servers(tag string) []Server {
 		_, _ = w.Write(data)
 		w.(http.Flusher).Flush()
 	}
-	// raw sends head verbatim, and then data.
+	// raw sends head, in which it fills in {tag} and {length}, and then data.
 	raw := func(head string) func(w http.ResponseWriter, data []byte) {
 		return func(w http.ResponseWriter, data []byte) {
 			conn, _, err := http.NewResponseController(w).Hijack()
