@@ -59,7 +59,7 @@ func TestSyncBeforeState(t *testing.T) {
 // TestForce: nothing but a filter is replaced unless that is asked for.
 func TestForce(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, text := range []string{"apple\nbanana\n", "\x00\x01\x00\x00\x00 a font", "BZ"} {
+	for _, text := range []string{"apple\nbanana\n", "\x00\x01\x01\x00\x00 as Guava begins", "BZ"} {
 		for _, line := range []string{
 			"build -o list list", "build -o list", "merge -o list filter", "dedupe --state list", "add list",
 		} {

@@ -654,20 +654,20 @@ JPEG | 0:ffd8ffe? | it is a picture, not lines
 JPEG | 0:ffd8ffdb | it is a picture, not lines
 bloom | 0:424c4d4?01 | it is a filter, bank or patch of bloom, not lines
 bloom | 0:424c4d5?01 | it is a filter, bank or patch of bloom, not lines
-bloom | 0:010?00 | it is a filter of bloom or Guava, not lines
-bloom | 0:011?00 | it is a filter of bloom or Guava, not lines
-bloom | 0:000100 | it is a filter of bloom or Guava, not lines
-bloom | 0:000200 | it is a filter of bloom or Guava, not lines
-bloom | 0:000300 | it is a filter of bloom or Guava, not lines
-bloom | 0:000400 | it is a filter of bloom or Guava, not lines
-bloom | 0:000500 | it is a filter of bloom or Guava, not lines
-bloom | 0:000600 | it is a filter of bloom or Guava, not lines
-bloom | 0:000700 | it is a filter of bloom or Guava, not lines
-bloom | 0:000800 | it is a filter of bloom or Guava, not lines
-bloom | 0:000b00 | it is a filter of bloom or Guava, not lines
-bloom | 0:000c00 | it is a filter of bloom or Guava, not lines
-bloom | 0:000e00 | it is a filter of bloom or Guava, not lines
-bloom | 0:000f00 | it is a filter of bloom or Guava, not lines
+bloom | 0:010?00 | it is binary, as a filter of Guava is, not lines
+bloom | 0:011?00 | it is binary, as a filter of Guava is, not lines
+bloom | 0:000100 | it is binary, as a filter of Guava is, not lines
+bloom | 0:000200 | it is binary, as a filter of Guava is, not lines
+bloom | 0:000300 | it is binary, as a filter of Guava is, not lines
+bloom | 0:000400 | it is binary, as a filter of Guava is, not lines
+bloom | 0:000500 | it is binary, as a filter of Guava is, not lines
+bloom | 0:000600 | it is binary, as a filter of Guava is, not lines
+bloom | 0:000700 | it is binary, as a filter of Guava is, not lines
+bloom | 0:000800 | it is binary, as a filter of Guava is, not lines
+bloom | 0:000b00 | it is binary, as a filter of Guava is, not lines
+bloom | 0:000c00 | it is binary, as a filter of Guava is, not lines
+bloom | 0:000e00 | it is binary, as a filter of Guava is, not lines
+bloom | 0:000f00 | it is binary, as a filter of Guava is, not lines
 UTF-32 | 0:fffe0000 | it is UTF-32: make it UTF-8 first: iconv -f UTF-32 -t UTF-8
 UTF-32 | 0:0000feff | it is UTF-32: make it UTF-8 first: iconv -f UTF-32 -t UTF-8
 UTF-16 | 0:fffe | it is UTF-16: make it UTF-8 first: iconv -f UTF-16 -t UTF-8
