@@ -130,7 +130,7 @@ func loadAs(path, name string) (*loaded, error) {
 	return f, err
 }
 
-// renamed returns err, with path replaced with name if err is about the file at path.
+// renamed returns err, with name in place of path if err is about the file at path.
 func renamed(err error, path, name string) error {
 	var in *form.FileError
 	var failed *fs.PathError

@@ -108,7 +108,7 @@ func (n *never) build(ctx context.Context, cfg *lines.Config, room uint64,
 		}
 		if n.spares(f) {
 			f.UpdateInfo(func(i *bloom.Info) { *i = info })
-			if held := f.ApproxCount(); held > room+room/100 { // held is an estimate
+			if held := f.ApproxCount(); held > room+room/100 { // the count is an estimate
 				warnTooMany(f, held)
 			}
 			return f, nil

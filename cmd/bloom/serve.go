@@ -65,7 +65,7 @@ func serveCommand() *cobra.Command {
 			if err := s.run(c.Context(), addr); err != nil {
 				return err
 			}
-			return silent(0) // a signal ended it, as it should
+			return silent(0) // a signal ended the server, which is no error
 		},
 	}
 	flags := c.Flags()

@@ -47,7 +47,7 @@ func (s *state) save(seen *memory, out *output) error {
 type outRecord struct {
 	size   int64  // the length of OUT's head in bytes; the filter has the lines of the head
 	delim  byte   // the byte that ends each line
-	digest uint64 // hash of the last bytes before size, or of OUT's path if size is 0
+	digest uint64 // what output.digest returned for size
 }
 
 // outRecordOf returns the record of OUT in the facts of f, if any.

@@ -125,8 +125,8 @@ func undouble(key []byte) (n int) {
 
 var errQuote = errors.New(`a field's closing " is missing`)
 
-// field returns field n of line. If sep is a comma, a field may be in quotes, as in CSV. doubled is
-// true if the field has quotes in it, each of them still doubled.
+// field returns field n of line. If sep is a comma, the line is CSV: a field may be in quotes.
+// doubled is true if the field has quotes in it, each of them still doubled.
 func field(line []byte, n int, sep byte) (_ []byte, doubled bool, _ error) {
 	for i := 1; ; i++ {
 		end := 0 // the end of a value in quotes, or 0

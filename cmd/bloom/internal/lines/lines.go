@@ -47,7 +47,7 @@ type Counts struct {
 	Bad      int          // the lines that SkipBad left out so far
 	FirstBad error        // the error of the first such line
 	Blanks   int          // the lines with an empty key so far
-	Keys     uint64       // the lines with a key so far, including those that Select rejects
+	Keys     uint64       // the lines with a key so far, wanted or not; empty keys only with Blank
 	Parted   bool         // a line with the byte between fields has come; only if Key.Field is 1
 }
 

@@ -51,7 +51,7 @@ type Reading struct {
 	Bad      int    // the lines that SkipBad left out
 	FirstBad string // how the error of the first such line begins
 	Blanks   int    // the lines with an empty key
-	Keys     uint64 // the lines with a key, wanted or not
+	Keys     uint64 // the lines with a key, wanted or not; empty keys only with Blank
 	Parted   bool   // a line has the byte between fields; only if Field is 1
 	Err      string // the beginning of the error that ended reading, or ""
 }
