@@ -125,7 +125,7 @@ type memory struct {
 // times is a clock that shows the newest time of a message so far.
 type times struct {
 	mapping *bloblang.Executor // maps an id to the time of its message
-	newest  atomic.Int64       // nanoseconds since 1970; 0 before the first message
+	newest  atomic.Int64       // nanoseconds since 1970; 0 before the first message with a time
 	log     *service.Logger
 	warned  sync.Once
 }

@@ -29,7 +29,7 @@ type Sharded struct {
 type ShardedConfig struct {
 	Shards int     // number of strings, from 1 to 16,384; each needs three Redis keys
 	N      uint64  // distinct keys expected in all shards together
-	P      float64 // false-positive rate, as in bloom.New
+	P      float64 // false-positive rate; see bloom.New
 }
 
 const maxShards = 16384

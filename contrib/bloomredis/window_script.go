@@ -17,7 +17,7 @@ package bloomredis
 //	full        how many planes with their share must be kept for the newest N keys
 //	slack       how many live planes may have less than their share; there are more only if the
 //	            clock jumps
-//	lean        with Renew, how many planes may end after a key's plane before the key is rewritten
+//	lean        with Renew, how many planes may follow a key's plane before the key is rewritten
 //	life        the time for which a plane lives after its end
 //
 // The planes are a ring. The live planes have the numbers tail to seq; seq is the newest. The state
@@ -28,13 +28,14 @@ package bloomredis
 //     its share of keys, or a generation after it began. It dies a Span after its end, or with
 //     Renew a Span and a generation.
 //   - With Renew, a key that is found is written again, unless the newest plane that has it is
-//     open, or is one of the last planes that ended (lean of them) and ended less than a
-//     generation ago.
-//   - At most slack of the live planes may have ended by time, without their share. Only a clock
+//     open, or ended less than a generation ago. The key is also written again if more than lean
+//     planes follow that plane, including one that the write would begin.
+//   - Of the live planes, at most slack may have ended by time, without their share. Only a clock
 //     that jumps back and forth would end more, and these must not push out the newest N keys.
-//   - If no plane is free, the oldest one is given up. Further planes are given up while at least
-//     full of the planes with their share remain. lost is a time: no key of the planes that were
-//     given up was added after it, or found after it and not written again.
+//   - If no plane is free, the oldest one is given up, and then more of them, as long as the
+//     number of remaining planes with their share does not fall below full. lost is a time: no
+//     key of the planes that were given up was added after it, or found after it and not written
+//     again.
 //   - If the clock steps back, the ends of planes follow it: no plane ends later than a
 //     generation from now, and no plane that has ended has an end later than now.
 //   - The bits of dead planes are cleared lazily. A page's stamp plus 32 is the number of the last

@@ -80,7 +80,8 @@ type users struct {
 
 func open(path string, every time.Duration) (*users, error) {
 	// With a write-ahead log, a load reads what was committed when it began, and blocks no writer.
-	// A commit is not synchronous: it survives a crash of the process, but not a power failure.
+	// A commit is not synchronous: it survives a crash of the process, but a power failure can undo
+	// it.
 	const pragmas = "_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)" +
 		"&_pragma=busy_timeout(10000)"
 	db, err := sql.Open("sqlite", "file:"+path+"?"+pragmas)

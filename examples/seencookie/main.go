@@ -36,7 +36,7 @@ const (
 	maxValue = 512  // longer than the text in any cookie of this server
 )
 
-// cookies turns filters into cookies and back. A cookie is the filter's text, a point, and a
+// cookies turns filters into cookies and back. A cookie is the filter's text, a dot, and a
 // signature: the HMAC-SHA256 of the cookie's name and the text.
 type cookies struct{ key []byte }
 
