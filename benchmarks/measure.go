@@ -395,7 +395,7 @@ const (
 	half  = 0.5
 )
 
-// ratio divides the time of an operation by the time of base.
+// ratio divides r's time of an operation by base's, both at the tenth percentile.
 func (r *result) ratio(base *result, op int) float64 {
 	return r.time(op, tenth) / base.time(op, tenth)
 }

@@ -251,7 +251,7 @@ func load() string {
 	return "unknown"
 }
 
-// machine returns the processor's name with its caches, and the system.
+// machine returns the processor's name and details, the number of cores, and the system.
 func machine() string {
 	cpu, more := processor()
 	if len(more) > 0 {
@@ -295,7 +295,7 @@ func processor() (cpu string, more []string) {
 	return cpu, more
 }
 
-// peers select the modules to list: those whose paths contain one of these strings.
+// peers are parts of module paths. The report lists the modules with one of them in their path.
 var peers = []string{
 	"bits-and-blooms/bloom", "holiman/", "blobloom", "datasketches", "BoomFilters", "ristretto",
 	"bbloom", "parquet-go/", "xorfilter", "xxhash", "cuckoo",
