@@ -13,7 +13,7 @@ import (
 var useAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI2
 
 // chunk is the largest number of keys in one call into assembly, which cannot be stopped for a
-// garbage collection or another goroutine. Go code can be stopped at the call of a Go function, so
+// garbage collection or another goroutine. Go code can be stopped when it calls a Go function, so
 // the functions that call assembly for a chunk are not inlined.
 const chunk = 64
 

@@ -137,7 +137,7 @@ func SumUint32(key uint32) Hash {
 }
 
 // SumBatch sets dst[i] to Sum(keys[i]). It panics if dst is shorter than keys. On processors with
-// AVX2, it is faster than calls of Sum in a loop.
+// AVX2, it is faster than calling Sum in a loop.
 func SumBatch(dst []Hash, keys [][]byte) {
 	dst = bitwords.Fill("bloom", dst, len(keys))
 	for i := sumMany(dst, keys); i < len(keys); i++ {

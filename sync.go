@@ -148,12 +148,12 @@ const fewBits = 32
 // last index.
 //
 // The final bit of a call is the last one that it read as clear. The call sets its final bit after
-// all others, and may say that the key is new if it was the one that set this bit. Two calls cannot
-// both do that, unless other keys interfere. If both have the same final bit, only one of them sets
-// it. Otherwise the final bit of one call comes later in the order, and the other call read it as
-// set. By then the first call had set all bits of the key, so the other finds its own final bit
-// set. An earlier index that equals the final one is skipped, because the call would otherwise set
-// its final bit too early.
+// all others, and may say that the key is new if this bit was still clear. Two calls cannot both do
+// that, unless other keys interfere. If both have the same final bit, only one of them sets it.
+// Otherwise the final bit of one call comes later in the order, and the other call read it as set.
+// By then the first call had set all bits of the key, so the other finds its own final bit set. An
+// earlier index that equals the final one is skipped, because the call would otherwise set its
+// final bit too early.
 func (b bitset) setBits(indexes []uint64, clear uint64) bool {
 	last := len(indexes) - 1
 	final := indexes[last-bits.TrailingZeros64(clear)]

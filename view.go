@@ -13,9 +13,9 @@ import (
 )
 
 // View looks keys up in a filter's binary form without decoding it. The bytes may be in a file, a
-// cookie or a cache, or embedded in the program. A View copies nothing, and gives the same answers
-// as a [Filter] that was decoded from the same bytes. The bytes must not change until the View is
-// closed; see "Files" in the package comment.
+// cookie or a cache, or embedded in the program. [NewView] does not copy them. A View gives the
+// same answers as a [Filter] that was decoded from the same bytes. The bytes must not change until
+// the View is closed; see "Files" in the package comment.
 //
 // Many goroutines may use a View, but none during Close; see the example of [OpenFile]. In a View
 // that is closed or zero, all methods except Close, String and LogValue panic, because any answer

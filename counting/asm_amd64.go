@@ -24,7 +24,7 @@ func manyToBits(dst, counters []uint64) (n int) {
 	return n
 }
 
-// chunkToBits is not inlined: the scheduler can interrupt Go code at the call of a Go function, but
+// chunkToBits is not inlined: the scheduler can interrupt Go code when it calls a Go function, but
 // not in a loop that calls only assembly.
 //
 //go:noinline

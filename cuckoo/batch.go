@@ -20,9 +20,9 @@ const (
 	touchWords = limits.TouchedWords
 )
 
-// touch stores the places of hs in places, and reads a word from each of their buckets into the
-// cache. No computation depends on these reads, so their cache misses overlap. touch is not
-// inlined, because the compiler would then remove the reads.
+// touch sets places[i] to the place of hs[i], and reads a word from each bucket of these places
+// into the cache. No computation depends on these reads, so their cache misses overlap. touch is
+// not inlined, because the compiler would then remove the reads.
 //
 //go:noinline
 func (t *table) touch(places *[ahead]place, hs []bloom.Hash) (sum uint64) {

@@ -21,7 +21,7 @@ const (
 	maxTimes   = 1<<32 - 1
 )
 
-// entry holds the two words of a digest, and the number of times that it is in the list.
+// entry holds the two words of a digest, and how many times the digest is in the list.
 type entry = [entryWords]uint64
 
 const times = 2 // index of that number in an entry

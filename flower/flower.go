@@ -63,7 +63,8 @@ type filter struct {
 	perWay uint64 // number of slots in a way; those of way w begin at slot w*perWay
 }
 
-// Config configures a Filter. [Optimal] returns the smallest one for a purpose.
+// Config configures a Filter. [Optimal] returns the smallest one for an age, a recall and a rate of
+// false positives.
 type Config struct {
 	// Slots is the number of slots, at least Ways. If it is not a multiple of Ways, the remainder
 	// is not used.
@@ -238,7 +239,7 @@ func nextX(x, step uint64) uint64 { return bits.RotateLeft64(x, 21) + step }
 func (f *Filter) Reset() { bitwords.ClearAtomic(f.words) }
 
 // Stats returns the statistics of f, and reads the whole filter. Slots take the place of bits: M is
-// Slots, rounded down to a multiple of Ways, K is Ways, OnesCount is the number of full slots, and
+// Slots, rounded down to a multiple of Ways. K is Ways. OnesCount is the number of full slots, and
 // FillRatio is the fraction of full slots. FPR is 1 - (1 - FillRatio/(2^Bits - 1))^Ways. Until all
 // slots are full, ApproxCount estimates the number of keys that were ever added.
 func (f *Filter) Stats() bloom.Stats {

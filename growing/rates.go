@@ -17,7 +17,8 @@ const (
 
 	// If n is unknown, the first evenLayers layers have the rate p/shares. The rate of each later
 	// layer is decline times that of the previous one. The sum of all rates is p/shares *
-	// (evenLayers + decline/(1-decline)) = p.
+	// (evenLayers + decline/(1-decline)) = p. If n is known, the first layer has the rate p/2, and
+	// the later layers share the other half in the same way.
 	evenLayers = 14
 	decline    = 0.75
 	shares     = 17
