@@ -61,8 +61,8 @@ func Write(path string, w io.WriterTo) error {
 // nothing.
 //
 // target is path or, if symbolic links are there, the path to which they lead. So a file has the
-// same lock under all its names. Load and save the file at target: SaveFile at path would replace a
-// link.
+// same lock at all symbolic links to it; each of its hard links has another lock. Load and save the
+// file at target: SaveFile at path would replace a link.
 //
 // Lock waits while another holder has the lock. If ctx is done before Lock succeeds, the error
 // wraps that of ctx; but Lock tries at least once. If there are no locks here, the error wraps

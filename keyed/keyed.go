@@ -95,7 +95,7 @@ func (h *Hasher) mark(i int) bloom.Hash {
 	return h.SumString("github.com/seed79a3ff49/bloom/keyed: mark").Salt(uint64(i))
 }
 
-// Mark adds 8 keys to a new filter, from which [Hasher.Check] recognises the secret. Make the
+// Mark adds 8 keys to a new filter, from which [Hasher.Check] recognizes the secret. Make the
 // filter for 8 more keys than it is to hold. A filter that forgets keys, such as a window.Filter,
 // also forgets these.
 func (h *Hasher) Mark(set bloom.Set) {

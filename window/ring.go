@@ -112,8 +112,9 @@ func (r *ring) accepts(live run, now int64) bool {
 	return live.isOpen() && now < r.stampOf(live.newest()).Load()
 }
 
-// start makes r ready for use, and reads the time from the function now. The caller must have set
-// the stamps of the live planes. The stamp of the newest one was set at time newest.
+// start makes r ready for use. r will call the function now for the time, or time.Now if now is
+// nil. The caller must have set the stamps of the live planes. The stamp of the newest one was set
+// at time newest.
 func (r *ring) start(now func() time.Time, live run, newest int64) {
 	r.source = now
 	if now == nil {

@@ -88,16 +88,16 @@ type counts struct {
 
 // counts returns the counts for c.
 //
-// Partial planes end a part apart, so Generations of them are live. With Renew, planes live for a
-// part longer, so one more is live. That number is spare. Of the 64 planes, this leaves the newest
-// one and the full ones, whose number is fulls.
+// Partial planes end a part apart, so Generations of them are live; with Renew one more, because
+// planes live for a part longer. This number is spare. The other places among the 64 planes are for
+// the newest plane and the full ones; fulls is the number of full ones.
 //
-// After a step back, partial planes may take half of the places of full ones. That leaves room for
-// N/2 keys.
+// After a step back, partial planes may take half of the places of full ones, up to limit in all.
+// That leaves room for N/2 keys.
 //
-// lean is large enough that this many planes, when full, hold more than N/(Generations+1) keys. So
-// if fewer different keys are added, a key is written again only when the plane that has it ended
-// at least a part ago.
+// The number lean is so large that as many full planes hold more than N/(Generations+1) keys. So if
+// fewer different keys are added, a key is written again only when the plane that has it ended at
+// least a part ago.
 func (c Config) counts() counts {
 	spare, lean := c.Generations, 0
 	if c.Renew {

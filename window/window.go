@@ -70,8 +70,8 @@ type Filter struct {
 }
 
 // filter has the data of a Filter. Its encoding methods have value receivers, so that fmt, json and
-// gob also call them for a Filter that is held by value. It is small, because each such call copies
-// it.
+// gob also call them for a Filter that is not behind a pointer. It is small, because each such call
+// copies it.
 type filter struct {
 	*state // nil in the zero Filter
 	info   form.Kept

@@ -23,8 +23,8 @@ type Identity struct {
 }
 
 // facts is what the system reports about a file. Windows and some other systems report no time of
-// change. There, a file that is overwritten and gets its old modification time back has the same
-// facts.
+// change. There, a file has the same facts if it is overwritten with as many bytes and gets its old
+// modification time back.
 type facts struct {
 	info    fs.FileInfo
 	changed time.Time // when the inode last changed, which programs cannot set; zero if unknown

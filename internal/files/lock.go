@@ -89,8 +89,8 @@ func beside(path, suffix string) string {
 	return filepath.Join(dir, "."+name+"."+suffix)
 }
 
-// Follow returns the path that the symbolic links at path lead to, or path if it is not a link. So
-// a file has the same lock under all its names. The returned path may have no file.
+// Follow returns the path to which the symbolic links at path lead, or path if it is not a link. So
+// a file has the same lock at all symbolic links to it. The returned path may have no file.
 func Follow(path string) (string, error) {
 	for range 40 {
 		target, err := os.Readlink(path)

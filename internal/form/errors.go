@@ -82,7 +82,8 @@ func (e *FileError) Error() string { return e.Err.Error() + " (in " + e.Path + "
 
 func (e *FileError) Unwrap() error { return e.Err }
 
-// NoForm is the error for encoding a zero value. Converted to a string, it is the name of the type's package.
+// NoForm is the error for encoding a zero value. Converted to a string, it is the name of the
+// type's package.
 type NoForm string
 
 func (pkg NoForm) Error() string { return string(pkg) + ": the zero value has no binary form" }

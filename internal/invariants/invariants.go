@@ -1,5 +1,5 @@
-// Package invariants turns on checks that types make of themselves after each mutation. The checks
-// cost far more than the mutations; they are for model tests and fuzzers:
+// Package invariants turns on self-checks, which types run after each mutation. The checks cost far
+// more than the mutations; they are for model tests and fuzzers:
 //
 //	go test -tags invariants ./...
 //

@@ -159,7 +159,8 @@ func (r *release) follow(previous *release) {
 	r.offer(previous)
 }
 
-// room returns the limit on the bytes of all steps that r keeps. The merges have the same limit.
+// room returns the largest size in bytes of all patches in r.past. All merged patches together have
+// the same limit.
 func (r *release) room() int { return 4*len(r.words) + smallPatch }
 
 // firstKept returns the index of the first step to keep. The steps to keep are the newest ones: as
@@ -287,8 +288,9 @@ func (r *release) size() int64 {
 }
 
 // hold reports whether d may be sent to another client. If so, the caller must call drop
-// afterwards. Any number of clients may be sent a small patch. The large patches that are being
-// sent may together have as many bytes as the filter; after that, clients get the whole filter.
+// afterwards. A patch of at most pieceSize bytes may be sent to any number of clients. The larger
+// patches that are being sent may together have as many bytes as the filter; after that, clients
+// get the whole filter.
 func (p *Publisher) hold(r *release, d *patch) bool {
 	if len(d.data) <= pieceSize {
 		return true
