@@ -1,5 +1,5 @@
-// Package alltypes lists the filter types of the root module, for tests and tools. A new type is a
-// new row of [All]; the tests of this package name the other places that must list it.
+// Package alltypes lists the filter types of the root module, for tests and tools. To add a type,
+// add a row to [All]; the tests of this package name the other places that must list it.
 package alltypes
 
 import (

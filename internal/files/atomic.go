@@ -15,7 +15,7 @@ import (
 // Write writes the output of encode to the file at path, which it replaces or creates. "Files" in
 // package bloom documents its promises about crashes, temporary files, permissions, owners and
 // links. If the new file cannot have the old file's group, the group that it does have gets no more
-// permissions than others. Write syncs the directory on systems that can, and then fails if it may
+// permissions than others. On systems that can sync directories, Write does so, and fails if it may
 // not open the directory.
 func Write(path string, encode func(io.Writer) error) error {
 	_, err := replace(path, func() error { return nil }, encode)

@@ -1,6 +1,7 @@
 // Package filtertest tests the promises that all filters of this module make: each package calls
 // [Test] with its types. It also has functions that the tests of several packages share. It imports
-// package bloom, so the tests of bloom, and of the packages that bloom imports, are external.
+// package bloom, so the tests of bloom, and of the packages that bloom imports, must be in external
+// test packages.
 package filtertest
 
 import (

@@ -30,9 +30,9 @@ type member interface {
 	Multistream(bool)
 }
 
-// NewReader returns a Reader that unpacks r. Unless r is a bufio.Reader, it may read beyond the end
-// of the gzip data. newMember is the NewReader of compress/gzip or of a package like it. NewReader
-// returns its error.
+// NewReader returns a Reader that unpacks r, or the error of newMember, which is the function
+// NewReader of compress/gzip or of a similar package. Unless r is a bufio.Reader, the Reader may
+// read beyond the end of the gzip data.
 func NewReader[M member](r io.Reader, newMember func(io.Reader) (M, error)) (*Reader, error) {
 	src := bufio.NewReader(r)
 	z, err := newMember(src)

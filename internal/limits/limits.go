@@ -1,4 +1,5 @@
-// Package limits has bounds of parameters that more than one package or the command must know.
+// Package limits has bounds of parameters that several packages or the command must know, and sizes
+// that package orders makes smaller.
 package limits
 
 const (

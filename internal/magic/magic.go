@@ -122,8 +122,9 @@ func Of(head []byte) *Kind {
 	return nil
 }
 
-// Differs reports whether k can be told from lines that end with delim. It cannot if k is UTF-16
-// without a byte order mark and delim is NUL: one-byte records, each with its NUL, look the same.
+// Differs reports whether files of kind k look different from lines that end with delim. UTF-16
+// without a byte order mark does not if delim is NUL: one-byte records, each with its NUL, look the
+// same.
 func (k *Kind) Differs(delim byte) bool { return delim != 0 || k.Name != unmarked }
 
 const unmarked = "unmarked UTF-16"

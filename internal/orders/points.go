@@ -16,13 +16,15 @@ func Point() {
 // oneStep is the directory that [OneStep] was given.
 var oneStep string
 
-// OneStep makes each call into a package, such as "growing", a single step until the test ends.
+// OneStep makes each call into the package in a directory, such as "growing", a single step until
+// the test ends.
 func OneStep(t *testing.T, directory string) {
 	oneStep = directory
 	t.Cleanup(func() { oneStep = "" })
 }
 
-// Enter marks the beginning of a call into a package. The returned function marks its end.
+// Enter marks the beginning of a call into the package in a directory. The returned function marks
+// the end of the call.
 func Enter(directory string) func() {
 	s := now
 	if s == nil || directory != oneStep {

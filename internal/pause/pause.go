@@ -1,4 +1,4 @@
-// Package pause computes the pauses of work that many processes repeat.
+// Package pause computes the pauses between repetitions of work that many processes do.
 package pause
 
 import (
