@@ -92,9 +92,10 @@ type Config struct {
 	// OnError, if not nil, is called with every error of Refresh, whether Run or other code called
 	// it, unless the context of the refresh has ended. That includes errors of patches that do not
 	// fit, even if a full filter replaces them immediately. OnError also gets an error if a refresh
-	// succeeded but returned to an older version, or loaded the same filter for the third time in a
-	// row; see Back and Again in [Status]. OnError may call the Replica's methods. Calls of OnError
-	// do not overlap: if an error occurs while one runs, OnError does not get it.
+	// succeeded but returned to an older version, or if it was the third in a row to load the
+	// filter that the Replica already had; see Back and Again in [Status]. OnError may call the
+	// Replica's methods. Calls of OnError do not overlap: if an error occurs while one runs,
+	// OnError does not get it.
 	//
 	// If OnError is nil, and the Replica has not loaded anything yet, its first error goes to the
 	// default logger of package slog, because such a Replica reports every key as present.

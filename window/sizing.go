@@ -14,8 +14,8 @@ const (
 	planes         = 64      // bits in a lane
 	maxGenerations = 31      // the largest Config.Generations
 	maxSpan        = 1 << 60 // in nanoseconds; 36 years
-	maxK           = 64      // the largest k in a file; New chooses at most 40
-	leastRate      = 1e-18   // the lowest rate of a plane that New makes; it takes 40 positions
+	maxK           = 64      // the largest k in a file; New chooses at most 38
+	leastRate      = 1e-18   // the lowest rate for which sized chooses k; it takes 38 positions
 
 	leastPage = limits.WindowPage
 	pageFeed  = limits.WindowFeed // the feed of a page, if there are several pages

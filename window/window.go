@@ -457,7 +457,7 @@ func (f *Filter) Reset() {
 // for keys from different times. M, OnesCount and FillRatio describe all of them together. FPR is
 // the current probability of reporting a key that is not remembered. ApproxCount estimates the
 // number of keys that are remembered; with Renew, a key counts once for each time that Add wrote
-// it. If N is 190,000 or more, Stats may estimate from a sample, so that its time does not grow
+// it. If N is 100,000 or more, Stats may estimate from a sample, so that its time does not grow
 // with N.
 func (f *Filter) Stats() bloom.Stats {
 	if f.zero() {
