@@ -284,9 +284,9 @@ func (f *Filter) restore(p, array []uint64, info form.Info) {
 	r.full = p[paramFull]
 	r.lost = int64(p[paramLost])
 	// Keys may have been added to the newest plane while the words were written. paramCount does
-	// not include them, so the count is also estimated from the plane's bits. The estimate is
-	// lowered by at least three standard deviations, so that it does not count keys that are not
-	// there.
+	// not include them, so the count is also estimated from the plane's bits. So that it hardly
+	// ever counts keys that are not there, the estimate is lowered: by about three standard
+	// deviations at a P of 1 %, and by more if P is lower.
 	ones := uint64(0)
 	for _, lane := range array {
 		ones += lane >> p[paramNewest] & 1

@@ -14,10 +14,10 @@ const (
 	WindowFeed   = 8              // the number of keys that such a page counts in one step
 	LayerKeys    = math.MaxUint64 // the largest number of keys in a growing filter's layer
 	LayerLead    = 32             // the next layer begins when 1/LayerLead of a layer's room is left
-	ShortBatch   = 96             // the shortest batch that a growing filter sorts, and
-	ShortInCache = 512            // the same if its layers are small
-	ShortTouched = 8              // the shortest batch for which a cuckoo filter reads ahead,
-	TouchedWords = 1 << 20 / 8    // and the smallest number of words in its table
+	ShortBatch   = 96             // the shortest batch that a growing filter sorts if layers are large
+	ShortInCache = 512            // the shortest batch that a growing filter sorts if layers are small
+	ShortTouched = 8              // the shortest batch of cuckoo look-ups that reads ahead
+	TouchedWords = 1 << 20 / 8    // the smallest cuckoo table, in words, in which batches read ahead
 	GuardStripes = 256            // the number of locks in a guard, and of parts in each memory
 	PublishWords = 8192           // the number of words in a piece of a publisher's answer
 )
