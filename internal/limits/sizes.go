@@ -13,11 +13,11 @@ const (
 	WindowPage   = 4096           // the smallest number of lanes in a page, if there are several
 	WindowFeed   = 8              // the number of keys that such a page counts in one step
 	LayerKeys    = math.MaxUint64 // the largest number of keys in a growing filter's layer
-	LayerLead    = 32             // the next layer begins when 1/LayerLead of a layer's room is left
-	ShortBatch   = 96             // the shortest batch that a growing filter sorts if layers are large
-	ShortInCache = 512            // the shortest batch that a growing filter sorts if layers are small
+	LayerLead    = 32             // the next layer begins when 1/LayerLead of the room is left
+	ShortBatch   = 96             // the shortest batch that a growing filter sorts in large layers
+	ShortInCache = 512            // the same in small layers
 	ShortTouched = 8              // the shortest batch of cuckoo look-ups that reads ahead
-	TouchedWords = 1 << 20 / 8    // the smallest cuckoo table, in words, in which batches read ahead
+	TouchedWords = 1 << 20 / 8    // the smallest cuckoo table that batches read ahead, in words
 	GuardStripes = 256            // the number of locks in a guard, and of parts in each memory
 	PublishWords = 8192           // the number of words in a piece of a publisher's answer
 )
