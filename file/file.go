@@ -64,8 +64,8 @@ func Write(path string, w io.WriterTo) error {
 // same lock at all symbolic links to it; each of its hard links has another lock. Load and save the
 // file at target: SaveFile at path would replace a link.
 //
-// Lock waits while another holder has the lock. If ctx is done before Lock succeeds, the error
-// wraps that of ctx; but Lock tries at least once. If there are no locks here, the error wraps
+// Lock waits while another holder has the lock. If ctx is done during this wait, the error wraps
+// that of ctx; but Lock tries at least once. If there are no locks here, the error wraps
 // [errors.ErrUnsupported], and target is still valid.
 func Lock(ctx context.Context, path string) (target string, unlock func() error, err error) {
 	target, unlock, err = files.Lock(ctx, path)

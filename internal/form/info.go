@@ -151,7 +151,7 @@ func (k *Kept) change(newInfo func(Info) (Info, error)) error {
 
 func (k *Kept) load() *box { return (*box)(atomic.LoadPointer(k.pointer())) }
 
-// swap sets the pointer to b if it is nil.
+// swap sets the pointer to b, unless the pointer is already set.
 func (k *Kept) swap(b *box) {
 	atomic.CompareAndSwapPointer(k.pointer(), nil, unsafe.Pointer(b))
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// now is the running order, or nil. While it is nil, the locks, atomics and other stand-ins behave
-// like those of the standard library.
+// now is the running order, or nil. While it is nil, nothing is a point, and mutexes are those of
+// package sync.
 var now *order
 
 // order is one run of a case.

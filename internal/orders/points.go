@@ -54,7 +54,8 @@ func wait(condition func() bool) {
 	}
 }
 
-// Recv stands in for <-c. The channel must either have a buffer, or be closed without a value.
+// Recv stands in for <-c. The channel must have a buffer, or no value may ever be sent on it before
+// it is closed.
 func Recv[T any](c <-chan T) T {
 	wait(func() bool { return len(c) > 0 || isClosed(c) })
 	return <-c
