@@ -193,8 +193,7 @@ func (r *ring) age() (now int64) {
 		r.prolonged = false
 		r.stamped.Store(now)
 	}
-	// While the time is unknown, nothing dies: now comes from the newest stamp, which may be in the
-	// future.
+	// While the time is unknown, nothing dies: now is then r.stamped, which may be in the future.
 	for !r.fresh && live.len() > 0 && now >= r.death(live.oldest()) {
 		live = live.withoutOldest()
 	}
@@ -436,8 +435,8 @@ func (r *ring) exact() int64 {
 // the planes were decoded, t is the first time after keys were added without a time, or the clock
 // was far behind and has now been set.
 //
-// A clock that was far behind counts as set when two conditions hold. It is nearer to the newest
-// stamp than the ring's time is, which is ahead of it by lag. And it has advanced by more than a
+// A clock that was far behind counts as set when two conditions hold. It is nearer to r.stamped
+// than the ring's time is, which is ahead of the clock by lag. And it has advanced by more than a
 // life: if it was not set but ran evenly without a call, all planes are due to die by then.
 func (r *ring) notice(t time.Time) {
 	clock, live := nanoseconds(t), r.planes()

@@ -54,8 +54,7 @@ func wait(condition func() bool) {
 	}
 }
 
-// Recv stands in for <-c. The channel must have a buffer, or no value may ever be sent on it before
-// it is closed.
+// Recv stands in for <-c. The channel must have a buffer, unless it is only ever closed.
 func Recv[T any](c <-chan T) T {
 	wait(func() bool { return len(c) > 0 || isClosed(c) })
 	return <-c
