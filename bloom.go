@@ -107,8 +107,8 @@ func (e *ParamError) Error() string { return form.Param(*e).String() }
 
 // New returns an empty filter for n distinct keys. When it contains n keys, it reports a key that
 // was not added as present with a probability of about p. docs/sizes.md says when the probability
-// is higher, and [StrictSize] returns sizes that keep p. If p is 1 %, the probability is 2.3 % with
-// 1.2 n keys, and 16 % with 2 n keys. The empty key is reported more often; see [Sum].
+// is higher; with the sizes of [StrictSize] it is at most p. If p is 1 %, the probability is 2.3 %
+// with 1.2 n keys, and 16 % with 2 n keys. The empty key is reported more often; see [Sum].
 //
 // New returns an error unless n > 0, 0 < p < 1, and [NewSize] accepts the size. The filter's Info
 // has n and p.

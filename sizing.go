@@ -12,8 +12,8 @@ import (
 
 // OptimalM returns the number of bits that a filter with n keys needs for a false-positive rate of
 // p with the best number of hash functions: -n ln p / (ln 2)^2, truncated. It does not round up to
-// whole 64-bit words. [Size] returns the size that [New] uses, and [StrictSize] a size that keeps
-// p.
+// whole 64-bit words. [Size] returns the size that [New] uses, and [StrictSize] a size with a rate
+// of at most p.
 //
 // OptimalM returns exactly the same number as Guava's optimalNumOfBits, on every architecture.
 // n = 0 counts as 1, and p = 0 as the smallest positive float64. Results above math.MaxInt64 become
@@ -96,9 +96,10 @@ func size(n uint64, p float64, maxWords uint64) (m uint64, k int, bad *form.Para
 
 // StrictSize returns the smallest size with which a filter that contains n distinct keys has a
 // false-positive rate of at most p. The rate is the mean for many such filters. It includes what
-// double hashing adds (see [Filter.FPR]), for which StrictSize allows up to a quarter more than the
-// estimate. m is the number of bits, a multiple of 64, and k is the number of hash functions; pass
-// both to [NewSize]. StrictSize returns the same errors as New.
+// double hashing adds (see [Filter.FPR]), as an estimate that is raised by up to a quarter, to be
+// safe. m is the number of bits, a multiple of 64, and k is the number of hash functions; pass both
+// to [NewSize]. StrictSize returns the same errors as New, and also an error if even the largest
+// filter has a rate above p.
 func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
 	_, limit, err := Size(n, p)
 	if err != nil {

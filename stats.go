@@ -65,7 +65,7 @@ type Info struct {
 	Hash    string // how keys were hashed, such as "SumString"; UTF-8, up to 255 bytes
 	Comment string // text for people; UTF-8, up to 4,096 bytes
 
-	// Meta has facts for programs, such as "blank=1&field=2", in the form that method Encode of
+	// Meta has facts for programs, such as "blank=1&field=2", in the form that the Encode method of
 	// net/url.Values returns, up to 4,096 bytes. docs/format.md lists the names that this module
 	// uses.
 	Meta string
@@ -91,8 +91,8 @@ func (f *filter) Info() Info { return Info(f.info.Get()) }
 //
 // Concurrent calls run one after another, so no change is lost, and Info returns the Info either
 // before or after an update. update must not call methods of f. If it panics, the Info remains
-// unchanged. If [Info.Check] would return an error, SaveFile returns it, and so do the encodings of
-// other types.
+// unchanged. If [Info.Check] would return an error, SaveFile returns it. So do the encoding methods
+// of filters in other packages, because their binary forms include the Info.
 func (f *filter) UpdateInfo(update func(*Info)) {
 	f.info.Update(func(i *form.Info) { update((*Info)(i)) })
 }

@@ -60,7 +60,7 @@ type filter struct {
 	bits  uint     // Config.Bits, the number of bits in a slot
 
 	mask   uint64 // the bits of a slot
-	perWay uint64 // number of slots in a way; those of way w begin at slot w*perWay
+	perWay uint64 // number of slots in each way; those of way w begin at slot w*perWay
 }
 
 // Config configures a Filter. [Optimal] returns the smallest one for an age, a recall and a rate of
@@ -218,8 +218,8 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	}
 }
 
-// slot returns the slot that x selects in a way, as a word and a shift, and the fingerprint to
-// write there. A fingerprint is at least 1, and an empty slot is 0.
+// slot returns the slot that x selects in the given way, as a word and a shift, and the fingerprint
+// to write there. A fingerprint is at least 1, and an empty slot is 0.
 //
 // A key has one slot in each way, and a different fingerprint for each. So the ways are
 // independent: whether a slot is overwritten, and whether a fingerprint equals another key's,

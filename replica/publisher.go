@@ -57,8 +57,8 @@ type Publisher struct {
 }
 
 // NewPublisher returns a Publisher that has published a first version. snapshot returns the filter
-// to publish. It may be the method Snapshot of a [bloom.SyncFilter], or of a [Replica] that has
-// loaded, or the method Bloom of a counting.Filter. Publish never calls snapshot concurrently. The
+// to publish. It may be the Snapshot method of a [bloom.SyncFilter], or of a [Replica] that has
+// loaded, or the Bloom method of a counting.Filter. Publish never calls snapshot concurrently. The
 // Publisher does not retain or change the filter.
 //
 // NewPublisher and Publish panic if snapshot returns nil, the zero Filter, or a filter with an Info

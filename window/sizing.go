@@ -89,8 +89,8 @@ type counts struct {
 // counts returns the counts for c.
 //
 // Partial planes end a part apart, so Generations of them are live; with Renew one more, because
-// planes live for a part longer. This number is spare. The other places among the 64 planes are for
-// the newest plane and the full ones; fulls is the number of full ones.
+// planes live for a part longer. The field spare is this number. The other places among the 64
+// planes are for the newest plane and the full ones; fulls is the number of full ones.
 //
 // After a step back, partial planes may take half of the places of full ones, up to limit in all.
 // That leaves room for N/2 keys.

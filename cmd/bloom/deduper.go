@@ -45,7 +45,7 @@ func (d *deduper) run(ctx context.Context, cfg *lines.Config) error {
 	}
 	d.warnFull()
 	d.warnTail()
-	// After an error of the output, seen has lines that were not written, and is not saved.
+	// After a failed write, seen has lines that were not written, so it is not saved.
 	if !d.out.failed && (d.state.unsaved > 0 || err == nil) {
 		if saveErr := d.state.save(d.seen, &d.out); err == nil {
 			err = saveErr

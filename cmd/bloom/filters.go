@@ -35,7 +35,7 @@ type hashFilter interface {
 	ContainsBatch([]bool, []bloom.Hash)
 }
 
-// cuckooFilter gives a cuckoo.Filter the method AddBatch of other filters. It inserts each key, and
+// cuckooFilter gives a cuckoo.Filter the AddBatch method of other filters. It inserts each key, and
 // sets added[i] to false if the filter is full.
 type cuckooFilter struct{ *cuckoo.Filter }
 
@@ -249,8 +249,8 @@ func replaceable(path string) bool {
 		return err == nil
 	}
 	if begins("BLM")(head) {
-		// After the magic, a frame has a letter and a control character. Texts have no such
-		// characters.
+		// In a frame, a capital letter and a control character follow the magic. In a text, that is
+		// unlikely.
 		return len(head) > 4 && 'A' <= head[3] && head[3] <= 'Z' && head[4] < ' '
 	}
 	k, ok := kindOf(head)

@@ -45,7 +45,7 @@ type output struct {
 	named bool      // the file had a name when the run began
 	known bool      // the state had a record of OUT when the run began
 	delim byte      // the byte that ends each line
-	left  tailLines // the lines of the tail that have not yet come in the input
+	left  tailLines // the lines of the tail that have not yet been read from the input
 
 	// Offsets in OUT; see check for their order. Standard output has only the last two.
 	head    int64 // the end of the head
@@ -67,7 +67,8 @@ func (o *output) check() {
 	}
 }
 
-// Write writes p, without the bytes that are already in half a line at the end of the tail.
+// Write writes p. If the tail ends with half a line, Write leaves out the bytes that are already
+// there.
 func (o *output) Write(p []byte) (int, error) {
 	o.progress.hide()
 	news := p

@@ -289,7 +289,7 @@ func (l *limitListener) Accept() (net.Conn, error) {
 }
 
 // limitedConn gives its place back when it is closed. It embeds a TCPConn, because net/http needs
-// the method CloseWrite: without it, a client that is still sending a body would not receive the
+// the CloseWrite method: without it, a client that is still sending a body would not receive the
 // answer that refuses it.
 type limitedConn struct {
 	*net.TCPConn

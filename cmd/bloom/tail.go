@@ -102,8 +102,8 @@ func (o *output) skipTail(b *lines.Batch, fresh []int) ([]int, error) {
 	return news, nil
 }
 
-// warnTail warns if this run appended lines to a tail that has lines which did not come in the
-// input: another program wrote them, or a run with another input.
+// warnTail warns if this run appended lines to a tail that has lines which were not in the input:
+// another program wrote them, or a run with another input.
 func (d *deduper) warnTail() {
 	if n := d.out.left.bytes; n > 0 && d.out.end > d.out.tail {
 		d.progress.hide()

@@ -232,8 +232,8 @@ func namesOf(name func(kind) string, conjunction string) string {
 	return strings.Join(names[:last], ", ") + " " + conjunction + " " + names[last]
 }
 
-// kindFor returns the kind that a value of build --type names: the kind's flag, or the Go type that
-// info shows, with or without .Filter.
+// kindFor returns the kind that build --type=name makes. name is the kind's flag, or the Go type
+// that info shows, with or without .Filter.
 func kindFor(name string) (k kind, ok bool) {
 	i := slices.IndexFunc(kinds, func(k kind) bool {
 		short, _ := strings.CutSuffix(k.name, ".Filter")

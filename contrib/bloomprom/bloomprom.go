@@ -43,7 +43,7 @@ type FilterCollector struct {
 }
 
 // NewFilterCollector returns a collector of the statistics that stats returns. stats can be the
-// method Stats of a guard.Guard, a [bloom.SyncFilter] or a replica.Replica. Each scrape calls stats
+// Stats method of a guard.Guard, a [bloom.SyncFilter] or a replica.Replica. Each scrape calls stats
 // once, while the filter is in use; nothing may write to a [bloom.Filter] at that time. If the
 // filter does not exist yet, or may be replaced, pass a function that finds the current one and
 // returns a zero Stats if there is none.
@@ -87,7 +87,7 @@ func (f *FilterCollector) Collect(ch chan<- prometheus.Metric) {
 }
 
 // NewReachCollector returns a collector of how far back a window remembers every key. Each scrape
-// calls reach once; reach can be the method Reach of a window.Filter. A reach below the window's
+// calls reach once; reach can be the Reach method of a window.Filter. A reach below the window's
 // Span means that more keys came than the window was made for.
 //
 // It panics if reach is nil.
@@ -103,7 +103,7 @@ func NewReachCollector(name string, reach func() time.Duration) prometheus.Colle
 }
 
 // NewGuardCollector returns a collector of the look-ups of a guard.Guard. Each scrape calls counts
-// once; counts is the guard's method Counts. A look-up that the filter answers counts as miss, and
+// once; counts is the guard's Counts method. A look-up that the filter answers counts as miss, and
 // one that the guard answers from what it has learned counts as learned. A query that finds its key
 // counts as hit, and one that does not counts as false_positive, even before the first load. A
 // query that fails counts only in bloom_lookup_queries_total.

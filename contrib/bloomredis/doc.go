@@ -14,9 +14,10 @@
 // truncated or replaced since it was opened, calls return an error; no key is reported as absent.
 // See [ErrLost].
 //
-// The caller supplies a client of go-redis that does not read from replicas, see [Open], and Redis
+// The caller supplies a go-redis client that does not read from replicas (see [Open]), and Redis
 // 6.0 or later, or Valkey: a server, a cluster, or servers behind Sentinel. A filter is as durable
-// as its server; the README lists which keys a crash can lose, and which commands a user needs.
+// as its server. The README lists which keys a crash can lose, and which commands the server must
+// permit.
 //
 // Each call or batch costs a round trip; a replica in memory avoids it, see [Filter.Source].
 // Filters do not grow: choose n as the largest number of keys you expect, or use a [Window], which

@@ -78,7 +78,7 @@ type Filter struct {
 // RouteByLatency or RouteRandomly. They also refuse a client if its server is a replica at that
 // time, for example because of ReplicaOnly. They cannot detect a server that becomes a replica
 // later, a Dialer or ClusterSlots that leads to replicas, or the options of a client inside a
-// wrapper without a method Options, such as an AutoPipeliner.
+// wrapper that has no Options method, such as an AutoPipeliner.
 func Open(
 	ctx context.Context, client redis.UniversalClient, key string, n uint64, p float64,
 ) (*Filter, error) {

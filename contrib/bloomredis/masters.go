@@ -13,7 +13,7 @@ import (
 //
 // The options of a cluster client show it. The options of other clients lack ReplicaOnly, so
 // readsMasters asks their servers for their role, by HELLO, which needs no permission. It accepts a
-// server that refuses HELLO, and a client without a method Options.
+// server that refuses HELLO, and a client that has no Options method.
 func (c caller) readsMasters(ctx context.Context) error {
 	if _, err := c.beside("id"); err != nil {
 		return err // report a bad key even if no server answers

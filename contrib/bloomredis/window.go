@@ -511,7 +511,7 @@ func (c caller) deleteStrings(
 	return heads, nil
 }
 
-// remains is a string that begins neither as a window nor as a filter.
+// remains is a string that does not begin like a window or a filter.
 //
 // If a window's string is deleted between two commands of a script, as a server before Redis 7.2
 // can do if its clock steps back, the next write makes a string without a head: zeros, the state or

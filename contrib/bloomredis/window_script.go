@@ -17,7 +17,7 @@ package bloomredis
 //	full        how many planes with their share must be kept for the newest N keys
 //	slack       how many live planes may have less than their share; there are more only if the
 //	            clock jumps
-//	lean        with Renew, how many planes may follow a key's plane before the key is rewritten
+//	lean        with Renew, a key is rewritten if more planes than this follow its plane
 //	life        the time for which a plane lives after its end
 //
 // The planes are a ring. The live planes have the numbers tail to seq; seq is the newest. The state

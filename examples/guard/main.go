@@ -1,6 +1,6 @@
 // Guard is a server of user names in an SQLite database. A sign-up form mostly asks for names that
-// are free, and a filter in front of the database answers for them. The filter is rebuilt while it
-// is in use, and lacks no name after a crash.
+// are free, and a filter in front of the database answers most of these requests. The filter is
+// rebuilt while it is in use, and is complete even after a crash.
 //
 //	go run . -addr 127.0.0.1:8080 -db users.db
 //

@@ -2,12 +2,12 @@ package files
 
 import "syscall"
 
-// AdviseRandom advises the kernel to read only those pages of a map that are used, and not also the
-// 32 pages around them.
+// AdviseRandom advises the kernel to read only the pages of a mapped file that are used, without
+// the 32 pages around them.
 func AdviseRandom(data []byte) { _ = syscall.Madvise(data, syscall.MADV_RANDOM) }
 
 // AdviseSequential advises the kernel that data is read from start to end until stop is called. It
-// does nothing if data is not a map.
+// does nothing if data is not a mapped file.
 func AdviseSequential(data []byte, isMap bool) (stop func()) {
 	if !isMap {
 		return func() {}

@@ -11,8 +11,9 @@ import (
 	"syscall"
 )
 
-// renames returns an error if the system would refuse to rename a new file to path. old is the
-// FileInfo of the file at path, or nil. renames cannot foresee every refusal.
+// renames returns an error if Write could not make a new file beside path, rename it to path, or
+// open the directory to sync it. old is the FileInfo of the file at path, or nil. renames cannot
+// foresee every failure.
 func renames(path string, old fs.FileInfo) error {
 	dir := filepath.Dir(path)
 	info, err := os.Stat(dir)

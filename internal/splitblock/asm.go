@@ -72,8 +72,7 @@ func (b *Blocks) call(adds bool, others Others, dst []bool, hs []bloom.Hash, cou
 func prefetchBlocks(b *Blocks, hs *bloom.Hash, count int)
 
 // addBlocks adds the digests, and sets each element of dst to whether its digest changed b. It also
-// fetches the blocks of later digests, beginning fetchAhead digests after hs. Their number is
-// further.
+// fetches the blocks of later digests: hs[fetchAhead] to hs[fetchAhead+further-1].
 //
 //go:noescape
 func addBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)
