@@ -30,11 +30,10 @@ const (
 	tagOthers   = 0x20
 )
 
-// keepList gives file the access-control list of the old file at path. If the old file has none,
-// keepList removes the list that file inherited from its directory. perm has the permissions in the
-// old file's mode. If ownGroup is false, file has not got the old file's group, so its group must
-// get no more permissions than others. keepList returns the permissions to set for file. If the
-// list cannot be set, they grant nobody more than the list did.
+// keepList gives file the access-control list of the old file at path, or no list if the old file
+// has none. It returns the permissions to set for file. They grant nobody more than the old file
+// did, even if the list cannot be set. perm has the permissions in the old file's mode. ownGroup
+// tells whether file has the old file's group.
 func keepList(file *os.File, path string, perm fs.FileMode, ownGroup bool) (fs.FileMode, error) {
 	list, err := listOf(path)
 	if err != nil {
@@ -78,8 +77,7 @@ func listOf(path string) (list, error) {
 	return data[:n], nil
 }
 
-// forEach calls visit with the tag and the permissions of each entry, and stores what visit returns
-// as the entry's permissions.
+// forEach calls visit for each entry, and stores the result as the entry's permissions.
 func (l list) forEach(visit func(tag, perm uint16) uint16) {
 	for i := 4; i < len(l); i += 8 {
 		tag := binary.LittleEndian.Uint16(l[i:])
@@ -88,7 +86,7 @@ func (l list) forEach(visit func(tag, perm uint16) uint16) {
 	}
 }
 
-// permissions returns the permissions that all entries with this tag have, or 7 if no entry has it.
+// permissions returns the permissions that all entries with this tag have, or 7 if there are none.
 func (l list) permissions(tag uint16) uint16 {
 	all := uint16(7)
 	l.forEach(func(t, perm uint16) uint16 {
@@ -100,7 +98,6 @@ func (l list) permissions(tag uint16) uint16 {
 	return all
 }
 
-// limit removes the permissions outside mask from the entries with this tag.
 func (l list) limit(tag, mask uint16) {
 	l.forEach(func(t, perm uint16) uint16 {
 		if t == tag {

@@ -14,9 +14,9 @@ import (
 
 // Write writes the output of encode to the file at path, which it replaces or creates. "Files" in
 // package bloom documents its promises about crashes, temporary files, permissions, owners and
-// links. If the new file cannot have the old file's group, the group that it does have gets no more
-// permissions than others. On systems that can sync directories, Write does so, and fails if it may
-// not open the directory.
+// links. If the new file cannot have the old file's group, its group gets no more permissions than
+// others. On systems that can sync directories, Write does so, and fails if it may not open the
+// directory.
 func Write(path string, encode func(io.Writer) error) error {
 	_, err := replace(path, func() error { return nil }, encode)
 	return err
@@ -92,8 +92,8 @@ func replace(path string, check func() error, write func(io.Writer) error) (
 	return info, dir.sync()
 }
 
-// special has the mode bits of devices, pipes, sockets and irregular files. A program that writes
-// to a link to one of these, such as /dev/stdout, does not mean to replace the link.
+// A program that writes to a link to a special file, such as /dev/stdout, does not mean to replace
+// the link.
 const special = fs.ModeDevice | fs.ModeCharDevice | fs.ModeNamedPipe | fs.ModeSocket |
 	fs.ModeIrregular
 
@@ -141,8 +141,8 @@ func regular(path string) (fs.FileInfo, error) {
 // prefix returns the path to which temporary appends a number.
 func prefix(path string) string { return beside(path, "bloom-tmp-") }
 
-// create creates and claims a temporary file, which will replace old unless old is nil. The old
-// file may be private, so only the owner may read its replacement at first.
+// create creates and claims a temporary file to replace old, which may be nil. The old file may be
+// private, so only the owner may read its replacement at first.
 func create(prefix string, old fs.FileInfo) (*os.File, error) {
 	mode := fs.FileMode(0o666)
 	if old != nil {
@@ -160,16 +160,15 @@ func create(prefix string, old fs.FileInfo) (*os.File, error) {
 	}
 }
 
-// temporary returns the path of the temporary file with number i. Because the names are numbered,
-// clean finds abandoned files without listing the directory, which may be large.
+// temporary returns a numbered path, so that clean finds abandoned files without listing the
+// directory, which may be large.
 func temporary(prefix string, i int) string { return fmt.Sprintf("%s%d", prefix, i) }
 
 // cleaned is the number of temporary files that clean looks for. Only concurrent Writes to one path
 // create more.
 const cleaned = 16
 
-// directory is an open directory. file is nil on systems that cannot sync directories.
-type directory struct{ file *os.File }
+type directory struct{ file *os.File } // nil on systems that cannot sync directories
 
 func openDir(path string) (directory, error) {
 	switch runtime.GOOS {
@@ -205,7 +204,7 @@ func (d directory) sync() error {
 	return ignoreUnsupported(d.file.Sync())
 }
 
-// clean removes temporary files that were left by processes that no longer run. It ignores errors.
+// clean removes the temporary files of processes that no longer run.
 func clean(prefix string) {
 	for i := range cleaned {
 		path := temporary(prefix, i)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// changed returns the time of the last change to the file's content, permissions, owner or names.
-// It returns the zero Time if the system does not report it.
+// changed returns the time of the last change to the file's content, permissions, owner or names,
+// or the zero Time if the system does not report it.
 func changed(info fs.FileInfo) time.Time {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

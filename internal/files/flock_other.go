@@ -7,18 +7,17 @@ import (
 	"time"
 )
 
-// OpenThere is documented in flock_unix.go. Here it does follow links: on Windows few users may
-// create them.
+// OpenThere is documented in flock_unix.go. Here it follows links; on Windows few users may create
+// them.
 func OpenThere(path string, flag int, perm os.FileMode) (*os.File, error) {
 	return os.OpenFile(path, flag, perm)
 }
 
-// claim is documented in flock_unix.go. Here it does nothing. Windows cannot rename an open file,
-// so the lock would be lost before the rename; the other systems have no locks. So removeDead
-// decides by age.
+// claim is documented in flock_unix.go. Here it does nothing: Windows must close the file before
+// the rename, which would unlock it, and the other systems have no locks. So removeDead decides by
+// age.
 func claim(*os.File) bool { return true }
 
-// removeDead removes the file at path if its last write was more than a day ago.
 func removeDead(path string) {
 	if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
 		os.Remove(path)

@@ -34,14 +34,14 @@ func flock(file *os.File, wait bool) error {
 }
 
 // OpenThere is like os.OpenFile, but does not follow a symbolic link at path, and does not wait
-// until the other end of a pipe is open. In a directory where other users may write, either may
-// have replaced the file since the caller examined it.
+// until the other end of a pipe is open. In a directory where other users may write, a link or a
+// pipe may have replaced the file since the caller examined it.
 func OpenThere(path string, flag int, perm os.FileMode) (*os.File, error) {
 	return os.OpenFile(path, flag|unix.O_NOFOLLOW|unix.O_NONBLOCK, perm)
 }
 
-// claim locks file until it is closed, and reports whether it is still at its path: removeDead in
-// another process may have removed it. If files cannot be locked, claim returns true.
+// claim locks file until it is closed. It returns false if removeDead in another process has
+// removed the file. If files cannot be locked, claim returns true.
 func claim(file *os.File) bool {
 	return flock(file, true) != nil || isAt(file, file.Name())
 }
@@ -53,15 +53,15 @@ func removeDead(path string) {
 		return
 	}
 	defer file.Close()
-	// In the meantime another process may have replaced the abandoned file with its own. Only the
-	// holder of a file's lock removes the file.
+	// Another process may have replaced the abandoned file with its own in the meantime. Only the
+	// holder of a file's lock may remove the file.
 	if flock(file, false) == nil && isAt(file, path) {
 		os.Remove(path)
 	}
 }
 
-// ignoreUnsupported returns nil if err says that the file system cannot sync directories, and
-// otherwise err. Some network file systems always write directories to disk at once.
+// ignoreUnsupported ignores the error of a file system that cannot sync directories. Some network
+// file systems always write directories to disk at once.
 func ignoreUnsupported(err error) error {
 	if errors.Is(err, unix.EINVAL) {
 		return nil

@@ -22,12 +22,12 @@ type Identity struct {
 	read  time.Time // when reading the file began
 }
 
-// facts is what the system reports about a file. Windows and some other systems report no time of
-// change. There, a file has the same facts if it is overwritten with as many bytes and gets its old
+// facts is what the system reports about a file. On systems that report no time of change, such as
+// Windows, a file keeps its facts if it is overwritten with as many bytes and gets its old
 // modification time back.
 type facts struct {
 	info    fs.FileInfo
-	changed time.Time // when the inode last changed, which programs cannot set; zero if unknown
+	changed time.Time // when the inode last changed; programs cannot set it; zero if unknown
 }
 
 func factsOf(info fs.FileInfo) facts { return facts{info, changed(info)} }
@@ -71,8 +71,7 @@ func Identify(path string, previous Identity) (Identity, error) {
 	return id, nil
 }
 
-// clockSkew is the longest time by which a file server's clock may be behind; Kerberos allows no
-// more.
+// clockSkew is the longest time by which a file server's clock may lag; Kerberos allows no more.
 const clockSkew = 5 * time.Minute
 
 // settled reports whether every write after the file was read changes the facts. File times are
@@ -86,8 +85,8 @@ func (i Identity) settled() bool {
 	if last.Nanosecond() == 0 {
 		tick = 3 * time.Second // some file systems store whole seconds, and FAT even seconds
 	}
-	// A file server's clock may be ahead or behind. A file is settled if it changed so long ago
-	// that this does not matter, or if its facts have stayed the same for longer than a tick.
+	// A file is settled if it changed so long ago that a wrong clock of its server does not matter,
+	// or if its facts have stayed the same for longer than a tick.
 	return i.read.Sub(last) > tick+clockSkew || i.read.Sub(i.seen) > tick
 }
 

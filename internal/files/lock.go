@@ -74,8 +74,8 @@ var held sync.Map
 // link.
 func LockName(path string) string { return beside(path, "bloom-lock") }
 
-// beside returns the path of a hidden file in the directory of path: path's name with a dot before
-// it and the suffix after it. If the name is long, a checksum replaces its end.
+// beside returns the path of a hidden file in the directory of path. If path's name is long, a
+// checksum replaces the end of the name.
 func beside(path, suffix string) string {
 	const longest = 200
 	dir, name := filepath.Split(path)
@@ -155,7 +155,7 @@ func openLock(name string) (file *os.File, created bool, err error) {
 	return file, false, err
 }
 
-// release removes the file of a lock and unlocks it. The file is removed first, except on Windows.
+// release removes a lock's file before it unlocks the file, except on Windows.
 func release(file *os.File, name string) error {
 	held.Delete(file)
 	if runtime.GOOS == "windows" {
@@ -173,8 +173,8 @@ func release(file *os.File, name string) error {
 }
 
 // mayPass reports whether another try may succeed despite err. Windows cannot open a file that is
-// being removed. On other systems, another user may have created the file a moment ago, and not yet
-// have set its permissions.
+// being removed. On other systems, another user may just have created the file, and not yet set its
+// permissions.
 func mayPass(err error, name string) bool {
 	if runtime.GOOS == "windows" {
 		return !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrNotExist)
@@ -193,5 +193,4 @@ func isAt(file *os.File, path string) bool {
 	return err == nil && os.SameFile(mine, there)
 }
 
-// errBusy is what flock returns if another process holds the lock.
 var errBusy = errors.New("locked by another process")

@@ -9,8 +9,7 @@ import (
 	"os"
 )
 
-// maxRead is the size of the largest file that Map reads. WebAssembly has at most 4 GiB of memory,
-// and a process that runs out of memory ends.
+// maxRead is the size of the largest file that Map reads. WebAssembly has at most 4 GiB of memory.
 const maxRead = math.MaxInt32
 
 // Map is documented in map_unix.go. These systems have no maps, so it reads the file.

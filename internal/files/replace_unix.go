@@ -11,9 +11,9 @@ import (
 	"syscall"
 )
 
-// renames returns an error if Write could not make a new file beside path, rename it to path, or
-// open the directory to sync it. old is the FileInfo of the file at path, or nil. renames cannot
-// foresee every failure.
+// renames returns an error if Write could not create a file in the directory of path, rename it to
+// path, or open the directory to sync it. renames cannot foresee every failure. old is the FileInfo
+// of the file at path, or nil.
 func renames(path string, old fs.FileInfo) error {
 	dir := filepath.Dir(path)
 	info, err := os.Stat(dir)
@@ -52,7 +52,6 @@ func owner(info fs.FileInfo) int {
 	return int(stat.Uid)
 }
 
-// refusal returns an error about path that has the given text and wraps cause.
 func refusal(path string, cause error, text string, args ...any) error {
 	if pathErr := (*fs.PathError)(nil); errors.As(cause, &pathErr) {
 		cause = pathErr.Err
@@ -61,8 +60,8 @@ func refusal(path string, cause error, text string, args ...any) error {
 	return &fs.PathError{Op: "replace", Path: path, Err: err}
 }
 
-// lessGroup returns perm if ownGroup is true, which means that the file has kept its group.
-// Otherwise it removes the group permissions that others do not have.
+// lessGroup removes from perm the group permissions that others do not have. If the file has kept
+// its group, lessGroup returns perm unchanged.
 func lessGroup(perm fs.FileMode, ownGroup bool) fs.FileMode {
 	if ownGroup {
 		return perm

@@ -51,9 +51,8 @@ func (r *FileReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// MaxUnzipped returns the limit on what a reader unpacks from n compressed bytes: 100 bytes for
-// each, but at least 1 MiB. A few compressed bytes can expand a thousandfold, so readers refuse
-// more before it takes memory or disk.
+// MaxUnzipped returns the largest number of bytes that a reader unpacks from n compressed bytes:
+// 100 for each, but at least 1 MiB. Without a limit, a short gzip could fill memory or disk.
 func MaxUnzipped(n int64) int64 { return max(1<<20, 100*n) }
 
 // ErrUnzipped is the error for a form that exceeds MaxUnzipped.

@@ -23,8 +23,7 @@ func Errorf(pkg, format string, args ...any) error {
 // ErrVersion is exported as bloom.ErrVersion.
 var ErrVersion = errors.New("bloom: written by a newer version")
 
-// newer is like Errorf, but its error also wraps ErrVersion. It is for bytes that a later version
-// of this module may have written.
+// newer is like Errorf, but its error also wraps ErrVersion.
 func newer(pkg, format string, args ...any) error {
 	cause := fmt.Errorf(format+": a newer version may have written it", args...)
 	return &formatError{pkg, cause, ErrVersion}
@@ -113,8 +112,7 @@ func ReadFull(r io.Reader, p []byte) (n int, err error) {
 	return n, err
 }
 
-// readStart is like ReadFull, but returns ErrEmpty if r has no bytes. It is for the beginning of a
-// form.
+// readStart is like ReadFull, but returns ErrEmpty if r has no bytes.
 func readStart(r io.Reader, p []byte) (int, error) {
 	n, err := ReadFull(r, p)
 	if n == 0 && err == ErrTruncated {
@@ -123,8 +121,8 @@ func readStart(r io.Reader, p []byte) (int, error) {
 	return n, err
 }
 
-// ReadError turns err, the error of a read, into an error that begins with pkg. The result wraps
-// ErrFormat if err is ErrTruncated or ErrEmpty. It always wraps err.
+// ReadError returns an error that begins with pkg and wraps err, the error of a read. It also wraps
+// ErrFormat if err is ErrTruncated or ErrEmpty.
 func ReadError(pkg string, err error) error {
 	if err == ErrTruncated || err == ErrEmpty {
 		return Errorf(pkg, "%w", err)

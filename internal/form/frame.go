@@ -92,8 +92,8 @@ func (k *Kind) Write(w io.Writer, params, array []uint64, info Info) (int64, err
 	})
 }
 
-// WriteFunc writes a frame of n words. It calls fill for each chunk of words: fill must fill dst
-// with the bytes of len(dst)/8 words, beginning with the word of index first.
+// WriteFunc writes a frame of n words. It calls fill for each chunk of words: fill must set dst to
+// the bytes of len(dst)/8 words, beginning with the word of index first.
 func (k *Kind) WriteFunc(
 	w io.Writer, params []uint64, n int, info Info, fill func(dst []byte, first int),
 ) (total int64, err error) {
@@ -134,7 +134,6 @@ func (k *Kind) Append(b []byte, params, array []uint64, info Info) ([]byte, erro
 	return a, err
 }
 
-// appender is a writer that never fails.
 type appender []byte
 
 func (a *appender) Write(p []byte) (int, error) {
@@ -146,7 +145,6 @@ func (a *appender) Write(p []byte) (int, error) {
 // is out of range. It is called before the words are allocated.
 type Check func(params []uint64) (words uint64, err error)
 
-// head is the decoded head of a frame.
 type head struct {
 	bytes   []byte // the bytes that were read, even after an error
 	params  []uint64
@@ -154,8 +152,8 @@ type head struct {
 	trailer int // length of the trailer in bytes
 }
 
-// readHead reads the head of a frame from r, and nothing after it. A type's ReadFrom can return its
-// errors unchanged.
+// readHead reads the head of a frame from r, and nothing after it. Its errors begin with the name
+// of k's package.
 func (k *Kind) readHead(r io.Reader, check Check) (h head, err error) {
 	h.bytes = make([]byte, k.HeadSize())
 	n, err := readStart(r, h.bytes[:start])
@@ -211,8 +209,8 @@ func (k *Kind) checkStart(b []byte) error {
 	return nil
 }
 
-// Read reads one frame from r, and nothing after it. total is the number of bytes that it read. A
-// type's ReadFrom can return its errors unchanged.
+// Read reads one frame from r, and nothing after it. total is the number of bytes that it read.
+// Errors begin with the name of k's package.
 func (k *Kind) Read(
 	r io.Reader, check Check,
 ) (params, array []uint64, info Info, total int64, err error) {

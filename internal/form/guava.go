@@ -130,9 +130,8 @@ func (h Header) checkSize(pkg string, size int64) (trailer int, err error) {
 		h.Words, h.Size(), h.Size()+int64(MinTrailer), size)
 }
 
-// Guava reads and writes Guava's form, which is either alone or, in a file, followed by a trailer.
-// Without a trailer, the Info is zero. A Guava is the name of the calling package, which errors
-// begin with.
+// Guava reads and writes Guava's form. In a file, a trailer may follow the form; without a trailer,
+// the Info is zero. The value of a Guava is the name of the calling package. Errors begin with it.
 type Guava string
 
 // WriteFile writes a form and its trailer to w. info must have passed Check.
@@ -153,8 +152,8 @@ func (pkg Guava) Read(r io.Reader) (h Header, words []uint64, total int64, err e
 	return h, words, total, err
 }
 
-// read is like Read, but also returns the bytes of the header, and writes everything that it reads
-// to sum, unless sum is nil. accept may refuse the header before memory is allocated.
+// read is like Read, but also returns the bytes of the header, and adds all bytes to sum unless sum
+// is nil. accept may refuse the header before memory is allocated.
 func (pkg Guava) read(
 	r io.Reader, sum io.Writer, accept func(Header) error,
 ) (h Header, head []byte, words []uint64, total int64, err error) {

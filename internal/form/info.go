@@ -76,7 +76,7 @@ type Kept struct{ box *box }
 
 type box struct {
 	changes sync.Mutex // held while a new Info is computed, so that no change is lost
-	mu      sync.Mutex // guards info; Get does not have to wait while a new Info is computed
+	mu      sync.Mutex // guards info; Get does not wait for changes
 	info    Info
 }
 
@@ -151,11 +151,8 @@ func (k *Kept) change(newInfo func(Info) (Info, error)) error {
 
 func (k *Kept) load() *box { return (*box)(atomic.LoadPointer(k.pointer())) }
 
-// swap sets the pointer to b, unless the pointer is already set.
 func (k *Kept) swap(b *box) {
 	atomic.CompareAndSwapPointer(k.pointer(), nil, unsafe.Pointer(b))
 }
 
-// pointer returns the address of k's pointer, as package atomic needs it. An atomic.Pointer would
-// hold an unsafe.Pointer, which reflect.DeepEqual compares by address.
 func (k *Kept) pointer() *unsafe.Pointer { return (*unsafe.Pointer)(unsafe.Pointer(&k.box)) }

@@ -47,8 +47,7 @@ func (m *Merged) Next() (word int, mask uint64, ok bool) {
 	}
 }
 
-// fill moves the window to the next word that changes. It returns false if no patch has another
-// change.
+// fill moves the window to the next changes. It returns false if there are none.
 func (m *Merged) fill() bool {
 	lowest := -1
 	for _, c := range m.sources {
@@ -76,7 +75,7 @@ func (c *Changes) nextWord() (word int, ok bool) {
 	return int((c.after - 1) / 64), c.read
 }
 
-// flip reads the changes of c that lie in the window of m, and flips their bits.
+// flip applies the changes of c that lie in the window of m.
 func (c *Changes) flip(m *Merged) {
 	start := 64 * uint64(m.first)
 	end := start + 64*uint64(len(m.masks))

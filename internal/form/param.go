@@ -37,8 +37,7 @@ func (p *Param) In(pkg string) error {
 	return NewParamError(in)
 }
 
-// String returns the message of bloom.ParamError. If p has no Package, the message names none:
-// decoders use that for a parameter that was in a form, not in a call.
+// String returns the message of bloom.ParamError. If p has no Package, the message names none.
 func (p Param) String() string {
 	value := fmt.Sprint(p.Value)
 	if text, ok := p.Value.(string); ok {
@@ -71,8 +70,8 @@ func CheckKeys(name string, n uint64, p float64, fits func(n uint64) bool) *Para
 	return NewParam(name, n, "outside [1, %d] at a rate of %v", Largest(fits), p)
 }
 
-// Largest returns the largest n for which fits(n) is true. fits must also be true for every smaller
-// number except 0. If it is true for none, Largest returns 0.
+// Largest returns the largest n for which fits(n) is true, or 0 if there is none. fits must be true
+// for every positive number below that n.
 func Largest(fits func(uint64) bool) (largest uint64) {
 	for step := uint64(1) << 63; step > 0; step /= 2 {
 		if fits(largest + step) {

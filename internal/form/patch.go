@@ -28,8 +28,7 @@ import (
 
 const (
 	patchParams = 7
-	// maxRice is the largest value of the parameter rice. It suffices because a filter has fewer
-	// than 2^37 bits.
+	// maxRice suffices because a filter has fewer than 2^37 bits.
 	maxRice = 37
 )
 
@@ -102,7 +101,7 @@ func bestRice(m, changed uint64) (best uint, least uint64) {
 type gapWriter struct {
 	words []uint64
 	used  uint64 // number of bits in the stream
-	after uint64 // one more than the index in the filter of the last bit that was written
+	after uint64 // index in the filter after the last bit that was written
 	rice  uint
 }
 
@@ -111,8 +110,8 @@ func newGapWriter(m, changed uint64) *gapWriter {
 	return &gapWriter{rice: rice, words: make([]uint64, 0, (bound+63)/64)}
 }
 
-// write writes changes to the stream, and returns the number of bits that change. Once the stream
-// is longer than the filter, write only counts, because AppendPatch will start again with another
+// write appends changes to the stream and returns the number of their bits. Once the stream is
+// longer than the filter, write only counts, because AppendPatch will start again with another
 // rice.
 func (w *gapWriter) write(words int, changes iter.Seq2[int, uint64]) (changed uint64) {
 	for word, mask := range changes {
@@ -140,7 +139,7 @@ func (w *gapWriter) append(word int, mask uint64) {
 	}
 }
 
-// put writes the lower n bits of v. n is at most 64, and the upper bits of v must be 0.
+// put writes the lower n bits of v, at most 64. The upper bits of v must be 0.
 func (w *gapWriter) put(v uint64, n uint) {
 	shift := w.used % 64
 	i := int(w.used / 64)
@@ -284,7 +283,7 @@ type Changes struct {
 	m       uint64 // number of bits in the filter
 	pos     uint64 // index of the next bit in the stream
 	left    uint64 // number of changed bits that are still in the stream
-	after   uint64 // one more than the index in the filter of the last bit that was read
+	after   uint64 // index in the filter after the last bit that was read
 	read    bool   // bit after-1 was read, but not yet returned by Next
 	damaged bool
 }
@@ -306,8 +305,7 @@ func (c *Changes) Next() (word int, mask uint64, ok bool) {
 	return word, mask, true
 }
 
-// nextXor is like Next, but for rice = 0. The stream is then the exclusive or of both filters, so
-// its words are the masks.
+// nextXor is Next for rice = 0: the words of the stream are the masks.
 func (c *Changes) nextXor() (word int, mask uint64, ok bool) {
 	for c.left > 0 && c.pos < 8*uint64(len(c.stream)) {
 		mask = c.rest()
@@ -325,7 +323,6 @@ func (c *Changes) nextXor() (word int, mask uint64, ok bool) {
 	return 0, 0, false
 }
 
-// advance reads the next gap.
 func (c *Changes) advance() {
 	c.read = false
 	if c.left == 0 {
@@ -343,8 +340,8 @@ func (c *Changes) advance() {
 	c.read = true
 }
 
-// code reads the next gap, and returns its upper and its lower bits. ok is false if the stream ends
-// within the gap.
+// code reads the next Rice code, and returns the upper and the lower bits of the gap. ok is false
+// if the stream ends first.
 func (c *Changes) code() (high, low uint64, ok bool) {
 	if i, shift := c.pos/64*8, c.pos%64; i+16 <= uint64(len(c.stream)) {
 		words := c.stream[i:]
@@ -391,8 +388,7 @@ func (c *Changes) readBits(n uint) (v uint64) {
 	return v & (1<<n - 1)
 }
 
-// rest returns the bits from c.pos to the end of that word of the stream. At the end of the stream
-// it returns 0.
+// rest returns the bits from c.pos to the end of the word, or 0 at the end of the stream.
 func (c *Changes) rest() uint64 {
 	if i := c.pos / 64 * 8; i < uint64(len(c.stream)) {
 		return binary.LittleEndian.Uint64(c.stream[i:]) >> (c.pos % 64)

@@ -6,8 +6,8 @@ import (
 	"encoding/base64"
 )
 
-// AppendText appends the binary form of form to dst, in standard base64. A zero value has no binary
-// form; for that it appends nothing.
+// AppendText appends the binary form of form to dst, in standard base64. It appends nothing for a
+// zero value, which has no binary form.
 func AppendText(dst []byte, form encoding.BinaryMarshaler) ([]byte, error) {
 	data, err := form.MarshalBinary()
 	if _, zero := err.(NoForm); zero {

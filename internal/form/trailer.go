@@ -27,9 +27,8 @@ import (
 //
 // The head is everything before the filter's words. Its CRC serves readers that skip the words. The
 // length of a trailer is 4 modulo 8, and that of Guava's form is 6 modulo 8, so the length of a
-// file shows whether it has a trailer. So no decoder mistakes words for a trailer, even if the word
-// count is damaged. In later versions, trailers keep these lengths, and also end with the version
-// and a checksum.
+// file shows whether it has a trailer, even if the word count is damaged. In later versions,
+// trailers keep these lengths, and also end with the version and a checksum.
 const (
 	trailerMagic   = "bloom"
 	trailerVersion = 1
@@ -102,7 +101,7 @@ func infoSum(head, info []byte) (sum Sum) {
 	return sum
 }
 
-// seal appends a checksum to b. It covers b and the bytes that s covers.
+// seal appends a checksum of the bytes that s covers and of b.
 func (s Sum) seal(b []byte) []byte {
 	s.Write(b)
 	return binary.BigEndian.AppendUint32(b, uint32(s))

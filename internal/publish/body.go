@@ -14,48 +14,44 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/limits"
 )
 
-// pieceWords is the number of a filter's words in a piece, and pieceSize is the number of their
-// bytes.
+// A body is sent in pieces of pieceWords words.
 const (
 	pieceSize  = 8 * pieceWords
 	pieceWords = limits.PublishWords
 )
 
-// body is the file form of a version. It is computed piece by piece while it is sent. Each piece is
-// computed from the release that is current at that moment, by undoing the changes since the
-// version. The alternative would be to keep a release in memory until all its clients have
-// finished. Slow clients could then keep every release that was published during the slowest
-// download.
+// body is the file form of a version. Each piece is computed when it is sent: from the current
+// release, by undoing the changes since the version. So slow clients do not keep old releases in
+// memory.
 //
-// The current release may no longer have the patches since the version. An exact Publisher then
-// breaks the body off. Any other Publisher continues with the bits of the current release, so the
-// client gets a mixture of versions. The mixture contains every key that all these versions
-// contain. No patch fits it, so the client's replica will load the whole filter again.
+// If the current release no longer has the patches since the version, an exact Publisher breaks the
+// body off. Any other Publisher continues with the bits of the current release. The client then
+// gets a mixture of versions, which contains every key that all these versions contain. No patch
+// fits the mixture, so the client's replica will load the whole filter again.
 type body struct {
 	publisher *Publisher
 	version   string
 	header    form.Header
 	info      form.Info
 
-	release string       // the release from which the last piece was computed
+	release string       // the version that was current for the last piece
 	back    *form.Merged // the changes from version to release, or nil
-	// The next change in back. If more is false, there is none.
+	// the next change in back, if more is true
 	word int
 	mask uint64
 	more bool
 }
 
-// bodyOf returns the body for r's version. It does not retain r.
+// bodyOf does not retain r.
 func (p *Publisher) bodyOf(r *release) *body {
 	info := form.Info(r.filter.Info())
 	return &body{publisher: p, version: r.version, header: r.header, info: info, release: r.version}
 }
 
-// errReplaced is what send returns if the version can no longer be restored.
 var errReplaced = errors.New("the filter was replaced by one that differs too much")
 
 // send writes the body to w. If gzipped is true, the header, each piece and the trailer are gzip
-// members (RFC 1952, 2.2).
+// members (RFC 1952, section 2.2).
 func (b *body) send(w io.Writer, gzipped bool) error {
 	header := b.header.Append(nil)
 	var sum form.Sum
@@ -81,8 +77,7 @@ func (b *body) send(w io.Writer, gzipped bool) error {
 	return err
 }
 
-// piece writes piece i to buf and returns it. If gzipped is true, packed is the piece as a gzip
-// member.
+// piece computes piece i in buf. packed is its gzip member, or nil if gzipped is false.
 func (b *body) piece(buf []byte, i int, gzipped bool) (piece, packed []byte, err error) {
 	r := b.publisher.current.Load()
 	if r.header != b.header {
@@ -124,8 +119,7 @@ func (b *body) advance() {
 	}
 }
 
-// backTo returns the changes between version and r. It returns nil if r no longer has their
-// patches.
+// backTo returns the changes between version and r, or nil if r no longer has their patches.
 func (r *release) backTo(version string) *form.Merged {
 	i := slices.IndexFunc(r.past, func(s step) bool { return s.version == version })
 	if i < 0 {
@@ -155,8 +149,8 @@ var packers = sync.Pool{New: func() any {
 	return bloom.Must(gzip.NewWriterLevel(nil, gzip.BestSpeed))
 }}
 
-// pack returns data as a gzip member. Clients refuse gzip that expands more than a hundredfold, so
-// pack makes the header longer if the member would have less than a 90th of the length of data.
+// pack returns data as a gzip member of at least len(data)/90 bytes, because clients refuse gzip
+// that expands more than a hundredfold.
 func pack(data []byte) []byte {
 	w := packers.Get().(*gzip.Writer)
 	defer packers.Put(w)
@@ -167,7 +161,6 @@ func pack(data []byte) []byte {
 	return packed
 }
 
-// packWith returns data as a gzip member with extra in its header.
 func packWith(w *gzip.Writer, extra, data []byte) []byte {
 	var buf bytes.Buffer
 	w.Reset(&buf)

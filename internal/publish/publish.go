@@ -34,21 +34,21 @@ const (
 	// the filter by this many bytes.
 	smallPatch = 4096
 
-	// Merging patches takes about a thousand times as long for each changed bit as sending the
-	// whole filter takes for each bit. A merge is cheap if its patches change at most 1/cheapPart
-	// of the filter's bits, or at most cheapBits.
+	// A merge of patches is cheap if they change at most 1/cheapPart of the filter's bits, or at
+	// most cheapBits bits. Merging a changed bit takes about a thousand times as long as sending a
+	// bit of the filter.
 	cheapPart = 2048
 	cheapBits = 1 << 16
-	// Publish makes an expensive merge only if a client of the last release was equally far behind.
-	// All these merges together change at most 1/workPart of the filter's bits.
+	// Publish makes an expensive merge only if a client of the last release was as many steps
+	// behind. Together, these merges change at most 1/workPart of the filter's bits.
 	workPart = 64
 )
 
 // Publisher has the current version of a filter, and patches from past versions. It is safe for
 // concurrent use. The first call must be Publish.
 type Publisher struct {
-	name  func(r *release, seq uint64) string // returns the name of a version
-	exact bool                                // an answer never mixes two versions
+	name  func(r *release, seq uint64) string
+	exact bool // an answer never mixes two versions
 
 	mu      sync.Mutex // held by Publish
 	seq     uint64
@@ -61,16 +61,16 @@ type Publisher struct {
 // release is a published version. Only its fields wanted and packed change.
 type release struct {
 	version string
-	made    time.Time // unless the Publisher is exact, later than that of the previous release
+	made    time.Time // later than the previous release's, unless the Publisher is exact
 	filter  *bloom.Filter
 	header  form.Header
-	words   []uint64 // the words of filter
+	words   []uint64 // shared with filter
 	past    []step   // past versions, oldest first; the last one is one step behind
 
 	wanted [History + 1]atomic.Bool // wanted[i]: a client was i steps behind
 
 	mu     sync.Mutex // guards packed
-	packed [][]byte   // the pieces of the body as gzip members, or nil if no client has needed them
+	packed [][]byte   // the gzip members of the pieces; nil until a client needs them
 }
 
 // step is a past version, and the patch that turns it into the following version.
@@ -78,15 +78,14 @@ type step struct {
 	version string
 	patch   *patch
 	parsed  *form.Patch // patch, decoded
-	// since returns the patch from this version to the release, which the first call may have to
-	// compute. It is nil if that patch would take too much memory or time; see offer.
+	// since returns the patch from this version to the release. It is nil if that patch would take
+	// too much memory or time; see offer.
 	since func() *patch
 }
 
-// patch is an encoded patch, which may be sent to several clients at once.
 type patch struct {
 	data    []byte
-	clients int // if data is large, the number of clients that it is being sent to
+	clients int // number of clients that are receiving data, if data is large
 }
 
 // New returns a Publisher without a version. No other Publisher uses the names of its versions.
@@ -97,14 +96,13 @@ func New() *Publisher {
 	}}
 }
 
-// NewExact returns a Publisher without a version, which derives a version's name from its content.
-// So all Publishers of one file use the same names, even after a restart. An answer with a whole
-// filter breaks off if its version can no longer be restored exactly.
+// NewExact returns a Publisher without a version. It derives the name of a version from the
+// content, so all Publishers of one file use the same names, even after a restart. An answer with a
+// whole filter breaks off if its version can no longer be restored exactly.
 func NewExact() *Publisher {
 	return &Publisher{exact: true, name: func(r *release, _ uint64) string { return r.digest() }}
 }
 
-// digest returns a name that is derived from the bytes of r's body.
 func (r *release) digest() string {
 	digest := sha256.New()
 	var sum form.Sum
@@ -145,7 +143,7 @@ func (p *Publisher) Publish(f *bloom.Filter, own bool, madeAt time.Time) (versio
 	return r.version
 }
 
-// follow sets r's past. previous is the release before r, or nil.
+// follow sets r.past. previous may be nil.
 func (r *release) follow(previous *release) {
 	if previous == nil || previous.header != r.header {
 		return
@@ -160,12 +158,12 @@ func (r *release) follow(previous *release) {
 	r.offer(previous)
 }
 
-// room returns the largest size in bytes of all patches in r.past. All merged patches together have
-// the same limit.
+// room returns the limit in bytes for all patches in r.past together, and also for all merged
+// patches together.
 func (r *release) room() int { return 4*len(r.words) + smallPatch }
 
-// firstKept returns the index of the first step to keep. The steps to keep are the newest ones: as
-// many as fit in room bytes, but at most History.
+// firstKept returns the index of the first step to keep: the newest steps stay, as many as fit in
+// room bytes, but at most History.
 func firstKept(steps []step, room int) int {
 	first := len(steps)
 	for first > max(0, len(steps)-History) {
@@ -179,8 +177,8 @@ func firstKept(steps []step, room int) int {
 }
 
 // offer decides for each past version whether there is a patch from it to r. A cheap merge is
-// computed when a client first asks for it. Any other is computed here, but only if a client of
-// previous was equally far behind.
+// computed when a client first asks for it. Any other merge is computed here, but only if a client
+// of previous was as many steps behind.
 func (r *release) offer(previous *release) {
 	bits := 64 * uint64(len(r.words))
 	work := bits / workPart
@@ -189,7 +187,7 @@ func (r *release) offer(previous *release) {
 	for behind := 1; behind <= len(r.past); behind++ {
 		steps := r.past[len(r.past)-behind:]
 		s := &steps[0]
-		s.since = nil // the old function keeps previous in memory
+		s.since = nil // the old function would keep previous in memory
 		size += s.parsed.StreamSize()
 		changed += s.parsed.Changed
 		if behind == 1 {
@@ -209,7 +207,7 @@ func (r *release) offer(previous *release) {
 	}
 }
 
-// merge returns one patch for all the steps. The last one must lead to r.
+// merge returns one patch for all steps. The last step must lead to r.
 func (r *release) merge(steps []step) *patch {
 	patches := parsed(steps)
 	changes := func(yield func(int, uint64) bool) {
@@ -289,9 +287,8 @@ func (r *release) size() int64 {
 }
 
 // hold reports whether d may be sent to another client. If so, the caller must call drop
-// afterwards. A patch of at most pieceSize bytes may be sent to any number of clients. The larger
-// patches that are being sent may together have as many bytes as the filter; after that, clients
-// get the whole filter.
+// afterwards. A patch of at most pieceSize bytes may always be sent. All larger patches that are
+// being sent may together have at most as many bytes as the filter.
 func (p *Publisher) hold(r *release, d *patch) bool {
 	if len(d.data) <= pieceSize {
 		return true

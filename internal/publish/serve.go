@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// DeltaIM is the name of patches as an instance manipulation (RFC 3229); see docs/format.md.
+	// DeltaIM names the instance manipulation (RFC 3229) that sends patches; see docs/format.md.
 	DeltaIM = "bloom-delta1"
-	// MadeHeader names a field with the same time as Last-Modified, but with fractions of a second,
-	// in RFC 3339 format.
+	// MadeHeader names a header field with the time of Last-Modified, but with fractions of a
+	// second, in RFC 3339 format.
 	MadeHeader = "Bloom-Made"
 	// sparse is the fill ratio below which gzip shortens a whole filter by a quarter or more. At a
 	// fill ratio of 0.2, each bit carries 0.72 bits of information.
@@ -66,7 +66,7 @@ func (p *Publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// sendPatch sends d, for which hold has returned true, and then drops it.
+// sendPatch sends d and then drops it. The caller must have called hold.
 func (p *Publisher) sendPatch(w http.ResponseWriter, req *http.Request, base string, d *patch) {
 	defer p.drop(d)
 	h := w.Header()
