@@ -57,7 +57,7 @@ func (f *Filter) Do(
 // other calls wait until it closes ended.
 //
 // claim holds the lock during the look-up. Otherwise another call could handle h, add it and
-// release it after the look-up but before the lock, and h would be handled twice.
+// release it between the look-up and the lock, and h would be handled twice.
 func (f *Filter) claim(h bloom.Hash, ended chan struct{}) (seen bool, busy chan struct{}) {
 	f.doing.Lock()
 	defer f.doing.Unlock()

@@ -16,12 +16,11 @@ import (
 // Planes are numbered in the order in which they begin. Plane i is bit i mod 64 of each lane. A
 // plane begins with its first key, and is the newest until the next one begins. It ends by count
 // when it holds its share, or by time when a part has passed since it began. It dies a Span after
-// its end, or with Renew a Span and a part. The live planes have consecutive numbers. Method renews
-// decides when a repeat is written again.
+// its end, or with Renew a Span and a part. The live planes have consecutive numbers.
 //
 // The time at which a plane ends is its stamp, in nanoseconds since 1970; the plane takes keys only
-// before that time. The stamp of a plane is not lower than that of the previous one. When a plane
-// has ended, its stamp is at most now + 1.
+// before that time. Stamps never decrease from one plane to the next. When a plane has ended, its
+// stamp is at most now + 1.
 //
 // Some fields are loaded without the lock, but stored only under it:
 //
@@ -35,22 +34,22 @@ import (
 //   - A plane that becomes full is closed before the time of its end is read, for the same reason.
 type ring struct {
 	clock
-	span   int64  // Config.Span, in nanoseconds
-	part   int64  // Span/Generations, rounded up
-	life   int64  // how long a plane lives after its end: a Span, or with Renew a Span and a part
-	counts        // numbers of planes
-	share  uint64 // the largest number of keys in a plane
+	span int64 // Config.Span, in nanoseconds
+	part int64 // Span/Generations, rounded up
+	life int64 // how long a plane lives after its end: a Span, or with Renew a Span and a part
+	counts
+	share uint64
 
-	live    atomic.Uint64 // the live planes
+	live    atomic.Uint64 // the live planes, as a run
 	stamped atomic.Int64  // the time at which a stamp was last set
 	expires atomic.Int64  // when the oldest plane dies, or shut
 	count   atomic.Uint64 // number of keys counted in the newest plane
 
 	sync.Mutex
-	ends [planes]atomic.Int64 // the stamps
-	full uint64               // a bit for each full plane; see columns
-	// All keys that were given up before their Span was over had been added at time lost or
-	// earlier. If there are none, lost is never.
+	ends [planes]atomic.Int64 // the stamps, by column
+	full uint64               // the columns of the full planes
+	// Keys that were given up before their Span was over were added no later than lost. If there
+	// are none, lost is the constant never.
 	lost      int64
 	prolonged bool   // the newest plane lasts for a second part; see prolong
 	fresh     bool   // the planes were decoded, and the clock has not shown a time since
@@ -62,9 +61,9 @@ const (
 	never = math.MinInt64 // the value of lost while no key has been given up early
 )
 
-// run is a run of planes with consecutive numbers. The low lenBits bits are its length, which is at
-// most 64. The next bit is set if the newest plane is open, which means that it takes keys until
-// the time of its stamp. The other bits are the number of the newest plane.
+// run describes planes with consecutive numbers. The low lenBits bits are their number, at most 64.
+// The next bit is set if the newest plane is open: it takes keys until the time of its stamp. The
+// other bits are the number of the newest plane.
 type run uint64
 
 const (
@@ -112,9 +111,8 @@ func (r *ring) accepts(live run, now int64) bool {
 	return live.isOpen() && now < r.stampOf(live.newest()).Load()
 }
 
-// start makes r ready for use. r will call the function now for the time, or time.Now if now is
-// nil. The caller must have set the stamps of the live planes. The stamp of the newest one was set
-// at time newest.
+// start makes r ready for use. If now is nil, the clock is time.Now. The stamps of the live planes
+// must be set already; newest is the time at which the newest plane's stamp was set.
 func (r *ring) start(now func() time.Time, live run, newest int64) {
 	r.source = now
 	if now == nil {
@@ -143,8 +141,8 @@ func (r *ring) reopened(live run) run {
 	return live.opened()
 }
 
-// publish stores live and sets expires. Calls then no longer need the lock, unless the planes were
-// decoded and the clock has not shown a time since. The caller must hold the lock.
+// publish stores live and expires. After that, calls no longer need the lock, unless r is fresh.
+// The caller must hold the lock.
 func (r *ring) publish(live run) {
 	expires := int64(math.MaxInt64)
 	switch {
@@ -160,16 +158,15 @@ func (r *ring) publish(live run) {
 	r.expires.Store(expires)
 }
 
-// death returns the time at which a plane dies.
 func (r *ring) death(plane uint64) int64 { return r.stampOf(plane).Load() + r.life }
 
 // current reports whether no plane is due to die, and the clock has not stepped back.
 func (r *ring) current(now int64) bool { return now >= r.stamped.Load() && now < r.expires.Load() }
 
-// age reads the time, removes the planes that are due to die, and returns the time. The caller must
-// hold the lock. If a plane is due, or the clock has stepped back, age makes adds wait and reads
-// the time again: if the clock has leapt ahead and come back, a key may be newer than the first
-// reading.
+// age reads the time, removes the planes that are due to die, and returns the time. If a plane is
+// due, or the clock has stepped back, age makes adds wait and reads the time again: if the clock
+// has leapt ahead and come back, a key may be newer than the first reading. The caller must hold
+// the lock.
 //
 // If the clock has stepped back, or was ahead when the filter was saved, age lowers the stamps that
 // are later than now, so that their planes die before the clock catches up. It does not change
@@ -240,8 +237,8 @@ func (r *ring) begin(now int64) run {
 	return live
 }
 
-// prolong decides whether the newest plane continues although its time is over. If so, it sets a
-// later end and returns true. The caller must hold the lock.
+// prolong may continue the newest plane although its time is over. If so, it sets a later end and
+// returns true. The caller must hold the lock.
 //
 // Partial planes end at least a part apart, so at most spare of them are live while the clock runs
 // evenly. After a step back there may be more, because those that ended before the step live for up
@@ -332,7 +329,6 @@ func (r *ring) renews(columns uint64, live run, now int64) bool {
 	return age > r.lean || now-r.part >= end
 }
 
-// reach returns the result of Filter.Reach.
 func (r *ring) reach() time.Duration {
 	r.Lock()
 	defer r.Unlock()
@@ -390,7 +386,6 @@ func nanoseconds(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// now returns the time. A coarse clock reads the time only if it has no reading, and then keeps it.
 func (r *ring) now() int64 {
 	now := r.reading.Load()
 	if now != stale {
@@ -417,7 +412,7 @@ func (r *ring) timeAt(t time.Time) int64 {
 	return now + lag
 }
 
-// exact reads the time. A coarse clock keeps the reading. The caller must hold the lock.
+// exact reads the time even if a coarse clock has a reading. The caller must hold the lock.
 func (r *ring) exact() int64 {
 	t := r.source()
 	r.notice(t)
@@ -435,9 +430,9 @@ func (r *ring) exact() int64 {
 // the planes were decoded, t is the first time after keys were added without a time, or the clock
 // was far behind and has now been set.
 //
-// A clock that was far behind counts as set when two conditions hold. It is nearer to r.stamped
-// than the ring's time is, which is ahead of the clock by lag. And it has advanced by more than a
-// life: if it was not set but ran evenly without a call, all planes are due to die by then.
+// A clock that was far behind counts as set when it is nearer to r.stamped than the ring's time is,
+// and has advanced by more than a life. After so long, all planes are due to die even if the clock
+// was not set, but ran evenly.
 func (r *ring) notice(t time.Time) {
 	clock, live := nanoseconds(t), r.planes()
 	if t.IsZero() || clock <= -farthest || live.len() == 0 {
@@ -474,7 +469,8 @@ func (r *ring) notice(t time.Time) {
 }
 
 // raise raises the stamps of the live planes from first on, so that their keys are found for a Span
-// from now. Calls that have read an earlier time must read it again. The caller must hold the lock.
+// from now. It raises r.stamped as well, so that calls with an earlier reading read the time again.
+// The caller must hold the lock.
 func (r *ring) raise(first uint64, live run, now int64) {
 	for plane := first; plane <= live.newest(); plane++ {
 		r.stampOf(plane).Store(max(r.stampOf(plane).Load(), r.latest(plane, live, now)))
@@ -499,7 +495,7 @@ func (r *ring) tick() {
 	r.timing.Store(false)
 	r.Lock()
 	defer r.Unlock()
-	used := r.reading.Swap(stale) // before the time is read, so no key that used it is later
+	used := r.reading.Swap(stale) // before the time is read, so no add that used it is later
 	t := r.source()
 	r.notice(t)
 	r.endLate(used, r.timeAt(t))

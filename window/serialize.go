@@ -189,8 +189,8 @@ func LoadOrNew(path string, c Config) (*Filter, error) {
 	})
 }
 
-// checkParams is a form.Check. It also returns an error if New, Add and the clock cannot have
-// produced these parameters together.
+// checkParams is a form.Check. It also rejects parameters that New, Add and the clock cannot
+// produce together.
 func checkParams(p []uint64) (words uint64, err error) {
 	if p[paramGenerations] > maxGenerations || p[paramSpan] > math.MaxInt64 || p[paramRenew] > 1 {
 		return 0, fmt.Errorf("span of %d ns, %d generations, renew = %d",
@@ -267,8 +267,7 @@ func configOf(p []uint64) Config {
 // liveOf returns the live planes according to p. Their numbers leave room for 64 earlier planes.
 func liveOf(p []uint64) run { return newRun(p[paramNewest]+planes, p[paramLive]) }
 
-// restore sets f to the filter in a frame. checkParams must have accepted the parameters p. f keeps
-// its Now.
+// restore sets f to the filter in a frame that checkParams has accepted. f keeps its Now.
 func (f *Filter) restore(p, array []uint64, info form.Info) {
 	f.info = form.Keep(info)
 	s := newState(configOf(p), layout{int(p[paramK]), p[paramPages], p[paramLanes]}, array)
@@ -284,9 +283,9 @@ func (f *Filter) restore(p, array []uint64, info form.Info) {
 	r.full = p[paramFull]
 	r.lost = int64(p[paramLost])
 	// Keys may have been added to the newest plane while the words were written. paramCount does
-	// not include them, so the count is also estimated from the plane's bits. So that it hardly
-	// ever counts keys that are not there, the estimate is lowered: by about three standard
-	// deviations at a P of 1 %, and by more if P is lower.
+	// not include them, so the count is also estimated from the plane's bits. The estimate is
+	// lowered, by about three standard deviations at a P of 1 % and by more at a lower P, so that
+	// it rarely counts keys that are not there.
 	ones := uint64(0)
 	for _, lane := range array {
 		ones += lane >> p[paramNewest] & 1
@@ -301,8 +300,8 @@ func (f *Filter) restore(p, array []uint64, info form.Info) {
 	}
 	stamped := int64(p[paramFrom])
 	if end := r.stampOf(live.newest()); count == r.share && r.full&columns(live.newest(), 1) == 0 {
-		// The newest plane became full after its end was set. Decoding does not read the clock. The
-		// first call that does moves the end to its time, if that is earlier.
+		// The newest plane became full after its end was set. Decoding does not read the clock, so
+		// the first call that does moves the end to its time, if that is earlier.
 		r.full |= columns(live.newest(), 1)
 		if r.span == 0 {
 			end.Store(stamped + 1)

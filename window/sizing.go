@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	planes         = 64      // bits in a lane
-	maxGenerations = 31      // the largest Config.Generations
+	planes         = 64 // bits in a lane
+	maxGenerations = 31
 	maxSpan        = 1 << 60 // in nanoseconds; 36 years
 	maxK           = 64      // the largest k in a file; New chooses at most 38
-	leastRate      = 1e-18   // the lowest rate for which sized chooses k; it takes 38 positions
+	leastRate      = 1e-18   // the lowest rate that sized uses; it needs 38 positions
 
 	leastPage = limits.WindowPage
 	pageFeed  = limits.WindowFeed // the feed of a page, if there are several pages
@@ -24,11 +24,10 @@ const (
 // layout is the arrangement of a window's lanes in pages. The terms are explained in window.go.
 type layout struct {
 	k     int    // number of a key's positions; even
-	pages uint64 // number of pages, at least 1
-	lanes uint64 // number of lanes in a page
+	pages uint64 // at least 1
+	lanes uint64 // in each page
 }
 
-// withDefaults returns c with the default for Generations if that is 0.
 func (c Config) withDefaults() Config {
 	if c.Generations == 0 {
 		c.Generations = 7
@@ -36,14 +35,13 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// text returns the fields of c that a file has, which are all except Now.
+// text returns the fields of c, except Now, which no file has.
 func (c Config) text() string {
 	return fmt.Sprintf("N = %d, P = %v, Span = %v, Renew = %v, Generations = %d",
 		c.N, c.P, c.Span, c.Renew, c.Generations)
 }
 
-// check returns a Param for a field of c that is out of range, or nil. It does not check N. The
-// defaults of c must be set.
+// check checks every field except N, after withDefaults.
 func (c Config) check() *form.Param {
 	if bad := form.CheckRate("P", c.P); bad != nil {
 		return bad
@@ -95,9 +93,8 @@ type counts struct {
 // After a step back, partial planes may take half of the places of full ones, up to limit in all.
 // That leaves room for N/2 keys.
 //
-// The number lean is so large that as many full planes hold more than N/(Generations+1) keys. So if
-// fewer different keys are added, a key is written again only when the plane that has it ended at
-// least a part ago.
+// lean is so large that this many full planes hold more than N/(Generations+1) keys. So if fewer
+// different keys are added, a key is written again only when its plane ended at least a part ago.
 func (c Config) counts() counts {
 	spare, lean := c.Generations, 0
 	if c.Renew {

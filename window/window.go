@@ -81,14 +81,13 @@ type filter struct {
 type state struct {
 	layout
 	ring   ring
-	config Config   // with defaults, without Now
-	feed   uint64   // keys that a page collects; with a single page, a plane's share
-	table  []page   // the state of each page
+	config Config // with defaults, without Now
+	feed   uint64 // keys that a page collects; with a single page, a plane's share
+	table  []page
 	array  []uint64 // the lanes of all pages, page by page
 
 	doing sync.Mutex // guards underWay
-	// underWay maps each key that a call of Do is handling to a channel, which that call closes
-	// when it ends.
+	// A key that Do is handling maps to a channel, which is closed when that call of Do ends.
 	underWay map[bloom.Hash]chan struct{}
 }
 
@@ -102,7 +101,7 @@ func (s *state) zero() bool { return s == nil }
 type page struct {
 	sync.Mutex
 	clean   atomic.Uint64 // planes after this one may have bits that dead planes left
-	pending uint64        // keys not yet counted in the ring; see bitwords.Store
+	pending uint64        // keys not yet counted in the ring; loaded without the lock
 }
 
 // Config configures a Filter.
@@ -236,10 +235,8 @@ func (f filter) String() string {
 // multiplier is 2^64 divided by the golden ratio.
 const multiplier = 0x9e3779b97f4a7c15
 
-// locate returns the page of h, and the x and step from which twoPositions computes the key's
-// positions in the page. The high bits of H1 select the page. x is the rest of H1, mixed with a
-// constant: otherwise all positions of the empty key, whose digest is 0, 0, would be the first
-// lane.
+// locate returns the page of h, and the first x and the step for twoPositions. Without multiplier,
+// every position of the empty key, with the digest 0, 0, would be lane 0.
 func (l *layout) locate(h bloom.Hash) (page, x, step uint64) {
 	h1, step := h.Words()
 	page, x = bits.Mul64(h1, l.pages)
@@ -249,9 +246,8 @@ func (l *layout) locate(h bloom.Hash) (page, x, step uint64) {
 // twoPositions returns two of a key's positions in a page with the given number of lanes, and the x
 // for the next two.
 //
-// Each half of x produces a sequence of positions. Double hashing, which only adds a step, would
-// produce too few different sequences in a page: keys that share all positions would be false
-// positives.
+// Each half of x produces a sequence of positions. Double hashing, which only adds a step, has too
+// few different sequences in a page, and keys with the same sequence are false positives.
 func twoPositions(x, step, lanes uint64) (p, q uint32, nextX uint64) {
 	low, high := uint64(uint32(x)), x>>32
 	return uint32(low * lanes >> 32), uint32(high * lanes >> 32), x*multiplier + step
@@ -285,8 +281,8 @@ func (s *state) ready(page uint64, live run, now int64) run {
 		before := live.newest()
 		live = s.ring.begin(now)
 		if s.pages == 1 && live.newest() != before {
-			// A single page collects the keys of one plane. With several pages, keys that have been
-			// collected count in the next plane.
+			// A single page counts each key in its own plane. With several pages, pending keys
+			// count in the next plane.
 			bitwords.Store(&p.pending, 0)
 		}
 	}
@@ -296,8 +292,8 @@ func (s *state) ready(page uint64, live run, now int64) run {
 	return live
 }
 
-// count sets the number of pending keys in a locked page. If they reach the feed, count adds them
-// to the ring's count and sets pending to 0.
+// count sets p.pending. If pending reaches the feed, the ring counts these keys instead. The caller
+// must hold the page's lock.
 func (s *state) count(p *page, pending uint64) {
 	if pending >= s.feed {
 		s.ring.countKeys(pending)
@@ -306,8 +302,8 @@ func (s *state) count(p *page, pending uint64) {
 	bitwords.Store(&p.pending, pending)
 }
 
-// time returns the time, and removes the planes that are due to die. If another goroutine is
-// removing them, a look-up does not wait for it.
+// time returns the time, and removes the planes that are due to die. A look-up never waits for the
+// lock.
 func (s *state) time(lookUp bool) int64 {
 	now := s.ring.reading.Load()
 	if !s.ring.current(now) {
@@ -316,8 +312,7 @@ func (s *state) time(lookUp bool) int64 {
 	return now
 }
 
-// tend reads the time, and removes the planes that are due to die. A look-up does not wait for the
-// lock, because the holder of the lock does this work.
+// tend is the slow path of time.
 func (s *state) tend(lookUp bool) int64 {
 	r := &s.ring
 	now := r.now()
@@ -330,9 +325,9 @@ func (s *state) tend(lookUp bool) int64 {
 		return now
 	}
 	defer r.Unlock()
-	// Another goroutine may have read a later time and removed the planes in the meantime. Then now
-	// looks like a step back, so age reads the time again. Among readings under the lock, the time
-	// decreases only if the clock has stepped back.
+	// If another goroutine has removed planes at a later time, now looks like a step back. So age
+	// reads the time again: among readings under the lock, it decreases only if the clock has
+	// stepped back.
 	if !r.current(now) {
 		now = r.age()
 	}
@@ -432,11 +427,10 @@ func (s *state) contains(h bloom.Hash) bool {
 	return seen != 0
 }
 
-// Reach returns how far back every key that was added is remembered now. It is Span, unless more
-// than N keys were added, so that some were given up before their Span was over. Then Reach is the
-// time since the newest of those was added, or less: up to Span/Generations less while the clock
-// runs evenly. With Renew it may be lower still, because Reach does not know which of those keys
-// were written again.
+// Reach returns how far back all keys that were added are still remembered. That is Span, unless
+// more than N keys were added, so that some were given up early. Then Reach is the time since the
+// newest of these was added, or up to Span/Generations less while the clock runs evenly. With Renew
+// it may be lower still, because Reach does not know which of these were written again.
 //
 // Reach does not know about keys that were lost in a crash because they were added after the last
 // save. It is 0 if Span is 0, and for the zero Filter.
