@@ -166,7 +166,7 @@ func (g *Guard) filter() *growing.Filter {
 // inserted is one insert. hs does not change.
 type inserted struct {
 	hs       []bloom.Hash
-	returned time.Time // when the insert returned
+	returned time.Time
 }
 
 const (
@@ -224,8 +224,8 @@ func (g *Guard) InsertHash(h bloom.Hash, insert func() error) error {
 func (g *Guard) InsertBatch(hs []bloom.Hash, insert func() error) error {
 	g.checkMade("Insert")
 	ins := &inserted{hs: slices.Clone(hs)}
-	// A load that begins later gets the keys from begun. A running load gets them here, before
-	// insert can create a row. Because of the lock, no load begins or ends in between.
+	// A load that begins later gets the keys from g.begun, and a running load gets them below.
+	// Because of the lock, no load begins or ends between these lines.
 	g.mu.Lock()
 	g.begun[ins] = struct{}{}
 	now, loading := g.filter(), g.loading
@@ -240,8 +240,7 @@ func (g *Guard) InsertBatch(hs []bloom.Hash, insert func() error) error {
 	return insert()
 }
 
-// finish moves ins from begun to ended. A load that begins more than a Lag later finds the rows in
-// the store.
+// finish keeps ins for another Lag. A load that begins after that finds the rows in the store.
 func (g *Guard) finish(ins *inserted) {
 	g.insertsEnd(ins.hs)
 	g.mu.Lock()
@@ -252,8 +251,8 @@ func (g *Guard) finish(ins *inserted) {
 	g.forget(ins.returned)
 }
 
-// forget drops the inserts whose rows are certain to be found by a load that begins at now. The
-// caller must hold g.mu.
+// forget drops the inserts that returned at least a Lag before now. A load that begins at now finds
+// their rows. The caller must hold g.mu.
 func (g *Guard) forget(now time.Time) {
 	for len(g.ended) > 0 && now.Sub(g.ended[0].returned) >= g.cfg.Lag {
 		g.ended[0] = nil
@@ -372,9 +371,8 @@ func (g *Guard) Rebuild(ctx context.Context) (err error) {
 	return nil
 }
 
-// publish makes built the filter for look-ups. The load that filled it began at time began. An
-// insert that begins before publish adds its keys to built, because g.loading still holds it; a
-// later insert finds built in g.now.
+// publish makes built the filter for look-ups. An insert that begins earlier adds its keys to built
+// as g.loading; a later one finds built in g.now.
 func (g *Guard) publish(built *growing.Filter, began time.Time) {
 	memory := newMemory(g.cfg.Learn)
 	g.mu.Lock()
@@ -391,10 +389,10 @@ func (g *Guard) abandon() {
 	g.loading = nil
 }
 
-// expected returns the number of keys for which to make the next filter. Before the first load,
-// that is Config.N. Later it is large enough that the filter has room for at least 1/16 more keys
-// than there are; growing.New itself adds room for 12 standard deviations. A growing filter begins
-// another layer when 1/32 of its room is left, so this one needs none unless many keys are added.
+// expected returns the number of keys for the next filter. After the first load, it leaves room for
+// at least 1/16 more keys than there are; growing.New itself adds room for 12 standard deviations.
+// A growing filter begins another layer when 1/32 of its room is left, so the next filter has one
+// layer unless many keys are added.
 func (g *Guard) expected() uint64 {
 	f := g.filter()
 	if f == nil {

@@ -64,7 +64,7 @@ func (m *memory) set(h bloom.Hash) *[ways]denial {
 	return &m.sets[h2%stripes*perStripe+h1%perStripe]
 }
 
-// recall reports whether m has d, whose digest is h. If so, it moves d to the front of its set.
+// recall reports whether m has d, and moves d to the front of its set. h is the digest of d's key.
 func (m *memory) recall(h bloom.Hash, d denial) bool {
 	set := m.set(h)
 	for i := range set {
@@ -77,7 +77,8 @@ func (m *memory) recall(h bloom.Hash, d denial) bool {
 	return false
 }
 
-// note adds d, whose digest is h. If the set is full, d replaces the least recently used denial.
+// note adds d. If the set is full, d replaces the least recently used denial. h is the digest of
+// d's key.
 func (m *memory) note(h bloom.Hash, d denial) {
 	if !m.recall(h, d) {
 		set := m.set(h)
@@ -117,8 +118,8 @@ func (g *Guard) stripe(h bloom.Hash) *stripe {
 }
 
 // insertsBegin notes that an insert of hs begins, and removes its keys from the memory. It loads
-// the memory while the stripe is locked. A memory that is published later gets none of these keys,
-// because by then the stripe has an insert under way.
+// the memory while it holds the stripe's lock. A memory that is published later gets none of these
+// keys, because the stripe then has an insert under way.
 func (g *Guard) insertsBegin(hs []bloom.Hash) {
 	if g.cfg.Learn == 0 {
 		return

@@ -56,9 +56,8 @@ func (s *FileSource) fetch(have string, load func(string) (*bloom.Filter, error)
 	return Update{Version: version, Full: f, Made: made}, nil
 }
 
-// identify returns the identity of the file. It must be called before the file is loaded. Then, if
-// the file is replaced in between, fetch returns the older version, and the next fetch loads the
-// file again.
+// identify must be called before the file is loaded. If the file is replaced in between, fetch
+// returns the older version, and the next fetch loads the file again.
 func (s *FileSource) identify() (files.Identity, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -75,8 +75,8 @@ type known struct {
 	size          int64
 }
 
-// tags returns the value of If-None-Match: the ETag as it was received. If a proxy has appended a
-// suffix, the ETag without the suffix follows.
+// tags returns the value of If-None-Match: the ETag as it was received and, if a proxy has appended
+// a suffix, the ETag without it.
 func (k known) tags() string {
 	if httphead.Opaque(k.etag) == k.version {
 		return k.etag
@@ -187,8 +187,8 @@ func errNotAsked(resp *http.Response) error {
 	return fmt.Errorf("status %d, IM %.40q", resp.StatusCode, resp.Header.Get("IM"))
 }
 
-// madeOf returns the time at which the version in an answer was made, or the zero Time if the
-// server does not send it. The header Date would be the time of the answer.
+// madeOf returns the time at which the version in an answer was made, or the zero Time if it is
+// unknown. The header Date has the time of the answer instead.
 func madeOf(h http.Header) time.Time {
 	if made, err := time.Parse(time.RFC3339Nano, h.Get(publish.MadeHeader)); err == nil {
 		return made
@@ -214,9 +214,8 @@ func codings(resp *http.Response, accepted ...string) (coding string, err error)
 	return coding, nil
 }
 
-// readPatch reads a patch of version have. It returns an error if the body has more than limit
-// bytes. It also returns an error if the body has a content coding, because a Publisher does not
-// compress patches.
+// readPatch reads a patch of version have, of at most limit bytes. A content coding is an error,
+// because a Publisher does not compress patches.
 func readPatch(resp *http.Response, have string, limit int64) ([]byte, error) {
 	if !httphead.Lists(resp.Header.Values("IM"), publish.DeltaIM) {
 		return nil, errNotAsked(resp)
@@ -230,7 +229,7 @@ func readPatch(resp *http.Response, have string, limit int64) ([]byte, error) {
 	return readAll(resp.Body, limit)
 }
 
-// readAll reads all of r. It returns an error if r has more than limit bytes.
+// readAll reads all of r, which may have at most limit bytes.
 func readAll(r io.Reader, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
@@ -242,8 +241,7 @@ func readAll(r io.Reader, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// readFilter reads a filter. It returns an error if the filter has more than limit bytes, or if
-// anything but a trailer follows it.
+// readFilter reads a filter of at most limit bytes. Only a trailer may follow it.
 func readFilter(resp *http.Response, limit int64) (*bloom.Filter, error) {
 	coding, err := codings(resp, "", "gzip")
 	if err != nil {

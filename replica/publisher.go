@@ -126,9 +126,8 @@ func (p *Publisher) Run(ctx context.Context, interval time.Duration) error {
 // checkEvery is the shortest time between two snapshots that check takes.
 const checkEvery = 10 * time.Second
 
-// check logs an error if keys were added although neither Publish nor Run has been called. It is
-// called for each request. It takes no snapshot once Publish or Run has been called, or once it has
-// logged the error.
+// check logs an error, once, if the snapshot has changed although neither Publish nor Run has been
+// called.
 func (p *Publisher) check() {
 	if p.used.Load() || !p.mu.TryLock() {
 		return
@@ -181,7 +180,6 @@ func (p *Publisher) String() string {
 // LogValue implements slog.LogValuer. The value is the result of String.
 func (p *Publisher) LogValue() slog.Value { return slog.StringValue(p.String()) }
 
-// checkMade panics if p is the zero Publisher.
 func (p *Publisher) checkMade() {
 	if p.snapshot == nil {
 		panic("replica: use of a zero Publisher: make it with NewPublisher")

@@ -127,7 +127,6 @@ type Replica struct {
 	status Status     // without Version and SizeBytes
 }
 
-// hadVersions is the number of past versions that a Replica remembers by name.
 const hadVersions = 64
 
 // state is a filter and its version. After a patch, there is a new state with the same filter.
@@ -147,7 +146,7 @@ func (u *Update) precedes(s *state) bool {
 	return !u.Made.IsZero() && u.Made.Before(last)
 }
 
-// Update.after returns the time at which u's version was made or, if u has no such time, that of s.
+// after returns the time at which u's version was made, or s.made if that is unknown.
 func (u *Update) after(s *state) time.Time {
 	if u.Made.IsZero() && s != nil {
 		return s.made
@@ -155,8 +154,8 @@ func (u *Update) after(s *state) time.Time {
 	return u.Made
 }
 
-// nothing is what state returns before the first load, when Replica.copy is nil. Methods that treat
-// this case differently, such as look-ups, read Replica.copy instead.
+// nothing is the state before the first load. Code that treats this case differently, such as
+// look-ups, reads Replica.copy instead.
 var nothing = &state{filter: new(bloom.SyncFilter)}
 
 func (r *Replica) state() *state { return cmp.Or(r.copy.Load(), nothing) }
@@ -209,8 +208,8 @@ func (r *Replica) Refresh(ctx context.Context) error {
 	return err
 }
 
-// refresh does the work of Refresh. The caller must have put the token into busy; refresh takes it
-// out. warnings are more errors for OnError.
+// refresh takes the caller's token out of busy when it ends. warnings are further errors for
+// OnError.
 func (r *Replica) refresh(ctx context.Context) (warnings []error, err error) {
 	defer func() { <-r.busy }()
 	started := time.Now()
@@ -233,9 +232,8 @@ func (r *Replica) refresh(ctx context.Context) (warnings []error, err error) {
 	return warnings, err
 }
 
-// report calls OnError, or without one logs the first error if nothing is loaded yet. It does not
-// call OnError while another call of it is running. Otherwise an OnError that calls Refresh would
-// call itself for as long as the source fails.
+// report calls OnError, or logs err. It does nothing while OnError runs: otherwise an OnError that
+// calls Refresh would call itself for as long as the source fails.
 func (r *Replica) report(err error) {
 	switch {
 	case r.cfg.OnError == nil:
@@ -323,8 +321,8 @@ func (s *state) holds(f *bloom.Filter) bool {
 	return err == nil && failed == nil && ours == theirs
 }
 
-// countBack adds the version of cur to those that the Replica has had. It returns an error if u's
-// version is one of the earlier ones, or is known to be older than that of cur.
+// countBack returns an error if u's version is one that r had before cur, or is known to be older
+// than cur. It also adds the version of cur to r.had.
 func (r *Replica) countBack(cur *state, u *Update) error {
 	if cur == nil || cur.version == u.Version && u.Version != "" {
 		return nil
