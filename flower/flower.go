@@ -55,9 +55,9 @@ type Filter struct {
 type filter struct {
 	info  form.Kept
 	words []uint64 // the slots; slot 0 is in the lowest bits of the first word
-	slots uint64   // Config.Slots
-	ways  uint64   // Config.Ways
-	bits  uint     // Config.Bits, the number of bits in a slot
+	slots uint64
+	ways  uint64
+	bits  uint // number of bits in a slot
 
 	mask   uint64 // the bits of a slot
 	perWay uint64 // number of slots in each way; those of way w begin at slot w*perWay
@@ -230,10 +230,9 @@ func (f *Filter) slot(way, x uint64) (word *uint64, shift, fingerprint uint64) {
 	return &f.words[pos>>6], pos & 63, uint64(uint32(x))*f.mask>>32 + 1
 }
 
-// nextX returns the x for the next way. The rotation brings other bits to the top. So two keys that
-// have almost the same x in two ways have different ones in a third way. If nextX only added step,
-// such keys would have almost the same x in all ways, and one would too often overwrite all slots
-// of the other.
+// nextX returns the x for the next way. Without the rotation, two keys with almost the same x and
+// step would have almost the same x in every way, and one would too often overwrite all slots of
+// the other.
 func nextX(x, step uint64) uint64 { return bits.RotateLeft64(x, 21) + step }
 
 func (f *Filter) Reset() { bitwords.ClearAtomic(f.words) }

@@ -20,7 +20,7 @@ func Optimal(t uint64, recall, fpr float64) (Config, error) {
 		return Config{}, bad.In("flower")
 	}
 	var best Config
-	limit := uint64(maxBits) // a filter with this many bits is smaller than best
+	limit := uint64(maxBits) // a better filter has at most this many bits
 	for _, bits := range []int{8, 16, 32} {
 		for ways := 1; ways <= maxWays; ways++ {
 			c := Config{Ways: ways, Bits: bits}
@@ -50,7 +50,6 @@ func Optimal(t uint64, recall, fpr float64) (Config, error) {
 	return best, nil
 }
 
-// checkOptimal returns a Param for an argument of Optimal that is out of range, or nil.
 func checkOptimal(t uint64, recall, fpr float64) *form.Param {
 	if bad := form.CheckRate("recall", recall); bad != nil {
 		return bad

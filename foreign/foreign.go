@@ -53,8 +53,8 @@ type table struct {
 	size       int64  // length of the binary form in bytes
 }
 
-// newTable returns a table whose bits are the first m bits of words. words holds a bit set of the
-// given number of bits; if any bit after those is set, newTable returns an error.
+// newTable returns a table of the first m bits of words. words is a bit set with the given number
+// of bits; it is an error if a later bit is set.
 func newTable(words []uint64, bits, m, k uint64, size int64) (table, error) {
 	if rest := bits % 64; rest != 0 && words[bits/64]>>rest != 0 {
 		return table{}, fmt.Errorf("bits beyond %d are set", bits)
@@ -87,8 +87,7 @@ func checkLength(data []byte, size uint64) error {
 
 var errZipped = errors.New("it is compressed by gzip: undo that first")
 
-// decodeError wraps err in an error of this package that also wraps bloom.ErrFormat. It returns nil
-// if err is nil.
+// decodeError wraps err, unless it is nil, in an error that also wraps bloom.ErrFormat.
 func decodeError(err error) error {
 	if err == nil {
 		return nil
@@ -123,7 +122,6 @@ func (t *table) set(x uint64) bool {
 	return old&bit == 0
 }
 
-// checkMade panics if t is part of a zero value.
 func (t *table) checkMade() {
 	if t.k == 0 {
 		panic("foreign: Add to a zero filter: make it with a constructor")

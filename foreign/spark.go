@@ -93,14 +93,13 @@ func parseSpark(data []byte) (spark, error) {
 	return f, err
 }
 
-// sparkMix returns the state of MurmurHash3_x86_32 after a block of a key. h is the state before
-// it.
+// sparkMix mixes a block of a key into h, the state of MurmurHash3_x86_32.
 func sparkMix(h, block uint32) uint32 {
 	h ^= bits.RotateLeft32(block*0xcc9e2d51, 15) * 0x1b873593
 	return bits.RotateLeft32(h, 13)*5 + 0xe6546b64
 }
 
-// sparkFinish returns the hash of an n-byte key. h is the state after all blocks.
+// sparkFinish returns the hash of a key of n bytes. h is the state after its last block.
 func sparkFinish(h, n uint32) uint32 {
 	h ^= n
 	h ^= h >> 16

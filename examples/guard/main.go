@@ -100,7 +100,6 @@ func open(path string, every time.Duration) (*users, error) {
 	return s, nil
 }
 
-// load adds the names of all rows to keys.
 func (s *users) load(ctx context.Context, keys *guard.Loader) error {
 	rows, err := s.db.QueryContext(ctx, "SELECT name FROM users")
 	if err != nil {
@@ -117,7 +116,6 @@ func (s *users) load(ctx context.Context, keys *guard.Loader) error {
 	return rows.Err() // without this, names in rows that could not be read would look free
 }
 
-// claim inserts a name, and reports whether it was free.
 func (s *users) claim(name string) (free bool, err error) {
 	err = s.guard.InsertString(name, func() error {
 		// Exec does not get the request's context: if the client went away, the commit could come
@@ -133,8 +131,7 @@ func (s *users) claim(name string) (free bool, err error) {
 	return free, err
 }
 
-// taken reports whether name is taken. It makes no query if name is certainly free, or was free
-// when somebody asked before.
+// taken makes no query if name is certainly free, or was free when somebody asked before.
 func (s *users) taken(ctx context.Context, name string) (bool, error) {
 	return s.guard.LookupString(name, func() (bool, error) {
 		row := s.db.QueryRowContext(ctx, "SELECT name FROM users WHERE name = ?", name)
@@ -171,8 +168,6 @@ func (s *users) handler() http.Handler {
 	return mux
 }
 
-// reply sends status 500 if err is not nil. Otherwise it sends ifTrue or ifFalse, depending on
-// answer.
 func reply(w http.ResponseWriter, err error, answer bool, ifTrue, ifFalse int) {
 	status := ifFalse
 	switch {

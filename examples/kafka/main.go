@@ -61,7 +61,7 @@ type group struct {
 	dir       string // the directory of the windows' files
 	mu        sync.Mutex
 	kills     int
-	handled   map[string]int  // how many times an id was handled
+	handled   map[string]int  // how many times each id was handled
 	ends      map[int32]int64 // the length of each partition
 	committed map[int32]int64 // the committed offset of each partition
 }
@@ -131,11 +131,10 @@ func run(ctx context.Context, brokers string, out io.Writer) error {
 
 var errKilled = errors.New("killed")
 
-// consume is a consumer. It ends when all offsets are committed. instance is its name in the group.
-// It keeps this name after a kill, so that it gets its partitions back without waiting.
+// consume runs the consumer named instance until all offsets are committed or it is killed. The
+// name stays the same after a kill, so that the consumer gets its partitions back without waiting.
 func (g *group) consume(ctx context.Context, instance string) error {
-	// windows has the windows of this consumer's partitions, which are also in files.
-	windows := map[int32]*window.Filter{}
+	windows := map[int32]*window.Filter{} // of this consumer's partitions
 	forget := func(context.Context, *kgo.Client, map[string][]int32) { clear(windows) }
 	client, err := kgo.NewClient(
 		kgo.SeedBrokers(g.brokers...), kgo.ConsumerGroup(g.name), kgo.InstanceID(instance),
@@ -204,7 +203,7 @@ func (g *group) work(
 	})
 }
 
-// kill returns errKilled now and then, which kills a consumer.
+// kill kills a consumer now and then, by returning errKilled.
 func (g *group) kill() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

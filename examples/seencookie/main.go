@@ -88,7 +88,6 @@ var front = template.Must(template.New("").Parse(`<!DOCTYPE html>
 It takes {{printf "%.2g" .Percent}} % of new pages for seen ones.</p></html>
 `))
 
-// newServer returns a handler that shows visitors pages that they have not seen.
 func newServer(c cookies, pages []string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
