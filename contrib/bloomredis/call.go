@@ -14,7 +14,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// caller sends commands for a key, and for the keys beside it in the same hash slot.
+// caller sends commands for a key, and for other keys in its hash slot.
 type caller struct {
 	client redis.UniversalClient
 	key    string
@@ -24,7 +24,6 @@ func (c caller) errorf(format string, args ...any) error {
 	return fmt.Errorf("bloomredis: key %q: "+format, append([]any{c.key}, args...)...)
 }
 
-// noString returns err, or a clearer error if a key has the wrong type.
 func (c caller) noString(err error) error {
 	if replied(err, "WRONGTYPE") {
 		return c.errorf("%w: it holds no string, or a key beside it is of another type",
@@ -44,8 +43,8 @@ func (c caller) beside(name string) (string, error) {
 	return name + ":{" + c.key + "}", nil
 }
 
-// read sends commands that only read, in one round trip. After an error the commands must not be
-// used: some may still be under way.
+// read sends commands that only read, in one round trip. After an error the caller must not use
+// cmds: some may still be under way.
 func (c caller) read(ctx context.Context, cmds ...redis.Cmder) error {
 	return c.retry(ctx, func() error {
 		pipe := c.client.Pipeline()
@@ -70,8 +69,7 @@ func newScript(source string) script {
 	return script{source, redis.NewScript(source).Hash(), false}
 }
 
-// repeatable returns s with repeats set, for a script that may run twice with the same effect and
-// answer.
+// repeatable is for scripts that may run twice with the same effect and answer.
 func (s script) repeatable() script {
 	s.repeats = true
 	return s
@@ -87,7 +85,7 @@ type call struct {
 	answer string // a digit for each key, or the state of the string
 	now    int64  // the server's time in microseconds
 
-	// The function batch sets these fields for a call with some keys of a batch.
+	// These fields are for a call with some keys of a batch.
 	number  int          // the number of the call in the batch
 	place   int          // the shard, or the string of a window, that has all these keys
 	hs      []bloom.Hash // the keys
@@ -96,7 +94,7 @@ type call struct {
 }
 
 // run runs a script once for each of calls, in order and in one round trip. After an error the
-// replies must not be used: some calls may still be under way.
+// caller must not use the replies: some calls may still be under way.
 func (c caller) run(ctx context.Context, s script, calls ...*call) error {
 	// The first of several calls loads the script for the others.
 	load := len(calls) > 1
@@ -112,7 +110,7 @@ func (c caller) run(ctx context.Context, s script, calls ...*call) error {
 }
 
 // send sends calls in one round trip, with the script's source in the first call if load is true.
-// It returns the calls that have not run, and the error of the first of these.
+// It returns the calls that were refused, to be sent again, and the first error.
 func (c caller) send(
 	ctx context.Context, s script, calls []*call, load bool,
 ) (again []*call, err error) {
@@ -210,7 +208,7 @@ func (c caller) retry(ctx context.Context, send func() error) error {
 	}
 }
 
-// caller.until calls send. If ctx ends first, it returns ctx's error and does not wait for send.
+// caller.until calls send, but does not wait for it after ctx has ended.
 func (c caller) until(ctx context.Context, send func() error) error {
 	if ctx.Done() == nil {
 		return send()
@@ -232,7 +230,7 @@ func nonce() string {
 }
 
 // scan copies the values of a script's reply to the variables that dst points to. It returns false
-// if their number or a type differs.
+// if the number of values or a type differs.
 func scan(reply any, dst ...any) bool {
 	values, _ := reply.([]any)
 	if len(values) != len(dst) {

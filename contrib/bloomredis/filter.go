@@ -15,8 +15,8 @@ import (
 
 const (
 	maxSize = 512 << 20 // the largest size of a Redis string, in bytes
-	// chunk is the number of keys in a command or a script. Redis serves other clients between
-	// commands: with 256 keys the other clients waited twice as long, and a batch was no faster.
+	// chunk is the number of keys in a command or a script. With 256 keys, other clients waited
+	// twice as long, and a batch was no faster.
 	chunk = 128
 	// tripBits is the largest number of bits that a round trip reads or sets. It limits memory and
 	// time: the client's ReadTimeout covers a whole round trip.
@@ -196,7 +196,6 @@ func (f *Filter) create(ctx context.Context) (stored content, err error) {
 // keys returns the first three KEYS of scripts: the string, the stream and the identity.
 func (f *Filter) keys() []string { return []string{f.key, f.stream, f.ident} }
 
-// opened returns the id of the filter that was opened.
 func (f *Filter) opened() string {
 	f.store() // panics if Open was forgotten
 	return *f.id.Load()
@@ -271,13 +270,12 @@ func difference(before, after bloom.Info) string {
 	return ""
 }
 
-// differ reports whether before and after differ and neither is zero.
 func differ[T comparable](before, after T) bool {
 	zero := *new(T)
 	return before != zero && after != zero && before != after
 }
 
-// content describes the string under a key.
+// content describes a filter's string.
 type content struct {
 	header   string // the first bytes
 	size     int64
@@ -305,9 +303,8 @@ func describe(start string, size int64) string {
 		size, header)
 }
 
-// sealed sends commands that read the string, and then commands that read its header, size and
-// identity. If the header, size and identity are the filter's, the earlier commands have read the
-// filter.
+// sealed sends cmds, which read the string, and then reads the header, size and identity. If these
+// are the filter's, cmds have read the filter.
 func (f *Filter) sealed(ctx context.Context, cmds ...redis.Cmder) (content, error) {
 	header := redis.NewStringCmd(ctx, "GETRANGE", f.key, 0, headerSize-1)
 	size := redis.NewIntCmd(ctx, "STRLEN", f.key)
@@ -319,7 +316,7 @@ func (f *Filter) sealed(ctx context.Context, cmds ...redis.Cmder) (content, erro
 	return content{header.Val(), size.Val(), name.Val()}, nil
 }
 
-// readWhole sends commands that read the string, and then checks the string as check does.
+// readWhole sends cmds, which read the string, and then checks the string as check does.
 func (f *Filter) readWhole(ctx context.Context, id string, cmds ...redis.Cmder) (identity, error) {
 	stored, err := f.sealed(ctx, cmds...)
 	if err != nil {
@@ -348,7 +345,6 @@ func (f *Filter) check(stored content, id string) (identity, error) {
 	return i, f.errorf("%w: %s, not the filter of %v", ErrLost, other, f.params)
 }
 
-// change runs a script that changes the filter, and returns the script's answer.
 func (f *Filter) change(ctx context.Context, s script, keys []string, args ...any) (string, error) {
 	id := f.opened()
 	c := &call{keys: keys, args: append([]any{f.params.bytes(), f.params.size(), id}, args...)}

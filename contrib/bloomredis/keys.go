@@ -70,7 +70,6 @@ func (k *keyMethods) AddBatch(ctx context.Context, added []bool, hs []bloom.Hash
 	return err
 }
 
-// checkRoom panics if dst is shorter than hs.
 func checkRoom(dst []bool, hs []bloom.Hash) {
 	if len(dst) < len(hs) {
 		panic(fmt.Sprintf("bloomredis: batch of %d with room for %d results", len(hs), len(dst)))
@@ -166,10 +165,8 @@ func batch(
 	return all, nil
 }
 
-// onePlace is the place function of a filter with one string.
 func onePlace(bloom.Hash) int { return 0 }
 
-// ones reports, for each digit of a script's answer, whether it is 1.
 func ones(answers string) []bool {
 	isOne := make([]bool, len(answers))
 	for i := range isOne {
@@ -201,8 +198,8 @@ func appendDigest(b []byte, h bloom.Hash) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, h1), h2)
 }
 
-// keysFor returns names and, if token is not empty, the key under which Redis keeps the answer to
-// the call that has this number in its batch.
+// keysFor returns names. If token is not empty, it appends the key under which Redis keeps the
+// answer to the call with this number in its batch.
 func (c caller) keysFor(names []string, token string, number int) ([]string, error) {
 	if token == "" {
 		return names, nil

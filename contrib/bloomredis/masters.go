@@ -11,9 +11,9 @@ import (
 // readsMasters returns an error if the client visibly reads from replicas, where a key that was
 // just added may be absent.
 //
-// The options of a cluster client show it. The options of other clients lack ReplicaOnly, so
-// readsMasters asks their servers for their role, by HELLO, which needs no permission. It accepts a
-// server that refuses HELLO, and a client that has no Options method.
+// Only the options of a cluster client show this. For other clients, readsMasters asks the server
+// for its role by HELLO, which needs no permission. It accepts a server that refuses HELLO, and a
+// client that has no Options method.
 func (c caller) readsMasters(ctx context.Context) error {
 	if _, err := c.beside("id"); err != nil {
 		return err // report a bad key even if no server answers
@@ -47,7 +47,6 @@ func (c caller) readsReplicas(why string) error {
 	return c.errorf("the client reads from replicas, which lag: its options have %s", why)
 }
 
-// asksMaster returns an error if the client's server says that it is a replica.
 func (c caller) asksMaster(ctx context.Context) error {
 	hello := redis.NewCmd(ctx, "HELLO")
 	err := c.retry(ctx, func() error { return c.client.Process(ctx, hello) })
@@ -62,7 +61,7 @@ func (c caller) asksMaster(ctx context.Context) error {
 	return nil
 }
 
-// role returns the role in a reply to HELLO, which is a map or, with protocol 2, a list.
+// role decodes a reply to HELLO, which is a map or, with protocol 2, a list.
 func role(reply any) string {
 	switch reply := reply.(type) {
 	case map[any]any:

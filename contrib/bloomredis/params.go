@@ -9,15 +9,15 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// outside returns the error for a parameter that is out of range. bound is a format for args.
+// outside formats bound with args, like fmt.Sprintf.
 func outside(param string, value any, bound string, args ...any) *bloom.ParamError {
 	return &bloom.ParamError{
 		Package: "bloomredis", Param: param, Value: value, Bound: fmt.Sprintf(bound, args...),
 	}
 }
 
-// own turns a ParamError of package bloom into one of this package, without advice that only users
-// of package bloom can follow. It returns any other error as it is.
+// own turns a ParamError of package bloom into one of this package. It drops the advice, which only
+// users of package bloom can follow.
 func own(err error) error {
 	var bad *bloom.ParamError
 	if !errors.As(err, &bad) {
@@ -29,7 +29,6 @@ func own(err error) error {
 // mostBits is the number of bits of the largest filter in a Redis string.
 const mostBits = (maxSize - headerSize) / 8 * 64
 
-// paramsFor returns the parameters of the filter that bloom.New makes for n and p.
 func paramsFor(n uint64, p float64) (header, error) {
 	m, k, err := bloom.Size(n, p)
 	if err == nil && m <= mostBits {
@@ -46,14 +45,13 @@ func paramsFor(n uint64, p float64) (header, error) {
 	return header{}, bad
 }
 
-// roomFor returns the largest number of keys of a filter in one string.
+// roomFor returns the largest number of keys for a filter in one string.
 func roomFor(p float64) uint64 {
 	tooMany := func(n int) bool { return bloom.OptimalM(uint64(n), p) > mostBits }
 	return uint64(sort.Search(math.MaxInt, tooMany)) - 1
 }
 
-// shardParams returns the parameters of each shard of c, and n, the number of keys that a shard is
-// made for.
+// shardParams returns the parameters of each shard, and the number of keys for which each is made.
 func (c ShardedConfig) shardParams() (params header, n uint64, err error) {
 	if c.Shards < 1 || c.Shards > maxShards {
 		return params, 0, outside("Shards", c.Shards, "outside [1, %d]", maxShards)

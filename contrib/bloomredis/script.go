@@ -108,7 +108,7 @@ return 'OK'`)
 
 	// KEYS = an upload. ARGV = offset, the bytes at that offset, milliseconds until the upload
 	// expires. A script that runs again, late or out of order changes nothing, because bytes are
-	// appended only at their offset. The key always has an expiry.
+	// appended only at their offset.
 	appendScript = newScript(`
 local size, offset = redis.call('STRLEN', KEYS[1]), tonumber(ARGV[1])
 if size >= offset + #ARGV[2] then
@@ -144,8 +144,8 @@ redis.call('SETRANGE', KEYS[1], size - 1, '\0')
 redis.call('SETRANGE', KEYS[1], 0, header)
 return 'OK'`)
 
-	// ARGV = .... It returns OK. If the string is gone, it deletes the stream and the identity. If
-	// only the identity is gone, the stream shows that this package made the string.
+	// It returns OK. If the string is gone, it deletes the stream and the identity. If only the
+	// identity is gone, the stream shows that this package made the string.
 	deleteScript = newScript(findIt + `
 local hasString = redis.call('EXISTS', KEYS[1]) == 1
 local stream = redis.call('TYPE', KEYS[2]).ok

@@ -178,7 +178,6 @@ func (s *Sharded) Delete(ctx context.Context) error {
 	return s.each(func(f *Filter) error { return f.Delete(ctx) })
 }
 
-// Sharded.each calls visit for all shards, up to the first error.
 func (s *Sharded) each(visit func(*Filter) error) error {
 	s.store() // panics if OpenSharded was forgotten
 	for _, f := range s.shards {
@@ -189,8 +188,8 @@ func (s *Sharded) each(visit func(*Filter) error) error {
 	return nil
 }
 
-// batch splits hs by shard, and calls ask for each shard with its keys, in parallel. It returns the
-// answers in the order of hs.
+// batch calls ask for each shard with its keys, in parallel. It returns the answers in the order of
+// hs.
 func (s *Sharded) batch(
 	hs []bloom.Hash, ask func(*Filter, []bloom.Hash) ([]bool, error),
 ) ([]bool, error) {

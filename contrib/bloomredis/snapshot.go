@@ -31,7 +31,6 @@ func (f *Filter) snapshot(ctx context.Context, id string) (*bloom.Filter, error)
 	return g, nil
 }
 
-// download reads the string under the key, in pieces.
 type download struct {
 	ctx    context.Context
 	f      *Filter

@@ -42,8 +42,8 @@ func (f *Filter) Source() replica.Source {
 
 type source struct{ f *Filter }
 
-// entry is an entry of the stream. The version of a copy is the last entry that the copy has. It
-// includes the entry's value, because the same id may recur in a stream that replaced this one.
+// entry is an entry of the stream. The version of a copy names the last entry that the copy has, by
+// id and value, because the same id may recur in a stream that replaced this one.
 type entry struct{ id, value string }
 
 func (e entry) String() string { return e.id + "/" + hex.EncodeToString([]byte(e.value)) }
@@ -78,13 +78,12 @@ func (s source) Fetch(ctx context.Context, have string) (replica.Update, error) 
 	return s.full(ctx)
 }
 
-// since returns the keys that were added after the entry last, or a zero Update if the stream no
-// longer has that entry, or has a change after it that is not a key.
+// since returns the keys that were added after the entry last. It returns a zero Update if the
+// stream no longer has that entry, or has a change other than a key after it.
 func (s source) since(ctx context.Context, last entry) (replica.Update, error) {
 	var u replica.Update
 	for {
-		// The range begins with the last entry itself. If that is unchanged, no entry after it is
-		// missing.
+		// The range begins with last itself. If last is still there, no entry after it is missing.
 		cmd := redis.NewXMessageSliceCmd(ctx, "XRANGE", s.f.stream, last.id, "+", "COUNT", page)
 		if _, err := s.f.readWhole(ctx, "", cmd); err != nil {
 			return replica.Update{}, err
@@ -114,7 +113,6 @@ func (s source) since(ctx context.Context, last entry) (replica.Update, error) {
 	}
 }
 
-// value returns the value of an entry, whatever its name.
 func value(e redis.XMessage) string {
 	for _, v := range e.Values {
 		v, _ := v.(string)

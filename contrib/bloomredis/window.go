@@ -136,7 +136,7 @@ func OpenWindow(
 	if err := w.readsMasters(ctx); err != nil {
 		return nil, err
 	}
-	// The reply to any look-up tells whether the configurations agree.
+	// Any look-up checks whether the configurations agree.
 	_, err = w.ContainsHash(ctx, bloom.Hash{})
 	if errors.Is(err, ErrLost) { // the look-up deleted what was left of a lost window
 		_, err = w.ContainsHash(ctx, bloom.Hash{})
@@ -152,7 +152,7 @@ const (
 	windowMark = windowName + "1: "
 )
 
-// windowNames returns the Redis keys of the strings with the numbers from low to high-1.
+// windowNames returns the keys of the strings with the numbers from low to high-1.
 func (c caller) windowNames(low, high int) (names []string, err error) {
 	for i := low; i < high; i++ {
 		name, err := c.beside(fmt.Sprintf("window-%d", i))
@@ -246,8 +246,8 @@ func (w *Window) trip(ctx context.Context, s script, calls []*call) error {
 				again = append(again, c) // the script did nothing
 				continue
 			}
-			// The scripts of a batch know only the ids from before the batch. If the string was
-			// lost during the batch, the next script made a new one, and the loss is noticed here.
+			// The scripts know only the ids from before the batch. If the string was lost during
+			// the batch, a script has made a new one, and the loss is noticed here.
 			unnoticed := err == nil && gone && !w.changed(epoch)
 			switch {
 			case lost || unnoticed:
@@ -265,8 +265,8 @@ func (w *Window) trip(ctx context.Context, s script, calls []*call) error {
 	return nil
 }
 
-// learn keeps a reply about a string if it is the newest, because calls may return out of order. It
-// ignores replies of calls that began in an earlier epoch.
+// learn keeps the newest reply about string i, because calls may return out of order. It ignores
+// replies to calls that began in an earlier epoch.
 func (w *Window) learn(i int, reply known, epoch int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -282,8 +282,8 @@ func (w *Window) changed(epoch int) bool {
 	return epoch != w.epoch || w.deleting > 0
 }
 
-// lost returns the error for a loss. At most once a second it forgets what is known about the
-// strings, so that later calls accept the strings that they find, and calls OnLost.
+// lost returns the error for a loss. At most once a second, it also calls OnLost and forgets what
+// is known about the strings, so that later calls accept the strings that they find.
 func (w *Window) lost(epoch int) error {
 	err := w.errorf("%w: it is gone or was created again", ErrLost)
 	w.mu.Lock()
@@ -327,7 +327,7 @@ func (w *Window) answer(ctx context.Context, c *call) (reply known, err error) {
 	return known{}, w.errorf("unexpected reply %v", c.reply)
 }
 
-// other returns the error for a string that does not belong to w. head is its beginning.
+// other returns the error for a string that begins with head and does not belong to w.
 func (w *Window) other(head string, size int64) error {
 	config, ok := strings.CutPrefix(head, windowMark)
 	config, _, whole := strings.Cut(config, "; ")
@@ -352,7 +352,7 @@ type state struct {
 }
 
 // Window.each runs s for each string, and calls visit with the state in the answer and the server's
-// time. It does not call visit for an empty answer, which a missing string gives.
+// time in microseconds. It skips empty answers.
 func (w *Window) each(ctx context.Context, s script, visit func(st state, now int64)) error {
 	w.store() // panics if OpenWindow was forgotten
 	calls := make([]*call, len(w.names))
@@ -482,8 +482,8 @@ func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string)
 	return nil
 }
 
-// deleteStrings deletes the strings that begin with prefix, and returns their heads. The head of a
-// missing string is empty. For a string that begins differently, it calls mismatched.
+// deleteStrings deletes the strings that begin with prefix, and returns their heads, or "" for a
+// missing string. For a string that begins differently, it calls mismatched.
 func (c caller) deleteStrings(
 	ctx context.Context, prefix string, names []string, mismatched func(string, remains) error,
 ) (heads []string, err error) {
@@ -521,18 +521,16 @@ type remains struct {
 	size int64
 }
 
-// isZero reports whether r can be a window's string that consists of zeros.
 func (r remains) isZero() bool {
 	return r.size > stateSize && strings.Trim(r.head, "\x00") == ""
 }
 
-// fits reports whether r can be what is left of a window with the layout l.
+// fits reports whether a window with the layout l may have left r.
 func (r remains) fits(l layout) bool {
 	begins := strings.HasPrefix(r.head, strings.Repeat("\x00", len(windowMark)))
 	return begins && (r.size == l.size() || r.size < l.size() && r.hasState(len(l.head)+16))
 }
 
-// fitsAny reports whether r can be what is left of a window of any layout.
 func (r remains) fitsAny() bool {
 	for floor := len(windowMark) + 16; floor+stateSize <= len(r.head); floor++ {
 		if r.hasState(floor) {
@@ -542,8 +540,8 @@ func (r remains) fitsAny() bool {
 	return false
 }
 
-// hasState reports whether the head begins with zeros, and has at the offset floor a state in which
-// at least one plane has keys.
+// hasState reports whether the head begins with zeros, and has at offset floor a state in which a
+// plane has keys.
 func (r remains) hasState(floor int) bool {
 	var st state
 	tooShort := len(r.head) < floor+stateSize
@@ -566,8 +564,8 @@ func (r remains) hasState(floor int) bool {
 	return right && counts > 0 && st.Seq >= st.Tail && st.Seq-st.Tail < planes
 }
 
-// remove deletes what is left of a window under name, and reports whether it was still there. If
-// zeros is true, remove deletes only a string of zeros.
+// remove deletes the string under name if it is still r, and reports whether it was. If zeros is
+// true, remove deletes only a string of zeros.
 func (c caller) remove(ctx context.Context, name string, r remains, zeros bool) (bool, error) {
 	whole := 0
 	if zeros {

@@ -9,13 +9,12 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-// layout tells where the bits of a window are.
+// layout tells where the bits of a window are. For the terms see windowScript.
 //
-// A window has 32 planes; each is a Bloom filter for share keys. A lane has 32 bits; its bit p
-// belongs to plane p, so the lanes of a key tell which planes may have the key. All lanes of a key
-// are in one page. The pages are in strings, each with a head before its pages. If there are
-// several strings, each has about maxString bytes of pages, and is a window of its own for its part
-// of the keys. For the words see windowScript.
+// A window has 32 planes; each is a Bloom filter for share keys. Bit p of each lane belongs to
+// plane p, so the lanes of a key tell which planes may have the key. All lanes of a key are in one
+// page. The pages are in strings, each with a head before its pages. If there are several strings,
+// each has about maxString bytes of pages, and is a window of its own for its part of the keys.
 type layout struct {
 	head    string // the beginning of each string, the same for all processes that share the key
 	k       int    // the number of lanes of a key
@@ -46,15 +45,15 @@ func (c WindowConfig) layout() (l layout, err error) {
 	if c.Generations < 1 || c.Generations > maxGenerations {
 		return l, outside("Generations", c.Generations, "outside [0, %d]", maxGenerations)
 	}
-	// Package window checks the other fields. A window with few keys is enough for that.
+	// Package window checks the other fields; a window with one key is enough for that.
 	few := window.Config{N: min(c.N, 1), P: c.P, Span: c.Span, Generations: c.Generations}
 	if _, err := window.New(few); err != nil {
 		return l, own(err)
 	}
 	l.slack = c.Generations
 	if c.Renew {
-		// A key that keeps coming is written again after a generation, or earlier, once other keys
-		// have filled l.lean planes. Together these hold more than N/(Generations + 1) keys.
+		// A key that keeps coming is written again after a generation, or once other keys have
+		// filled l.lean planes, which together hold more than N/(Generations + 1) keys.
 		l.lean = planes / (l.slack + 2)
 		l.slack++
 	}
@@ -83,9 +82,8 @@ func (c WindowConfig) layout() (l layout, err error) {
 	return l, nil
 }
 
-// pagesFor returns the number of pages, and of lanes in a page, that n keys of a plane need for the
-// rate q. Small pages are cleared faster. But the number of keys varies more between small pages,
-// so they need more lanes for the same rate.
+// pagesFor returns the number of pages, and of lanes in a page, for n keys of a plane and the rate
+// q. Small pages are cleared faster, but need more lanes, because their numbers of keys vary more.
 func pagesFor(k int, n, q float64) (pages, lanes uint64) {
 	per := perKey(k, q)
 	x := float64(k) / per
@@ -109,8 +107,7 @@ func perKey(k int, p float64) float64 {
 	return -float64(k) / math.Log1p(-math.Pow(p, 1/float64(k)))
 }
 
-// rate returns the false-positive rate of a plane of n keys. lanes is the number of lanes in a
-// page.
+// rate returns the false-positive rate of a plane of n keys. lanes is the number in each page.
 func rate(k int, n, pages, lanes float64) float64 {
 	// found returns the probability that all positions of an absent key are set in a page with i
 	// keys. The fill of such pages varies, so the mean of its k-th power is larger than the k-th
@@ -127,7 +124,7 @@ func rate(k int, n, pages, lanes float64) float64 {
 	if n == 0 || pages == 1 {
 		return min(n, 1) * found(max(n, 1))
 	}
-	// The number of keys in a page has a Poisson distribution. Its far ends do not matter.
+	// The number of keys in a page has a Poisson distribution; its tails do not matter.
 	mean, sum := n/pages, 0.0
 	for i := max(1, math.Floor(mean-12*math.Sqrt(mean))); i <= mean+12*math.Sqrt(mean)+12; i++ {
 		gamma, _ := math.Lgamma(i + 1)
@@ -136,7 +133,6 @@ func rate(k int, n, pages, lanes float64) float64 {
 	return sum
 }
 
-// find returns the number of the string for h.
 func (l layout) find(h bloom.Hash) int {
 	h1, _ := h.Words()
 	i, _ := bits.Mul64(h1, l.strings)
@@ -144,7 +140,7 @@ func (l layout) find(h bloom.Hash) int {
 }
 
 // appendKey appends a script's arguments for a key: the offsets of its page and of its lanes, in
-// bits. splitmix64 makes them, with the digest as seed and step.
+// bits. They come from splitmix64 with the digest as seed and step.
 func (l layout) appendKey(args []any, h bloom.Hash) []any {
 	x, step := h.Words()
 	random := func(n uint64) uint64 {

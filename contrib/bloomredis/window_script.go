@@ -135,9 +135,9 @@ return {id, over, now, found and struct.pack(form, unpack(ring, 1, 67)) or ''}`)
 	// server refuses writes, it refuses these, before the string has changed.
 	//
 	// The effective PEXPIRE comes last. Before Redis 7.2 it uses the current time, but the other
-	// commands of a script use the time at which the script began. If the clock has stepped back in
-	// between, the string has expired for these commands: the next write would delete it, and make
-	// another one without a head.
+	// commands of a script use the time at which the script began. If the clock stepped back in
+	// between, the string would have expired for a later command, which would then make a new
+	// string without a head.
 	//
 	// The string expires a second late: Redis decides about expiry by a time that it read before
 	// TIME. SET with PX and then SETRANGE would need twice the memory: Redis reserves room when a

@@ -55,8 +55,8 @@ func Open(
 	return t, t.near.Refresh(ctx)
 }
 
-// fill adds the keys of all rows to the filter in one step. If it added the keys one by one, the
-// filter would lack most of them at first.
+// fill adds the keys of all rows to the filter in one step, so that the filter never has only some
+// of them.
 func (t *Table) fill(ctx context.Context) error {
 	local, err := bloom.New(t.n, 0.01)
 	if err != nil {
@@ -92,9 +92,9 @@ func (t *Table) Get(key string) (value []byte, err error) {
 func (t *Table) Put(ctx context.Context, key, value string) error {
 	_, err := t.shared.AddString(ctx, key)
 	if errors.Is(err, bloomredis.ErrLost) {
-		// Redis came back without the filter. Reopen makes an empty filter. Copies follow it, so
-		// rows look missing until fill has ended. If that must not happen, use package guard: there
-		// each process has a filter of its own.
+		// Redis came back without the filter. Reopen makes an empty filter, which the copies fetch,
+		// so rows look missing until fill has ended. If that must not happen, use package guard,
+		// where each process has its own filter.
 		if err = t.shared.Reopen(ctx); err == nil {
 			err = t.fill(ctx)
 		}
