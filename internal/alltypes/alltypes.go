@@ -201,8 +201,8 @@ func (t Type) Zero() Filter {
 	return reflect.New(reflect.TypeOf(t.New(1)).Elem()).Interface().(Filter)
 }
 
-// Decoder returns an empty filter that can decode the type's form. The clock of a window stands at
-// now, in nanoseconds since 1970.
+// Decoder returns an empty filter that can decode the type's form. A window's clock stands at now,
+// in nanoseconds since 1970.
 func (t Type) Decoder(now int64) Filter {
 	if t.Package() != "window" {
 		return t.Zero()

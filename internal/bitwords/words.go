@@ -60,7 +60,6 @@ func Discard[H any](hs []H, addBatch func(added []bool, hs []H)) {
 	discarded.Put(room)
 }
 
-// discardedAnswers is the number of keys in a portion.
 const discardedAnswers = 4096
 
 var discarded = sync.Pool{New: func() any { return new([discardedAnswers]bool) }}

@@ -15,7 +15,6 @@ type Functions[F, S any] struct {
 
 type sizer func(n uint64, p float64, maxWords uint64) (m uint64, k int, bad *form.Param)
 
-// These variables hold the fields of Functions.
 var (
 	toWords, toFilter, toShare any
 

@@ -34,7 +34,6 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
-// answers has the methods that filters and Views share.
 type answers interface {
 	Stats() bloom.Stats
 	Info() bloom.Info
@@ -64,7 +63,7 @@ type Filter interface {
 	io.ReaderFrom
 }
 
-// asker has the methods with which most types look keys up.
+// asker has the usual methods that look keys up.
 type asker interface {
 	Contains(key []byte) bool
 	ContainsString(key string) bool
@@ -132,14 +131,12 @@ type Type struct {
 	Multiset      bool // a key added twice is kept twice, and is new each time; AddBatch refuses nil
 }
 
-// filter is a Filter together with the methods that its Type names.
 type filter struct {
 	Filter
 	Adds
 	Asks
 }
 
-// wrap returns f together with its methods. f may already be a filter.
 func (typ Type) wrap(f Filter) *filter {
 	if f, ok := f.(*filter); ok {
 		return f
@@ -151,8 +148,6 @@ func (typ Type) wrap(f Filter) *filter {
 	return &filter{f, Adds{own.Add, own.AddString, own.AddHash, own.AddBatch}, typ.asks(f)}
 }
 
-// asks returns the methods of a Filter or View that look keys up. If typ.Asks omits Contains, asks
-// provides a Contains and a ContainsString that call ContainsHash.
 func (typ Type) asks(x any) Asks {
 	if typ.Asks == nil {
 		own := x.(asker)
@@ -166,7 +161,6 @@ func (typ Type) asks(x any) Asks {
 	return a
 }
 
-// found looks up hs, in a batch if possible.
 func (a *Asks) found(hs []bloom.Hash) []bool {
 	found := slices.Repeat([]bool{true}, len(hs)) // so a batch must also set false answers
 	if a.ContainsBatch != nil {
@@ -179,7 +173,6 @@ func (a *Asks) found(hs []bloom.Hash) []bool {
 	return found
 }
 
-// addAll adds hs, in a batch if possible.
 func (f *filter) addAll(hs []bloom.Hash) {
 	if f.AddBatch != nil {
 		f.AddBatch(make([]bool, len(hs)), hs)
@@ -190,7 +183,6 @@ func (f *filter) addAll(hs []bloom.Hash) {
 	}
 }
 
-// makeOne, zero and load wrap the results of Make, Zero and Load.
 func (typ Type) makeOne() *filter { return typ.wrap(typ.Make()) }
 func (typ Type) zero() *filter    { return typ.wrap(typ.Zero()) }
 
@@ -240,7 +232,6 @@ func Test(t *testing.T, types ...Type) {
 
 func (typ Type) pkg() string { return typ.Name[:strings.IndexByte(typ.Name, '.')] }
 
-// filled returns a filter that contains keys and has the Info info.
 func (typ Type) filled() *filter {
 	f := typ.makeOne()
 	for _, h := range keys {
@@ -250,16 +241,12 @@ func (typ Type) filled() *filter {
 	return f
 }
 
-// saved returns the filter of filled, the path of a file to which it was saved, and the file's
-// content.
 func (typ Type) saved(t *testing.T) (f *filter, path string, data []byte) {
 	f, path = typ.filled(), filepath.Join(t.TempDir(), "f")
 	require.NoError(t, f.SaveFile(path))
 	return f, path, bloom.Must(os.ReadFile(path))
 }
 
-// failed requires that err begins with the package's name. If target is not nil, err must also wrap
-// it.
 func (typ Type) failed(t *testing.T, err, target error, about ...any) {
 	t.Helper()
 	require.Error(t, err, about...)
@@ -269,22 +256,19 @@ func (typ Type) failed(t *testing.T, err, target error, about ...any) {
 	}
 }
 
-// failedFor is like failed, but also requires that err mentions path exactly once.
 func (typ Type) failedFor(t *testing.T, path string, err, target error, about ...any) {
 	t.Helper()
 	typ.failed(t, err, target, about...)
 	require.Equal(t, 1, strings.Count(err.Error(), path), "%v", err)
 }
 
-// requireSame requires that want and got have the same binary form.
 func requireSame(t *testing.T, want, got Filter, about ...any) {
 	t.Helper()
 	wanted := bloom.Must(want.MarshalBinary())
 	require.True(t, bytes.Equal(wanted, bloom.Must(got.MarshalBinary())), about...)
 }
 
-// requireKept requires that f, a result of filled, has not changed, and that its binary form has
-// size bytes.
+// requireKept requires that f, a result of filled, has not changed.
 func requireKept(t *testing.T, f *filter, size int64, about ...any) {
 	t.Helper()
 	require.Equal(t, info, f.Info(), about...)
@@ -300,7 +284,7 @@ func panicOf(f func()) (value any) {
 	return nil
 }
 
-// testKeys tests that a key is the same key as bytes, as a string and as a digest.
+// testKeys tests that bytes, strings and digests are interchangeable as keys.
 func testKeys(t *testing.T, typ Type) {
 	byBytes, byString, byHash := typ.makeOne(), typ.makeOne(), typ.makeOne()
 	long := strings.Repeat("a key of some length ", 20)
@@ -357,8 +341,8 @@ func testEmptyKey(t *testing.T, typ Type) {
 	require.LessOrEqual(t, float64(found), RateBound(filters, rate), "of %d filters", filters)
 }
 
-// testBatches tests that a batch returns the results of single calls in order. It must not change
-// the elements after them, and must panic if the slice is too short.
+// testBatches tests that a batch returns the results of single calls in order, does not change the
+// elements after these results, and panics if the slice is too short.
 func testBatches(t *testing.T, typ Type) {
 	one, batch := typ.makeOne(), typ.makeOne()
 	if batch.AddBatch == nil {
@@ -411,7 +395,6 @@ func testBatches(t *testing.T, typ Type) {
 	}
 }
 
-// testAllocations tests that calls for single keys do not allocate.
 func testAllocations(t *testing.T, typ Type) {
 	long := strings.Repeat("a long key, which goes to the murmur3 package ", 100)
 	f := typ.makeOne()
@@ -430,7 +413,7 @@ func testAllocations(t *testing.T, typ Type) {
 }
 
 // testZero tests that a zero value contains nothing, has no binary form and an empty text, and can
-// be decoded into. Adding to it must panic, with a message that begins with the package's name.
+// be decoded into. Adding to it must panic.
 func testZero(t *testing.T, typ Type) {
 	z, f := typ.zero(), typ.filled()
 	require.Equal(t, `""`, string(bloom.Must(json.Marshal(z))), "a field that was never set")
@@ -501,8 +484,8 @@ func testReset(t *testing.T, typ Type) {
 	require.Equal(t, fresh.Stats(), f.Stats())
 }
 
-// testStats tests that Stats agrees with the methods for single statistics, and that decoding keeps
-// the statistics.
+// testStats tests that Stats agrees with the methods for single statistics, and that decoding does
+// not change it.
 func testStats(t *testing.T, typ Type) {
 	empty := typ.makeOne().Stats()
 	require.Equal(t, bloom.Stats{M: empty.M, K: empty.K, SizeBytes: empty.SizeBytes}, empty)
@@ -517,7 +500,7 @@ func testStats(t *testing.T, typ Type) {
 	agrees(t, f.Filter, s)
 	decoded := typ.zero()
 	require.NoError(t, decoded.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
-	// SizeBytes includes the Info, which Guava's form does not have
+	// SizeBytes includes the Info, which Guava's form does not have.
 	decoded.UpdateInfo(func(i *bloom.Info) { *i = info })
 	got := decoded.Stats()
 	require.InDelta(t, s.ApproxCount, got.ApproxCount, 20)
@@ -527,7 +510,6 @@ func testStats(t *testing.T, typ Type) {
 	require.Equal(t, s, got)
 }
 
-// agrees requires that each method of x that is named after a field of s returns the field's value.
 func agrees(t *testing.T, x any, s bloom.Stats) {
 	t.Helper()
 	if x, ok := x.(interface{ M() uint64 }); ok {
@@ -626,7 +608,6 @@ func testEncodings(t *testing.T, typ Type) {
 	requireSame(t, f, viaGob)
 }
 
-// cuts returns offsets in n bytes: many near both ends, and two in the middle.
 func cuts(n int) (places []int) {
 	for i := range 48 {
 		places = append(places, i, n-1-i)
@@ -685,7 +666,7 @@ func testWriters(t *testing.T, typ Type) {
 	require.EqualValues(t, size, n)
 }
 
-// decoders has the methods that decode a binary form. The last one ignores bytes after the form.
+// decoders decode a binary form. The last one ignores bytes after the form.
 var decoders = []func(f Filter, data []byte) error{
 	Filter.UnmarshalBinary,
 	func(f Filter, data []byte) error {
@@ -844,7 +825,6 @@ func testFiles(t *testing.T, typ Type) {
 	}
 }
 
-// testOpened tests that a View of a file returns the same answers and Stats as the filter.
 func testOpened(t *testing.T, typ Type) {
 	if typ.Open == nil {
 		t.Skip("no file of it is opened")
@@ -882,8 +862,8 @@ func testOpened(t *testing.T, typ Type) {
 	}
 }
 
-// testNothingStaysOpen tests that the process has no descriptor and no map of a file that has been
-// closed, loaded or refused.
+// testNothingStaysOpen tests that no descriptor and no map remains of a file that has been closed,
+// loaded or refused.
 func testNothingStaysOpen(t *testing.T, typ Type) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there is no /proc/self")
@@ -985,7 +965,7 @@ func testLoadOrNew(t *testing.T, typ Type) {
 	}
 }
 
-// WithoutTrailer returns data, a form with a trailer, without the trailer. A trailer ends with its
+// WithoutTrailer returns data without its trailer, which must be there. A trailer ends with its
 // length, 5 bytes of magic, a version and a checksum.
 func WithoutTrailer(data []byte) []byte {
 	size := binary.BigEndian.Uint16(data[len(data)-12:])
@@ -1031,7 +1011,7 @@ func Fuzz[F Filter](f *testing.F, typ Type, more func(t *testing.T, g F), seeds 
 		require.NoError(t, rewritten.UnmarshalBinary(written))
 		require.Equal(t, written, bloom.Must(rewritten.MarshalBinary()))
 		filled := typ.wrap(g)
-		if !filled.AddString("key") && typ.Multiset { // the filter was full
+		if !filled.AddString("key") && typ.Multiset { // a full filter refuses keys
 			g.Reset()
 			require.True(t, filled.AddString("key"))
 		}

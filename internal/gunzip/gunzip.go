@@ -61,7 +61,7 @@ func (z *Reader) Read(p []byte) (int, error) {
 	}
 }
 
-// nextMember begins the next member. It returns io.EOF if no member follows.
+// nextMember returns io.EOF if no member follows.
 func (z *Reader) nextMember() error {
 	head, err := z.src.Peek(len(magic))
 	switch {

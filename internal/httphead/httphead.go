@@ -41,8 +41,8 @@ func split(lines []string, yield func(element string)) {
 
 func trim(s string) string { return strings.Trim(s, " \t") }
 
-// coding returns the name of a content coding in lower case. It replaces the old names x-gzip and
-// x-compress with gzip and compress (section 8.4.1).
+// coding returns name in lower case, with gzip and compress for the old names x-gzip and x-compress
+// (section 8.4.1).
 func coding(name string) string {
 	name = strings.ToLower(name)
 	if name == "x-gzip" || name == "x-compress" {
@@ -112,7 +112,7 @@ func weight(params string) int {
 	return 1000
 }
 
-// isWeight reports whether s is a weight: a number from 0 to 1 with at most three decimal places.
+// A weight is a number from 0 to 1 with at most three decimal places.
 func isWeight(s string) bool {
 	whole, digits, _ := strings.Cut(s, ".")
 	switch whole {

@@ -25,7 +25,7 @@ type Kind struct {
 	pieces  []piece
 }
 
-// piece is a run of bytes at an offset. Bits that mask lacks may have any value.
+// In a piece, bits that mask lacks may have any value.
 type piece struct {
 	offset      int
 	bytes, mask []byte
@@ -99,8 +99,8 @@ func (p *piece) fits(head []byte) bool {
 	return true
 }
 
-// begins reports whether head may be the beginning of a file of kind k, and whether head is long
-// enough to have all pieces.
+// begins reports whether head may be the beginning of a file of kind k, and whether head has all
+// pieces of k.
 func (k *Kind) begins(head []byte) (fits, whole bool) {
 	whole = true
 	for i := range k.pieces {

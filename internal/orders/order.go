@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// now is the running order, or nil. While it is nil, nothing is a point, and mutexes are those of
-// package sync.
+// now is the running order. While now is nil, nothing is a point, and mutexes are those of package
+// sync.
 var now *order
 
-// order is one run of a case.
 type order struct {
 	threads []*thread
 	running int      // index of the running thread
@@ -136,7 +135,6 @@ func (s *order) finish() {
 	close(s.ended)
 }
 
-// wait runs other threads until condition returns true.
 func (s *order) wait(condition func() bool) {
 	for !condition() {
 		t := s.threads[s.running]
@@ -146,8 +144,8 @@ func (s *order) wait(condition func() bool) {
 	}
 }
 
-// note adds the step of the running thread to the trace, as up to three lines of the module that
-// led to it, innermost first.
+// note adds the running thread's step to the trace: up to three calls in the module, innermost
+// first.
 func (s *order) note(stops bool) {
 	const module = "github.com/seed79a3ff49/bloom"
 	pcs := make([]uintptr, 32)

@@ -46,7 +46,7 @@ func Go(f func()) {
 	}
 }
 
-// wait is a point. It then waits until condition returns true. It does nothing if no order runs.
+// wait is a point, and waits until condition returns true. It does nothing if no order runs.
 func wait(condition func() bool) {
 	if s := now; s != nil {
 		s.step(false)

@@ -6,8 +6,8 @@ package splitblock
 
 import "github.com/seed79a3ff49/bloom"
 
-// The contract is in batch.go. A call enters assembly first, which jumps to a portable function for
-// what it cannot do; see asm_amd64.go in the root.
+// The contract is in batch.go. Assembly jumps to a portable function for what it cannot do; see
+// asm_amd64.go in the root.
 const assembly, plainLoads = true, true
 
 //go:noescape
@@ -19,12 +19,10 @@ func containsHash(b *Blocks, h bloom.Hash) bool
 func addHashPortable(b *Blocks, h bloom.Hash) bool      { return b.addInGo(h, None) }
 func containsHashPortable(b *Blocks, h bloom.Hash) bool { return b.contains(h, None) }
 
-// fetchAhead is the number of digests between the one that is processed and the one whose blocks
-// are fetched. It is large so that cache misses overlap.
+// Blocks are fetched fetchAhead digests before their use: early enough that cache misses overlap.
 const fetchAhead = 128
 
-// many adds or looks up a batch, which must not be empty. If there are many blocks, it fetches them
-// ahead of use.
+// many adds or looks up a batch, which must not be empty.
 func (b *Blocks) many(adds bool, others Others, dst []bool, hs []bloom.Hash) {
 	fetch := len(b.blocks) >= fetchBlocks
 	switch {
@@ -66,8 +64,6 @@ func (b *Blocks) call(adds bool, others Others, dst []bool, hs []bloom.Hash, cou
 // The functions below process count digests, beginning with *hs. count must be at least 1, and
 // b.fast must not be 0.
 
-// prefetchBlocks fetches the blocks of the digests.
-//
 //go:noescape
 func prefetchBlocks(b *Blocks, hs *bloom.Hash, count int)
 

@@ -46,8 +46,6 @@ func addKey(b *Blocks, key []byte) bool
 //go:noescape
 func containsKey(b *Blocks, key []byte) bool
 
-// findKey returns the digest of key, and whether b contains it.
-//
 //go:noescape
 func findKey(b *Blocks, key []byte) (h bloom.Hash, found bool)
 

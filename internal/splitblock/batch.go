@@ -20,13 +20,12 @@ import (
 
 const (
 	// chunk is the number of digests that one call into assembly processes. Assembly cannot be
-	// interrupted, so a garbage collection waits for the whole chunk, in which each digest may
-	// touch a new page. In Go, the blocks of a chunk are touched first, and stay in the cache until
-	// they are used.
+	// interrupted, so a garbage collection waits for a whole chunk. In Go, the blocks of a chunk
+	// are touched first, and stay in the cache until they are used.
 	chunk = 64
 
 	// fetchBlocks is the smallest number of blocks that are fetched or touched ahead of use. Fewer
-	// blocks fit into a cache that is fast enough.
+	// blocks fit into a fast cache.
 	fetchBlocks = 1 << 20 / Bytes
 )
 
@@ -116,9 +115,8 @@ func (b *Blocks) ContainsBatch(others Others, found []bool, hs []bloom.Hash) {
 }
 
 // touch reads one word from the block of each digest's line l. If found is not nil, it skips
-// digests that are not found. No computation depends on the reads, so their cache misses overlap
-// more than in a loop with more arithmetic. touch is not inlined, because the compiler would then
-// remove the reads.
+// digests that are not found. No computation depends on the reads, so their cache misses overlap.
+// touch is not inlined, because the compiler would then remove the reads.
 //
 //go:noinline
 func (b *Blocks) touch(found []bool, hs []bloom.Hash, l int, others Others) (sum uint64) {

@@ -7,8 +7,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// Params returns the parameters of the frame. The last one is always 0. It makes the head 32 bytes
-// long, so that in a mapped file each block lies in one cache line.
+// Params returns the parameters of the frame. The last one, which is always 0, makes the head 32
+// bytes long, so that in a mapped file each block lies in one cache line.
 func (b *Blocks) Params() []uint64 { return []uint64{uint64(len(b.blocks)), uint64(b.Lines), 0} }
 
 // CheckParams is the form.Check for these frames.

@@ -98,7 +98,7 @@ func (b *Blocks) AddBesideReaders(h bloom.Hash) bool {
 
 // AddShared is like Add, but other goroutines may write to b at the same time.
 func (b *Blocks) AddShared(h bloom.Hash) bool {
-	// In assembly a look-up is so fast that it pays to look first. addInGo does that itself.
+	// A look-up in assembly is so fast that it pays to look first. addInGo looks by itself.
 	return !(assembly && containsHash(b, h)) && b.addAbsent(h)
 }
 
@@ -127,7 +127,7 @@ const (
 	Writers
 )
 
-// load returns *word. It uses a plain load where that is as good as an atomic one.
+// load uses a plain load where that is as good as an atomic one.
 func load(word *uint64, others Others) uint64 {
 	if others == None || plainLoads {
 		return *word
@@ -137,8 +137,7 @@ func load(word *uint64, others Others) uint64 {
 
 // masks returns the bits of a line in the four words of its block. In each 32-bit lane, the low
 // half of value is multiplied by the lane's salt, as in the Parquet format; the top five bits of
-// the product select the bit. The function is written without a loop, so that the compiler inlines
-// it and needs no table.
+// the product select the bit. Without a loop, the compiler inlines masks and needs no table.
 func masks(value uint64) (m0, m1, m2, m3 uint64) {
 	x := uint32(value)
 	m0 = 1<<(x*0x47b6137b>>27) | 1<<(x*0x44974d91>>27|32)
@@ -232,11 +231,10 @@ func (b *Blocks) addInGo(h bloom.Hash, others Others) bool {
 	}
 }
 
-// addBesideWriters is like addInGo, but other goroutines may write to b at the same time. It works
-// like bloom.SyncFilter's AddHash, with words in place of bits: it reads all of a key's words, then
-// sets the missing bits, the last word after all the others. It returns whether that last step
-// changed the word; bloom's setBits explains why. It does not write to words that already have the
-// key's bits, so their cache lines stay shared between processors.
+// addBesideWriters is like addInGo, but other goroutines may write to b at the same time. It reads
+// all of a key's words, then sets the missing bits, the last word after all the others. It returns
+// whether that last step changed the word; setBits in package bloom explains why. It does not write
+// to words that already have the key's bits, so their cache lines stay shared between processors.
 func (b *Blocks) addBesideWriters(h bloom.Hash) bool {
 	var blocks [MaxLines]*[each]uint64
 	var missing [MaxLines][each]uint64

@@ -16,7 +16,7 @@ const (
 	maxRange = 256 << 10
 )
 
-// piece is the range of bytes that one step of a key's look-up reads.
+// piece is the range that one step of a key's look-up reads.
 type piece struct {
 	offset    int64
 	key, step int
@@ -87,7 +87,7 @@ func SetAll(found []bool) {
 	}
 }
 
-// near returns the number of pieces that the next request reads. pieces is sorted by offset.
+// near returns the number of pieces to join into the next request. pieces is sorted by offset.
 func near(pieces []piece, size int64) int {
 	n := 1
 	for n < len(pieces) {

@@ -31,7 +31,6 @@ func Readers(data []byte) map[string]io.Reader {
 	}
 }
 
-// hesitant returns 0, nil before each byte.
 type hesitant struct {
 	r     io.Reader
 	asked bool
@@ -58,7 +57,6 @@ func FailingReaders(data []byte) map[string]io.Reader {
 	}
 }
 
-// failsOnce returns ErrStore, and io.EOF from then on.
 type failsOnce struct{ failed bool }
 
 func (r *failsOnce) Read([]byte) (int, error) {
@@ -121,7 +119,7 @@ func newFailingAt(data []byte, n int, whole bool) *failingAt {
 
 type failingAt struct {
 	data  []byte
-	left  atomic.Int64 // requests up to the first that fails; they run in parallel
+	left  atomic.Int64 // requests up to the first that fails; atomic because they run in parallel
 	whole bool         // a failing request fills p, but returns one byte less
 }
 
@@ -148,7 +146,7 @@ func Writers(n int) map[string]io.Writer {
 type failingWriter struct {
 	left int
 	err  error
-	half bool // accepts half of the bytes of the failing write
+	half bool // the failing write accepts half of its bytes
 }
 
 func (w *failingWriter) Write(p []byte) (int, error) {
@@ -167,7 +165,7 @@ func (w *failingWriter) Write(p []byte) (int, error) {
 // Server is a way to answer a request for data.
 type Server struct {
 	Name  string
-	Whole bool // the client gets all of data, or a 304; if false, it can tell that something is missing
+	Whole bool // the client gets all of data, or a 304; if false, it can tell that data is missing
 	Serve func(w http.ResponseWriter, r *http.Request, data []byte)
 }
 
@@ -194,7 +192,7 @@ func Servers(tag string) []Server {
 		_, _ = w.Write(data)
 		w.(http.Flusher).Flush()
 	}
-	// raw sends head, in which it fills in {tag} and {length}, and then data.
+	// raw fills in {tag} and {length} in head.
 	raw := func(head string) func(w http.ResponseWriter, data []byte) {
 		return func(w http.ResponseWriter, data []byte) {
 			conn, _, err := http.NewResponseController(w).Hijack()

@@ -24,8 +24,7 @@ type change struct {
 	edit           func(s *source, f *ast.FuncDecl, calls []found) error
 }
 
-// found is a call that matches, and the nodes that contain it, from the outermost to the call
-// itself.
+// found is a call that matches, with the nodes that contain it: the outermost first, the call last.
 type found struct {
 	call   *ast.CallExpr
 	around []ast.Node
@@ -178,7 +177,6 @@ func nameOf(f *ast.FuncDecl) string {
 	return chain(t) + "." + f.Name.Name
 }
 
-// callsOf returns the calls in f that match name.
 func callsOf(f *ast.FuncDecl, name string) (calls []found) {
 	var around []ast.Node
 	ast.Inspect(f, func(n ast.Node) bool {

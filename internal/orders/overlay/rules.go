@@ -44,7 +44,6 @@ func (s *source) replace(begin, end token.Pos, text string) {
 
 func (s *source) insert(p token.Pos, text string) { s.replace(p, p, text) }
 
-// edited returns the text with all edits applied.
 func (s *source) edited() string {
 	slices.SortStableFunc(s.edits, func(a, b edit) int { return cmp.Compare(a.begin, b.begin) })
 	var out strings.Builder
@@ -60,7 +59,7 @@ func (s *source) edited() string {
 }
 
 // explore turns each use of a lock or an atomic, each go statement and each channel operation into
-// a point. In the packages in timed, it does so for each reading of the time. In those in steps, it
+// a point, and in the packages of timed also each reading of the time. In the packages of steps, it
 // marks calls; see orders.Enter.
 func (s *source) explore() {
 	folder := filepath.ToSlash(filepath.Dir(s.path))
