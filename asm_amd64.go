@@ -8,9 +8,8 @@ package bloom
 // BMI2 use the portable functions in Go.
 //
 // A call goes to assembly first, which jumps to a portable function for what it cannot do. If Go
-// code chose between the two, as in hash/crc32, there would be a second call, because Go calls
-// assembly through a stub. That matters: a look-up in a small filter takes only a few times as long
-// as a call.
+// code chose between the two, as in hash/crc32, each look-up would take a second call. In a small
+// filter, a look-up takes only a few times as long as a call.
 const assembly = true
 
 //go:noescape
@@ -50,21 +49,18 @@ func inAssembly(f *filter) bool {
 }
 
 const (
-	// fetchWords is the smallest number of words in a filter for which fetching ahead pays. A
-	// smaller filter is in a cache that is fast enough.
+	// From fetchWords words on, fetching ahead pays. Smaller filters are in a fast cache.
 	fetchWords = 4 << 20 / 8
 	// firstBits is the number of a key's bits that a look-up fetches first. Most absent keys lack
 	// one of them.
 	firstBits = 4
 	// shortBatch is the length of the shortest batch that is faster than as many single calls.
 	shortBatch = 8
-	// slots is the number of slots in a stack frame of the assembly. A slot holds one bit for each
-	// of four keys.
+	// slots is the number of slots in a stack frame of the assembly. A slot holds a bit of each of
+	// four keys.
 	slots = 256
 )
 
-// addMany adds hs[:done], and sets each element of dst[:done] to whether its digest changed f. It
-// may add none. If shared is true, other goroutines may write to f at the same time.
 func addMany(f *filter, shared bool, dst []bool, hs []Hash) (done int) {
 	if len(hs) < shortBatch || shared && f.k > 64 {
 		return 0
@@ -102,8 +98,8 @@ func containsChunk(f *filter, dst []bool, hs []Hash) {
 	}
 }
 
-// callSize returns how many digests of hs the next call into assembly takes: a multiple of 4, or 0
-// if Go must process the rest.
+// callSize returns how many digests of hs to pass to assembly next: a multiple of 4, or 0 if Go
+// must process the rest.
 func (f *filter) callSize(hs []Hash) int {
 	if !inAssembly(f) {
 		return 0
@@ -111,7 +107,6 @@ func (f *filter) callSize(hs []Hash) int {
 	return min(chunk, 4*(slots/f.k), len(hs)&^3)
 }
 
-// fetch returns its argument, or 0 if f is too small for fetching ahead to pay.
 func (f *filter) fetch(bits int) int {
 	if len(f.bits.words) < fetchWords {
 		return 0
@@ -123,8 +118,7 @@ func (f *filter) fetch(bits int) int {
 // and fours*K must be at most slots.
 
 // filterAddFours adds the digests, and sets each element of dst to whether its digest changed the
-// filter. It first fetches the words that hold each digest's first bits; fetch is the number of
-// these bits, and may be 0.
+// filter. It first fetches the words of each digest's first bits; fetch is their number, or 0.
 //
 //go:noescape
 func filterAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
@@ -135,15 +129,14 @@ func filterAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
 //go:noescape
 func syncAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
 
-// filterContainsFours looks the digests up, and sets each element of dst to whether the filter
-// contains its digest.
+// filterContainsFours sets each element of dst to whether the filter contains its digest.
 //
 //go:noescape
 func filterContainsFours(f *filter, hs *Hash, fours int, dst *bool)
 
-// filterContainsFetched is like filterContainsFours, but first fetches the words that hold each
-// digest's first bits; fetch is the number of these bits, and must be positive. For a digest with
-// all of these set, it then fetches the words of the other bits.
+// filterContainsFetched is like filterContainsFours, but first fetches the words of each digest's
+// first bits; fetch is their number, and must be positive. If these bits are all set, it then
+// fetches the words of the other bits.
 //
 //go:noescape
 func filterContainsFetched(f *filter, hs *Hash, fours, fetch int, dst *bool)

@@ -12,32 +12,28 @@ import (
 
 var useAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI2
 
-// chunk is the largest number of keys in one call into assembly, which cannot be stopped for a
-// garbage collection or another goroutine. Go code can be stopped when it calls a Go function, so
-// the functions that call assembly for a chunk are not inlined.
+// chunk is the largest number of keys in one call into assembly, which the scheduler cannot
+// interrupt. It can interrupt calls of Go functions, so containsChunk and sumChunk are not inlined.
 const chunk = 64
 
-// useAVX512 reports whether the processor has the AVX-512 instructions that hash several keys
-// together: those that multiply and rotate 64-bit lanes, and masked loads of bytes.
+// useAVX512 requires the instructions that multiply and rotate 64-bit lanes, and masked loads of
+// bytes.
 var useAVX512 = useAVX2 &&
 	cpu.X86.HasAVX512F &&
 	cpu.X86.HasAVX512DQ &&
 	cpu.X86.HasAVX512VL &&
 	cpu.X86.HasAVX512BW
 
-// useWide reports whether the processor hashes faster with 512-bit vectors than with 256-bit ones.
-// That holds for Intel from Ice Lake on and for AMD from Zen 4 on, which are the first with VBMI2.
-// Older Intel processors lower their clock rate for long vectors.
+// useWide reports whether 512-bit vectors are faster than 256-bit ones. They are from Ice Lake and
+// Zen 4 on, the first with VBMI2. Older processors lower their clock rate for long vectors.
 var useWide = useAVX512 && cpu.X86.HasAVX512VBMI2
 
-// sumMany hashes keys[:done]. It hashes all keys that are byte slices or strings, but integers only
-// in groups of eight. If useAVX2 is false, or there are fewer than four keys, it hashes none.
 func sumMany[K []byte | string | uint64](dst []Hash, keys []K) (done int) {
 	if len(keys) < 4 || !useAVX2 {
 		return 0
 	}
 	size, all := unsafe.Sizeof(keys[0]), len(keys)
-	if size == 8 {
+	if size == 8 { // integers, which assembly hashes in groups of eight
 		all &^= 7
 	}
 	for done < all {
@@ -46,8 +42,8 @@ func sumMany[K []byte | string | uint64](dst []Hash, keys []K) (done int) {
 	return done
 }
 
-// sumChunk hashes up to count keys, and returns how many it hashed. If size is 8, the keys are
-// integers. Otherwise they are strings or slices, and size is the size of their headers.
+// sumChunk hashes up to count keys, and returns how many it hashed. The keys are integers if size
+// is 8. Otherwise they are strings or slices, with headers of that size.
 //
 //go:noinline
 func sumChunk(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int {
@@ -79,7 +75,7 @@ func sumChunk(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int {
 		if n := sumKeys512(dst, keys, count/4, size); n > 0 {
 			return n
 		}
-		count = 4 // sumKeys512 stopped because one of the next four keys is longer than directLen
+		count = 4 // one of the next four keys is longer than directLen
 	}
 	return sumKeys(dst, keys, count, size)
 }
@@ -95,21 +91,21 @@ func tell(dst *Hash, keys unsafe.Pointer, count int, size uintptr) {
 	}
 }
 
-// sumKeys hashes count strings or slices whose headers have the given size. It stops at a key that
-// is longer than directLen. It returns how many keys it hashed. count must be positive.
+// sumKeys hashes up to count strings or slices, and returns how many it hashed. It stops at a key
+// longer than directLen. size is the size of a header, and count must be positive.
 //
 //go:noescape
 func sumKeys(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int
 
 // sumKeys512 is like sumKeys, but uses AVX-512, and hashes up to 4*fours keys. fours must be
-// positive. It stops before a group of four keys of which one is longer than directLen.
+// positive. It stops before a group of four with a key longer than directLen.
 //
 //go:noescape
 func sumKeys512(dst *Hash, keys unsafe.Pointer, fours int, size uintptr) int
 
 // sumAlike is like sumKeys512, but uses 512-bit vectors, and hashes up to 8*eights keys. eights
-// must be positive. It stops before a group of eight keys whose lengths differ, or are not 16 to
-// directLen bytes.
+// must be positive. It stops before a group of eight unless all eight have the same length, from 16
+// to directLen bytes.
 //
 //go:noescape
 func sumAlike(dst *Hash, keys unsafe.Pointer, eights int, size uintptr) int

@@ -11,14 +11,13 @@ import "github.com/seed79a3ff49/bloom/internal/bitwords"
 //	                                    which may be 0. If shared is true, other
 //	                                    goroutines may write to f
 //
-// Assembly loads each word with a single instruction, which on these processors is an atomic load,
-// so it also looks keys up in SyncFilters. Keys do not escape; see bitwords.NoEscape. Assembly
-// cannot be interrupted, so it processes a batch in chunks, and a garbage collection waits only for
-// the end of a chunk.
+// Assembly loads each word with a single instruction, which is an atomic load on amd64, so it also
+// looks keys up in SyncFilters. Keys do not escape; see bitwords.NoEscape. Assembly cannot be
+// interrupted, so it processes a batch in chunks, and a garbage collection waits only for the end
+// of a chunk.
 //
 // Builds with the race detector have assembly only for hashing, and tell the detector what it reads
-// and writes. Builds with sanitizers have none. So these tools still find errors, such as two
-// goroutines that write to a Filter without a lock.
+// and writes. Builds with sanitizers have none.
 
 // AddBatch adds hs; see "Batches" in the package comment.
 func (f *Filter) AddBatch(added []bool, hs []Hash) {

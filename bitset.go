@@ -7,8 +7,9 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/digest"
 )
 
-// bitset is a packed array of bits. Bit i is bit i%64 of word i/64, where bit 0 is the least
-// significant. A bitset is small, so a hot loop can keep a copy of it in registers.
+// bitset is a packed array of m bits. Bit i is bit i%64 of word i/64, where bit 0 is the least
+// significant. A number x selects the bit x%m; its highest bit is ignored. A bitset is small, so a
+// hot loop can keep a copy of it in registers.
 type bitset struct {
 	words      []uint64
 	reciprocal uint64 // digest.Reciprocal(len(words))
@@ -16,7 +17,7 @@ type bitset struct {
 
 func newBitset(words int) bitset { return bitsetOf(bitwords.Make(words)) }
 
-// bitsetOf returns a bitset that uses words without copying them.
+// bitsetOf retains words.
 func bitsetOf(words []uint64) bitset {
 	return bitset{words, digest.Reciprocal(len(words))}
 }
@@ -42,21 +43,18 @@ func (b bitset) getAtomic(x uint64) (bit, index uint64) {
 	return atomic.LoadUint64(&b.words[i]) >> pos & 1, i<<6 | pos
 }
 
-// setAtomic sets the bit at index. Other goroutines may set bits at the same time.
 func (b bitset) setAtomic(index uint64) { atomic.OrUint64(&b.words[index>>6], 1<<(index&63)) }
 
-// setFinal is like setAtomic. It also reports whether the bit was clear.
+// setFinal is like setAtomic, and reports whether the bit was clear.
 func (b bitset) setFinal(index uint64) bool {
 	return atomic.OrUint64(&b.words[index>>6], 1<<(index&63))>>(index&63)&1 == 0
 }
 
-// fold returns a bitset of len(b.words)/d words. d must divide len(b.words). If b has m bits and
-// the result has m', bit i of b becomes bit i mod m'. Since m' divides m, (x mod m) mod m' is x mod
-// m' for every x, so the result has the bits of the same keys.
+// fold turns bit i of b into bit i mod m' of a bitset with m' = m/d bits. d must divide the number
+// of words. Then (x mod m) mod m' is x mod m', so the result has the bits of the same keys.
 func (b bitset) fold(d int) bitset {
 	c := newBitset(len(b.words) / d)
-	// A block of the result stays in the first-level cache while the d blocks of b that belong to
-	// it are merged, so each word is read from memory only once.
+	// A block of the result stays in the first-level cache while d blocks of b are merged into it.
 	const block = 2048
 	for src := 0; src < len(c.words); src += block {
 		sum := c.words[src:min(src+block, len(c.words))]

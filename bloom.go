@@ -69,10 +69,10 @@ type Filter struct {
 	filter
 }
 
-// filter has what Filter and SyncFilter share. Both embed it for its exported methods.
+// filter has the data and the exported methods that Filter and SyncFilter share.
 type filter struct {
 	bits     bitset
-	ones     uint64 // number of bits set; 0 in a SyncFilter, which counts them when asked
+	ones     uint64 // number of bits set; 0 in a SyncFilter
 	k        int    // number of hash functions; 0 in the zero filter
 	strategy Strategy
 	info     form.Kept
@@ -186,7 +186,7 @@ func (f *Filter) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)
 // AddHash is like Add, but takes the digest of a key; see [Hash].
 func (f *Filter) AddHash(h Hash) bool { return filterAddHash(&f.filter, h) }
 
-// addInGo implements AddHash in Go. Some builds also have it in assembly; see batch.go.
+// addInGo is the portable AddHash; see batch.go.
 func (f *filter) addInGo(h Hash) bool {
 	if f.k == 0 {
 		panic(errZero)
@@ -219,7 +219,7 @@ func (f *Filter) ContainsString(key string) bool { return f.Contains(bitwords.By
 // ContainsHash is like Contains.
 func (f *Filter) ContainsHash(h Hash) bool { return filterContainsHash(&f.filter, h) }
 
-// contains implements ContainsHash in Go. Some builds also have it in assembly; see batch.go.
+// contains is the portable ContainsHash; see batch.go.
 func (f *filter) contains(h Hash) bool {
 	if f.strategy == Mitz32 {
 		return f.contains32(h)
@@ -322,8 +322,7 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 // Clone returns an independent copy of f, including its Info.
 func (f *Filter) Clone() *Filter { return &Filter{filter: f.clone()} }
 
-// clone returns a copy of f. Other goroutines may write to the bits of a SyncFilter at the same
-// time.
+// clone copies f, even while other goroutines write to the bits of a SyncFilter.
 func (f *filter) clone() filter {
 	g := *f
 	g.bits.words = bitwords.Clone(f.bits.words)

@@ -71,9 +71,8 @@ func LoadOrNewSize(path string, m uint64, k int) (*Filter, error) {
 	})
 }
 
-// fits returns an error unless f has the Strategy Mitz64, k hash functions, and m bits, rounded up
-// to whole words. maker ends the text of the error; it is a phrase such as "New makes for n = 9,
-// p = 0.1".
+// fits returns an error unless f has these parameters. The error ends with maker, for example "New
+// makes for n = 9, p = 0.1".
 func (f *Filter) fits(m uint64, k int, maker string) error {
 	if f.M() == (m+63)/64*64 && f.k == k && f.strategy == Mitz64 {
 		return nil

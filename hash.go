@@ -74,8 +74,7 @@ func (h Hash) Salt(seed uint64) Hash {
 // directLen is the length in bytes of the longest key that Sum hashes without the murmur3 package.
 const directLen = 128
 
-// bigEndian reports whether the machine is big-endian. Package murmur3 reads blocks in the
-// machine's byte order, so there it would return other digests.
+// bigEndian keeps Sum from using package murmur3, which reads blocks in the machine's byte order.
 var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 
 // Sum returns the Murmur3 x64 128-bit digest of key with seed 0, like Guava's
@@ -102,9 +101,8 @@ func Sum(key []byte) Hash {
 			second := binary.LittleEndian.Uint64(rest[8:])
 			h1, h2 = digest.Mix(h1, h2, first, second)
 		}
-		// The last block is padded with zeros. Its last n%8 bytes come from the key's last 8 bytes
-		// by a shift. These 8 bytes are read in two halves: a key may just have been written in
-		// pieces of 8 and 4 bytes, and a read across two pieces would wait for both.
+		// A shift leaves the last n%8 of the key's last 8 bytes. They are read in two halves: if the
+		// key was just written in pieces, a read across two pieces would wait for both.
 		end := key[n-8:]
 		k1 = uint64(binary.LittleEndian.Uint32(end)) | uint64(binary.LittleEndian.Uint32(end[4:]))<<32
 		k1 >>= 64 - 8*(n&7)
@@ -216,21 +214,20 @@ func SumReader(r io.Reader) (Hash, error) {
 }
 
 // mitz32 computes the bit indexes of Mitz32. Index i of a key is H1 + i*H2 mod m (Kirsch and
-// Mitzenmacher, Less Hashing, Same Performance, 2006). Guava has two variants: Mitz32 computes with
-// 32 bits and starts with i = 1. Mitz64 computes with 64 bits, starts with i = 0, and takes the
-// remainder of the low 63 bits; its loops are in the functions that use it.
+// Mitzenmacher, Less Hashing, Same Performance, 2006). In Guava, Mitz32 computes with 32 bits from
+// i = 1, and Mitz64 with 64 bits from i = 0, and then drops the highest bit.
 type mitz32 struct{ sum, step uint32 }
 
 func newMitz32(h Hash) mitz32 { return mitz32{uint32(h.h1), uint32(h.h1 >> 32)} }
 
-// nextIndex returns a number that, modulo m, is the next index. As in Guava, if the sum is negative
-// as an int32, all its bits are inverted.
+// nextIndex returns the next index, not yet reduced modulo m. As in Guava, a sum that is negative
+// as an int32 is inverted.
 func (x *mitz32) nextIndex() uint64 {
 	x.sum += x.step
 	return uint64(x.sum ^ uint32(int32(x.sum)>>31))
 }
 
-// probe returns a number that selects bit i of a key, counted from 0; see bitset.get.
+// probe returns the argument of bitset.get for bit i of a key, counted from 0.
 func (f *filter) probe(h Hash, i int) uint64 {
 	if f.strategy == Mitz64 {
 		return h.h1 + uint64(i)*h.h2

@@ -36,12 +36,11 @@ func init() {
 	form.NewParamError = func(p form.Param) error { return (*ParamError)(&p) }
 }
 
-// header returns the header of f's binary form. If f is zero, its Words is 0.
 func (f *filter) header() form.Header {
 	return form.Header{Strategy: uint8(f.strategy), K: f.k, Words: len(f.bits.words)}
 }
 
-// filterOf returns a filter with the parameters of h and the given words, which it does not copy.
+// filterOf retains array.
 func filterOf(h form.Header, array []uint64, info form.Info) filter {
 	f := filter{bits: bitsetOf(array), k: h.K, strategy: Strategy(h.Strategy), info: form.Keep(info)}
 	f.ones = bitwords.OnesCount(f.bits.words)

@@ -22,7 +22,7 @@ func OptimalM(n uint64, p float64) uint64 {
 	if p == 0 {
 		p = math.SmallestNonzeroFloat64
 	}
-	var ln2 = math.Ln2 // a variable: ln2*ln2 must be rounded as in Java, not be exact
+	var ln2 = math.Ln2 // a variable, so that ln2*ln2 is rounded, as in Java
 	m := -float64(max(n, 1)) * portable.Ln(p) / (ln2 * ln2)
 	switch {
 	case m >= math.MaxInt64:
@@ -56,7 +56,6 @@ func Size(n uint64, p float64) (m uint64, k int, err error) {
 	return 0, 0, bad.In("bloom")
 }
 
-// adviceFor returns the Advice for an n that is out of range at rate p.
 func adviceFor(n uint64, p float64) string {
 	if n == 0 {
 		return "package growing needs no n"
@@ -68,15 +67,14 @@ func adviceFor(n uint64, p float64) string {
 	return ""
 }
 
-// size returns the results of Size for filters with at most maxWords words, or a Param that is out
-// of range.
+// size is like Size, for filters of at most maxWords words.
 func size(n uint64, p float64, maxWords uint64) (m uint64, k int, bad *form.Param) {
 	if bad := form.CheckRate("p", p); bad != nil {
 		return 0, 0, bad
 	}
 	m = OptimalM(n, p)
 	k = OptimalK(m, n)
-	if m == math.MaxInt64 { // OptimalM cut m off; fewer keys have the same k
+	if m == math.MaxInt64 { // OptimalM limited m; fewer keys have the same k
 		const fewer = 1 << 40
 		k = OptimalK(OptimalM(fewer, p), fewer)
 	}
@@ -109,9 +107,8 @@ func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
 		_, rate := strictK(64*uint64(words), n, limit)
 		return rate <= p
 	}
-	// Among odd numbers of words, a larger one has a lower rate, so a binary search finds the
-	// smallest. An even number may have a higher rate than a smaller number, if it is a power of
-	// two or a small multiple of one. The loop below tries smaller numbers, both odd and even.
+	// The rate falls as the number of words grows, except that a power of two and its small
+	// multiples have higher rates. So search the odd numbers, and then try all numbers just below.
 	words := 1 + 2*sort.Search(form.MaxWords/2+1, func(i int) bool { return enough(1 + 2*i) })
 	if words > form.MaxWords {
 		return 0, 0, tooStrict(n, p, limit)
@@ -126,8 +123,7 @@ func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
 	return m, k, nil
 }
 
-// tooStrict returns the error of StrictSize if even the largest filter with n keys, and up to maxK
-// hash functions, has a rate above p.
+// tooStrict returns the error of StrictSize if even the largest filter has a rate above p.
 func tooStrict(n uint64, p float64, maxK int) error {
 	fits := func(n uint64) bool {
 		_, rate := strictK(64*form.MaxWords, n, maxK)
@@ -140,8 +136,7 @@ func tooStrict(n uint64, p float64, maxK int) error {
 	return form.CheckKeys("n", n, p, fits).Advise(adviceFor(n, p)).In("bloom")
 }
 
-// strictK returns the number of hash functions, up to maxK, with which a filter with m bits and n
-// keys has the lowest rate. It also returns that rate.
+// strictK returns the k, up to maxK, with the lowest strictRate, and that rate.
 func strictK(m, n uint64, maxK int) (k int, rate float64) {
 	rate = 1
 	for i := 1; i <= maxK; i++ {
@@ -152,19 +147,18 @@ func strictK(m, n uint64, maxK int) (k int, rate float64) {
 	return k, rate
 }
 
-// strictRate returns the mean rate of Mitz64 filters with m bits, k hash functions and n keys. Some
-// of these filters are fuller than others and have more false positives, so the mean of fill^k
-// exceeds the k-th power of the mean fill, by the factor spread.
+// strictRate returns the mean rate of Mitz64 filters, with a safety margin. Some filters are fuller
+// than others, so the mean of fill^k exceeds the k-th power of the mean fill, by the factor spread.
 func strictRate(m uint64, k int, n uint64) float64 {
 	indexes := float64(k) * float64(n)
-	// fillRatio would be too low. For m = 64 and k = 1, the rate would be half a percent too low.
+	// fillRatio would be too low: by half a percent for m = 64 and k = 1.
 	fill := portable.OneMinusExp(float64(-indexes * portable.LogOneMinus(1/float64(m))))
 	clear, load := 1-fill, indexes/float64(m)
 	variance := max(0, clear*(1-float64((1+load)*clear))/float64(m))
 	spread := 1 + float64(float64(k)*float64(k-1)/2*variance)/(fill*fill)
 	margin := 1.25
 	if m&(m-1) == 0 {
-		margin = 1.15 // for these m, the estimate of doubleHashing is closer to the measured rate
+		margin = 1.15 // doubleHashing is more precise for powers of two
 	}
 	return float64(portable.Power(fill, uint64(k))*spread) + float64(margin*doubleHashing(fill, m, k))
 }
@@ -184,14 +178,13 @@ func FalsePositiveRate(m uint64, k int, n uint64) float64 {
 	return portable.Power(fillRatio(m, k, n), uint64(k))
 }
 
-// fillRatio returns 1 - e^(-kn/m), the expected fraction of bits that are set.
+// fillRatio returns the expected fraction of bits that are set.
 func fillRatio(m uint64, k int, n uint64) float64 {
 	return portable.OneMinusExp(float64(k) * float64(n) / float64(m))
 }
 
-// currentRate returns the rate of a Mitz64 filter with m bits and k hash functions in which the
-// given fraction of bits is set. It adds the effect of double hashing only for keys that chance
-// alone does not report.
+// currentRate returns the rate of a Mitz64 filter. It adds the effect of double hashing only for
+// keys that chance alone does not report.
 func currentRate(m uint64, k int, fill float64) float64 {
 	chance := portable.Power(fill, uint64(k))
 	return chance + float64(min(doubleHashing(fill, m, k), 1)*(1-chance))
@@ -210,23 +203,19 @@ func currentRate(m uint64, k int, fill float64) float64 {
 //     2/m. The two keys then share all k indexes in one of m cases, and o indexes in two of m cases
 //     for each o below k. A single common index (o = 1) does not count, because it is no more
 //     likely than by chance.
-//   - An added key whose H2 has an order d <= k has every (m/d)-th index, starting with its first.
-//     It then has all indexes of any key whose order divides d and whose first index is one of
-//     these. d of m keys have such an order, and d of m of those have such a first index. The sum
-//     over all d was measured.
+//   - If the H2 of an added key has an order d <= k, the key has every (m/d)-th index, and so
+//     covers each key with an order that divides d and a first index among these. d of m keys have
+//     such an order, and d of m of them such a first index. The sum over all d was measured.
 //   - Different indexes are drawn from the set bits without replacement, which lowers the rate.
 //
 // For other m, each overflow of 63 bits shifts the later indexes of a key by a constant. This
 // breaks the cycles above and makes other ones. Their effect was measured. The part that comes from
-// keys whose indexes are a subset of an added key's is nearly proportional to k^3/m^3. A sum of
-// shifts can take as many values as the largest odd divisor of m, the variable odd. If that is
-// small, some keys have only odd or 2*odd different indexes. TestDoubleHashing and TestStrictSize
-// measure all this.
-//
-// The first two indexes of a key are independent, so with k <= 2 there is no excess.
+// keys that an added key covers is nearly proportional to k^3/m^3. A sum of shifts has as many
+// possible values as odd, the largest odd divisor of m. If odd is small, some keys have only odd or
+// 2*odd different indexes. TestDoubleHashing and TestStrictSize measure all this.
 func doubleHashing(fill float64, m uint64, k int) float64 {
 	if k <= 2 {
-		return 0
+		return 0 // the first two indexes of a key are independent
 	}
 	fill = min(fill, 0.9) // in fuller filters, fill^k is nearly the whole rate
 	clear, all := 1-fill, portable.Power(fill, uint64(k))
@@ -266,8 +255,7 @@ func doubleHashing(fill float64, m uint64, k int) float64 {
 	return (cycles + float64(2*n*same) + covered - float64(replaced)) / float64(m)
 }
 
-// approxCount returns the number of keys with which a filter with m bits and k hash functions has
-// this number of ones on average. If all bits are set, it computes as if half a bit were clear.
+// approxCount implements Filter.ApproxCount.
 func approxCount(m uint64, k int, ones uint64) uint64 {
 	fill := float64(ones) / float64(m)
 	if ones == m {

@@ -71,7 +71,7 @@ type Info struct {
 	Meta string
 }
 
-// Check returns an error that names a field of i if SaveFile would refuse i.
+// Check returns an error if SaveFile would refuse i. The error names the field.
 func (i Info) Check() error {
 	if bad := form.Info(i).Check(); bad != nil {
 		return bad.In("bloom")

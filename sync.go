@@ -32,7 +32,7 @@ type SyncFilter struct {
 	patching sync.Mutex
 }
 
-// syncFilter is a filter with its own String. Its field ones is always 0.
+// syncFilter is a filter in which ones is always 0.
 type syncFilter struct{ filter }
 
 // String returns the name of s's type and its parameters.
@@ -57,7 +57,7 @@ func NewSyncFrom(f *Filter) *SyncFilter {
 	return syncOf(f.clone())
 }
 
-// syncOf returns a SyncFilter with the words of f, which it does not copy.
+// syncOf returns a SyncFilter that shares the words of f.
 func syncOf(f filter) *SyncFilter {
 	f.ones = 0
 	return &SyncFilter{syncFilter: syncFilter{f}}
@@ -108,13 +108,12 @@ func (s *SyncFilter) AddHash(h Hash) bool {
 	case s.k > fewBits:
 		return s.addMany(h)
 	}
-	// All bits are read before any is written; see setBits. Locked writes are expensive, and a
-	// cache line that is not written to stays shared between processors. Cache misses overlap,
-	// because there is no branch for each bit, and the addresses of the stores do not depend on
-	// what is read.
+	// Read all bits before writing any; see setBits. Locked writes are expensive, and a cache line
+	// that is only read stays shared between processors. Without a branch for each bit, cache
+	// misses overlap.
 	var room [fewBits]uint64
 	indexes := room[:s.k]
-	set := uint64(0) // whether each bit is set; the lowest bit of set is for the last index
+	set := uint64(0) // one bit for each index; the lowest is for the last index
 	b := s.bits
 	if s.strategy == Mitz32 {
 		if s.contains32(h) { // speed
@@ -139,26 +138,23 @@ func (s *SyncFilter) AddHash(h Hash) bool {
 	return clear != 0 && b.setBits(indexes, clear)
 }
 
-// fewBits is the largest number of a key's bits with which AddHash stores the indexes.
+// fewBits is the largest K for which AddHash stores a key's indexes.
 const fewBits = 32
 
-// setBits sets the bits that a call to AddHash has read as clear. It reports whether the call may
-// say that the key is new: if several calls add one key concurrently, at most one may. indexes has
-// the key's bits, in the order in which all calls read them. The lowest bit of clear is for the
-// last index.
+// setBits sets the bits that a call of AddHash has read as clear, and returns the result of the
+// call. indexes has the key's bits in the order in which every call reads them. The lowest bit of
+// clear is for the last index.
 //
-// The final bit of a call is the last one that it read as clear. The call sets its final bit after
-// all others, and may say that the key is new if this bit was still clear. Two calls cannot both do
-// that, unless other keys interfere. If both have the same final bit, only one of them sets it.
-// Otherwise the final bit of one call comes later in the order, and the other call read it as set.
-// By then the first call had set all bits of the key, so the other finds its own final bit set. An
-// earlier index that equals the final one is skipped, because the call would otherwise set its
-// final bit too early.
+// The final bit of a call is the last bit that it read as clear. The call sets this bit after all
+// others, and returns true if it was still clear. Unless other keys interfere, two calls for one
+// key cannot both return true. If they have the same final bit, only one of them sets it. Otherwise
+// one call has a later final bit, which the other call read as set. By then the first call had set
+// all bits of the key, so the other call finds its own final bit set.
 func (b bitset) setBits(indexes []uint64, clear uint64) bool {
 	last := len(indexes) - 1
 	final := indexes[last-bits.TrailingZeros64(clear)]
 	for rest := clear & (clear - 1); rest != 0; rest &= rest - 1 {
-		if index := indexes[last-bits.TrailingZeros64(rest)]; index != final {
+		if index := indexes[last-bits.TrailingZeros64(rest)]; index != final { // which comes last
 			b.setAtomic(index)
 		}
 	}

@@ -68,7 +68,7 @@ func newView(b storage.Bytes, verify bool) (*View, error) {
 	return &View{layout: layoutOf(h, info), bytes: b, body: body}, nil
 }
 
-// opened returns v. It panics if v is closed or zero.
+// opened panics if v is closed or zero.
 func (v *View) opened() *View {
 	v.bytes.Check("bloom")
 	return v
