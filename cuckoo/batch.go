@@ -8,21 +8,19 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/limits"
 )
 
-// ahead is the number of keys whose buckets a batch touches before it uses them. It is small enough
-// that the buckets are still in the cache then.
+// A batch touches the buckets of ahead keys before it uses them. With many more keys, the first
+// buckets would have left the cache by then.
 const ahead = 64
 
 const (
-	// A batch touches buckets ahead only if the table has at least touchWords words, because a
-	// smaller table is in a cache that is fast enough. A batch of look-ups must also have at least
-	// shortBatch keys.
+	// A batch touches buckets ahead if the table has at least touchWords words. Smaller tables are
+	// in a fast cache. A batch of look-ups must also have at least shortBatch keys.
 	shortBatch = limits.ShortTouched
 	touchWords = limits.TouchedWords
 )
 
-// touch sets places[i] to the place of hs[i], and reads a word from each bucket of these places
-// into the cache. No computation depends on these reads, so their cache misses overlap. touch is
-// not inlined, because the compiler would then remove the reads.
+// touch sets places[i] to the place of hs[i], and reads a word of each bucket into the cache. The
+// cache misses overlap. If touch were inlined, the compiler would remove the reads.
 //
 //go:noinline
 func (t *table) touch(places *[ahead]place, hs []bloom.Hash) (sum uint64) {
@@ -38,8 +36,7 @@ func (t *table) touch(places *[ahead]place, hs []bloom.Hash) (sum uint64) {
 	return sum
 }
 
-// changeBatch calls change for each key in hs, and sets done[i] to the result for hs[i]. change is
-// insert or remove. If t is nil, all results are false.
+// changeBatch sets done[i] to the result of change for hs[i], or to false if t is nil.
 func (t *table) changeBatch(done []bool, hs []bloom.Hash, change func(*table, bloom.Hash) bool) {
 	done = bitwords.Fill("cuckoo", done, len(hs))
 	if t == nil {
@@ -62,7 +59,6 @@ func (t *table) changeBatch(done []bool, hs []bloom.Hash, change func(*table, bl
 	}
 }
 
-// containsBatch sets found[i] to contains(hs[i]). A nil t contains nothing.
 func (t *table) containsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("cuckoo", found, len(hs))
 	if t == nil {

@@ -50,8 +50,7 @@ type Filter struct {
 }
 
 // filter has the data and the exported methods that Filter and SyncFilter share. Its encoding
-// methods have value receivers, so that fmt, json and gob also call them for a Filter that is held
-// by value.
+// methods have value receivers, so that fmt, json and gob also find them in a Filter value.
 type filter struct {
 	table *table // nil in the zero value
 	info  form.Kept
@@ -66,19 +65,14 @@ const (
 
 func maxBuckets(bits int) uint64 { return uint64(maxWords) * 16 / uint64(bits) }
 
-// size returns the number of buckets and of bits in a tag for the filter that New(n, p) returns.
-//
-// A look-up of an absent key compares eight tags with the key's tag, so the rate is at most
-// 8/(2^bits - 1).
-//
-// The first insertion that finds no free slot happens at a load of about 0.98 in a filter of a
-// thousand keys, and of 0.974 in one of ten million. New plans for 0.96, which is lower by more
-// than ten standard deviations. In small filters the deviation is larger; four more buckets and the
-// list make up for that.
+// size plans for a load of 0.96. The first insertion that finds no free slot happens at a load of
+// about 0.98 with a thousand keys, and 0.974 with ten million, more than ten standard deviations
+// higher. In small filters the deviation is larger; four more buckets and the list make up for it.
 func size(n uint64, p float64) (buckets uint64, bits int, err error) {
 	if !(p >= minP && p <= maxP) {
 		return 0, 0, form.NewParam("p", p, "outside [%v, %v]", minP, maxP).In("cuckoo")
 	}
+	// A look-up of an absent key compares eight tags with the key's tag.
 	bits = minBits
 	for 8/float64(uint64(1)<<bits-1) > p {
 		bits++
@@ -244,7 +238,7 @@ func (f *filter) Reset() {
 	f.table.clearAll()
 }
 
-// clone returns a copy of f for a Filter: shared is nil in its table.
+// clone returns a copy of f for a Filter: its table is not shared.
 func (f *filter) clone() filter { return filter{table: f.table.clone(), info: f.info.Clone()} }
 
 // Cap returns the number of places for tags. A filter with 30,000 places or more is usually full

@@ -7,13 +7,13 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// The list holds the keys that have no slot: those for which a search found no free slot, which are
-// few, and those that were inserted more than eight times.
+// The list holds keys that have no slot: a few for which a search found no free slot, and keys that
+// were inserted more than eight times.
 //
-// The list is one word, followed by the entries. Bit t of that word is set if the list has a key
-// whose tag is t modulo 64, so most look-ups read only this word. An entry has three words: the two
-// words of a digest, and the number of times that it is in the list. That number is 0 if the entry
-// is free.
+// The list is one word, followed by the entries. Bit t of the first word is set if the list has a
+// key with a tag of t modulo 64, so most look-ups read only that word. An entry has three words:
+// the two words of a digest, and the number of times that it is in the list, or 0 if the entry is
+// free.
 const (
 	room       = 32 // number of entries
 	entryWords = 3
@@ -21,10 +21,9 @@ const (
 	maxTimes   = 1<<32 - 1
 )
 
-// entry holds the two words of a digest, and how many times the digest is in the list.
 type entry = [entryWords]uint64
 
-const times = 2 // index of that number in an entry
+const times = 2 // index of the number of times in an entry
 
 func (t *table) entry(i int) *entry { return (*entry)(t.list[1+entryWords*i:]) }
 
@@ -43,7 +42,6 @@ func (t *table) index(h bloom.Hash) int {
 	return -1
 }
 
-// listed reports whether h, whose tag is tag, is in the list.
 func (t *table) listed(h bloom.Hash, tag uint64) bool {
 	return atomic.LoadUint64(&t.list[0])>>(tag%64)&1 != 0 && t.index(h) >= 0
 }
@@ -104,7 +102,6 @@ func (t *table) entries() (es []entry) {
 	return es
 }
 
-// flat returns the words of t.entries().
 func (t *table) flat() (words []uint64) {
 	for _, e := range t.entries() {
 		words = append(words, e[:]...)

@@ -11,29 +11,27 @@ import (
 // there.
 type node struct {
 	i      uint64 // index of the bucket
-	tag    uint64 // the tag that can move to the bucket
+	tag    uint64
 	slot   uint64 // the slot where tag is now
 	parent int    // index of the node with that slot, or -1 if the bucket is the new key's
 }
 
-// expanded is the largest number of buckets whose tags a search tries to move. For each of them, it
-// looks at the four buckets to which its tags can move.
+// expanded is the largest number of buckets from which a search tries to move the four tags.
 const expanded = 1024
 
-// limit returns the limit for the next search, which is expanded or, after refusals, less.
+// limit returns expanded, or less after refusals.
 func (t *table) limit() int { return expanded >> t.tired }
 
 // tiredest is the largest value of tired. A search then tries to move the tags of eight buckets.
 const tiredest = 7
 
-// refused makes later searches shorter after a search has failed. looked is the number of buckets
-// that the search looked at. A failed search costs as much as a few hundred insertions, and in a
-// full table every search fails. So each refusal halves the limit of the next search, until rested
-// is called.
+// refused halves the limit of searches after one has failed; rested restores it. looked is the
+// number of buckets that the search looked at. A failed search costs as much as a few hundred
+// insertions, and in a full table every search fails.
 //
-// While less than 96 % of the slots are taken, which is the load that New plans for, refused
-// changes nothing: the refusal then has another cause, such as a key that was inserted many times.
-// It also changes nothing after a search that looked at fewer buckets than its limit.
+// Below a load of 0.96, for which New plans, refused changes nothing: the refusal then has another
+// cause, such as a key that was inserted many times. It also changes nothing if the search looked
+// at fewer buckets than its limit.
 func (t *table) refused(looked int) {
 	full := 25*t.placed() >= 24*4*t.buckets
 	if full && looked >= t.limit() && t.tired < tiredest {
@@ -51,12 +49,11 @@ func (t *table) rested() {
 var queues = sync.Pool{New: func() any { return new([expanded]node) }}
 
 // makeRoom moves tags until one of a key's two full buckets has a free slot, and returns that slot.
-// looked is the number of buckets that it looked at. If it finds no sequence of moves that leads to
-// a free slot, makeRoom moves nothing, and ok is false.
+// looked is the number of buckets that it looked at. If ok is false, no tag has moved.
 //
 // The search is breadth-first, so it finds a shortest path, on which no bucket occurs twice. The
-// tag at the end of the path moves first. Each tag moves into a slot that is free, or whose own tag
-// has just been copied onwards. So every tag is in some slot at any time.
+// tag at the end of the path moves first. Each tag is copied before its old slot is overwritten, so
+// it is always in some slot.
 func (t *table) makeRoom(home place) (free uint64, looked int, ok bool) {
 	queue := queues.Get().(*[expanded]node)
 	defer queues.Put(queue)

@@ -24,8 +24,8 @@ func checkParams(params []uint64) (uint64, error) {
 	return wordsFor(buckets, bits) + 1 + 3*entries, nil
 }
 
-// tableOf returns a table that has the given parameters and list but no buckets. The argument list
-// has the words of the entries. If no table can have written such a list, tableOf returns an error.
+// tableOf returns a table without buckets. list has the words of the entries. If no table can have
+// written them, tableOf returns an error.
 func tableOf(params, list []uint64) (*table, error) {
 	t := &table{list: make([]uint64, listWords)}
 	t.shape(params[0], params[1])

@@ -20,8 +20,6 @@ type shared struct {
 // bump counts a move of tag. The caller must then clear or overwrite the tag.
 func (s *shared) bump(tag uint64) { s.moves[tag%256].Add(1) }
 
-// lock keeps other goroutines from writing to the table of a SyncFilter. For the table of a Filter,
-// it does nothing.
 func (t *table) lock() {
 	if t.shared != nil {
 		t.shared.Lock()

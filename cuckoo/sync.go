@@ -18,8 +18,7 @@ type SyncFilter struct {
 	syncFilter
 }
 
-// syncFilter is a filter with its own String, and with methods that decode into a table for many
-// goroutines.
+// syncFilter is a filter with a shared table.
 type syncFilter struct{ filter }
 
 // NewSync is like [New], but returns a SyncFilter.
@@ -43,8 +42,8 @@ func NewSyncFrom(f *Filter) *SyncFilter {
 	return s
 }
 
-// share prepares the table for many goroutines after it was decoded. It does nothing if err, the
-// error of decoding, is not nil. It returns err.
+// share prepares a decoded table for many goroutines, unless decoding failed with err. It returns
+// err.
 func (s *syncFilter) share(err error) error {
 	if err == nil && s.table != nil {
 		s.table.shared = new(shared)

@@ -31,7 +31,7 @@ import (
 // buckets, and slot is the position of a slot.
 type table struct {
 	words []uint64 // the buckets, followed by the number of keys; nil if bytes has them
-	bytes []byte   // the same words, little-endian; used only in a View whose bytes are not aligned
+	bytes []byte   // the same words, little-endian; used only in a View of unaligned bytes
 
 	buckets uint64
 	bits    uint64 // bits in a tag
@@ -61,7 +61,6 @@ func newTable(buckets uint64, bits int) *table {
 	return t
 }
 
-// shape sets the fields that depend only on the numbers of buckets and bits.
 func (t *table) shape(buckets, bits uint64) {
 	t.buckets = buckets
 	t.bits = bits
@@ -89,9 +88,9 @@ func (t *table) place(h bloom.Hash) place {
 	return place{tag + 1, i * t.width, t.other(i, tag+1) * t.width}
 }
 
-// other returns the index of the second bucket for a tag in bucket i: d - i modulo the number of
-// buckets, where d depends on the tag. Called with its result, it returns i again. With only one
-// multiplication, the values of d would form a lattice, and fewer keys would find a slot.
+// other returns the other bucket of a tag in bucket i: d - i modulo the number of buckets, where d
+// depends on the tag. From that bucket, it returns i again. With only one multiplication, the
+// values of d would form a lattice, and fewer keys would find a slot.
 func (t *table) other(i, tag uint64) uint64 {
 	x := tag * 0x9e3779b97f4a7c15
 	d, _ := bits.Mul64((x^x>>32)*0xd6e8feb86659fd93, t.buckets)
@@ -106,21 +105,18 @@ func bitsAt(words []uint64, slot uint64) uint64 {
 	return atomic.LoadUint64(&words[i])>>(slot%64) | high<<1<<(^slot%64)
 }
 
-// get returns the tag in a slot.
 func (t *table) get(slot uint64) uint64 {
 	return (t.word(slot/64)>>(slot%64) | t.word(slot/64+1)<<1<<(^slot%64)) & t.mask
 }
 
-// zeros returns, for each tag that is 0 in the step x, the highest bit of the tag. Above the lowest
-// such tag, it may also return the highest bit of a tag that is 1, because the subtraction borrows.
-// ones and highs are those of the table.
+// zeros returns the highest bits of the zero tags in the step x. Above the lowest zero tag, it may
+// also return the highest bit of a tag that is 1, because the subtraction borrows.
 func zeros(x, ones, highs uint64) uint64 { return (x - ones) &^ x & highs }
 
-// holds reports whether the key's tag is in one of its buckets. It always reads both buckets, so
-// that their cache misses overlap.
+// holds always reads both buckets of the key, so that their cache misses overlap.
 func (t *table) holds(home place) bool {
 	p, q := home.p, home.q
-	// The compiler would load these fields again after every atomic load.
+	// Without copies, the compiler would load these fields again after every atomic load.
 	words := t.words
 	ones := t.ones
 	highs := t.highs
@@ -152,7 +148,7 @@ func (t *table) holdsBytes(home place) bool {
 	return false
 }
 
-// find returns a slot that holds tag in the bucket at p or q. ok is false if there is none.
+// find returns a slot that holds tag in the bucket at p or q. A tag of 0 finds an empty slot.
 func (t *table) find(p, q, tag uint64) (slot uint64, ok bool) {
 	tags := tag * t.ones
 	for o := uint64(0); o < t.width; o += t.step {
@@ -166,7 +162,7 @@ func (t *table) find(p, q, tag uint64) (slot uint64, ok bool) {
 	return 0, false
 }
 
-// put writes tag to a slot. A tag of 0 clears the slot.
+// put writes tag to a slot, or clears the slot if tag is 0.
 func (t *table) put(slot, tag uint64) {
 	if t.shared != nil {
 		if old := t.get(slot); old != 0 {
@@ -180,7 +176,6 @@ func (t *table) put(slot, tag uint64) {
 	}
 }
 
-// store sets *word to w. It is atomic if other goroutines may read the table.
 func (t *table) store(word *uint64, w uint64) {
 	if t.shared != nil {
 		atomic.StoreUint64(word, w)
@@ -201,7 +196,6 @@ func (t *table) word(i uint64) uint64 {
 	return atomic.LoadUint64(&t.words[i])
 }
 
-// contains reports whether the key's tag is in one of its buckets, or the key is in the list.
 func (t *table) contains(h bloom.Hash) bool {
 	home := t.place(h)
 	if t.shared == nil { // the same as containsAt, without a call
@@ -210,7 +204,7 @@ func (t *table) contains(h bloom.Hash) bool {
 	return t.containsAt(h, home)
 }
 
-// containsAt is like contains. home is the place of h.
+// containsAt is like contains, for a known place of h.
 func (t *table) containsAt(h bloom.Hash, home place) bool {
 	if t.shared == nil {
 		return t.holds(home) || t.listed(h, home.tag)
@@ -267,7 +261,7 @@ func (t *table) remove(h bloom.Hash) bool {
 	return true
 }
 
-// tags returns the number of slots that hold a tag, and reads all of t.
+// tags counts the slots that hold a tag. It reads all of t.
 func (t *table) tags() (n uint64) {
 	for slot := uint64(0); slot < t.buckets*t.width; slot += t.bits {
 		if t.get(slot) != 0 {
@@ -277,7 +271,7 @@ func (t *table) tags() (n uint64) {
 	return n
 }
 
-// placed returns the number of slots that hold a tag: the number of keys that are not in the list.
+// placed returns the same number as tags, but reads only the number of keys and the list.
 func (t *table) placed() uint64 {
 	n := t.len()
 	for i := range room {
@@ -286,7 +280,7 @@ func (t *table) placed() uint64 {
 	return n
 }
 
-// stats returns the statistics of a filter with the given Info. The caller must hold the lock.
+// The caller of stats must hold the lock.
 func (t *table) stats(info form.Info) bloom.Stats {
 	n := t.len()
 	tags := t.placed()
@@ -304,7 +298,7 @@ func (t *table) stats(info form.Info) bloom.Stats {
 	}
 }
 
-// clearAll removes all keys. The caller must hold the lock.
+// The caller of clearAll must hold the lock.
 func (t *table) clearAll() {
 	for _, words := range [][]uint64{t.words, t.list} {
 		if t.shared != nil {
@@ -316,7 +310,7 @@ func (t *table) clearAll() {
 	t.rested()
 }
 
-// clone returns a copy of t in which shared is nil. If t is nil, so is the copy.
+// clone returns a copy of t in which shared is nil.
 func (t *table) clone() *table {
 	if t == nil {
 		return nil
@@ -330,14 +324,11 @@ func (t *table) clone() *table {
 	return &c
 }
 
-// equal reports whether t and u have the same tags in the same slots, and the same keys in their
-// lists.
 func (t *table) equal(u *table) bool {
 	return t.buckets == u.buckets && t.bits == u.bits &&
 		slices.Equal(t.words, u.words) && slices.Equal(t.entries(), u.entries())
 }
 
-// describe returns the result of String for a type with the given name. t may be nil.
 func (t *table) describe(name string) string {
 	if t == nil {
 		return name + "(zero)"

@@ -8,8 +8,7 @@ import (
 // maxVerified is the largest number of buckets in a table that verify reads as a whole.
 const maxVerified = 300
 
-// verify checks t after a mutation: the list and, in a small table, the number of keys and the bits
-// after the last bucket. The caller must hold the lock.
+// verify checks the list and, if t is small, the buckets. The caller must hold the lock.
 func (t *table) verify() {
 	marks := uint64(0)
 	for i := range room {
@@ -34,8 +33,8 @@ func (t *table) verifyInserted(h bloom.Hash) {
 	invariants.Require(t.contains(h), "cuckoo: %v is not found after its insertion", h)
 }
 
-// verifyPath checks a path before its tags move: each tag must be allowed in the slot to which it
-// moves. queue[k] is the last node of the path, and slot is the free slot at its end.
+// verifyPath checks that the tags of a path may move. queue[k] is the last node of the path, and
+// slot is the free slot at its end.
 func (t *table) verifyPath(queue []node, k int, slot uint64) {
 	inBucket := func(slot, i uint64) bool { return slot/t.width == i && slot%t.width%t.bits == 0 }
 	invariants.Require(t.get(slot) == 0, "cuckoo: the slot at the end of a path is taken")

@@ -69,7 +69,7 @@ func (v *View) Close() error {
 	return b.Close("cuckoo")
 }
 
-// open returns the table of v. It panics if v is closed or zero.
+// open panics if v is closed or zero.
 func (v *View) open() *table {
 	v.bytes.Check("cuckoo")
 	return v.table
