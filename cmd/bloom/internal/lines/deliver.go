@@ -79,7 +79,6 @@ func (r *Reader) deliverAll(ctx context.Context, tick <-chan time.Time, onTick f
 	}
 }
 
-// deliver waits for the digests of b, calls handle, and passes b on to be written.
 func (r *Reader) deliver(b *Batch, handle func(*Batch) error) error {
 	<-b.ready
 	if b.first {

@@ -11,7 +11,6 @@ import (
 // core's first-level cache.
 const hashChunk = 256
 
-// hashBatches is one worker: it hashes batches until there are no more.
 func (r *Reader) hashBatches() {
 	var keys [hashChunk][]byte
 	var scratch []byte
@@ -26,7 +25,7 @@ func (r *Reader) hashBatches() {
 }
 
 // hash finds the lines of b and hashes their keys. keys, with room for hashChunk keys, and scratch
-// are buffers. hash returns scratch, which may have grown.
+// are buffers. The result is scratch, which may have grown.
 func (b *Batch) hash(keys [][]byte, scratch []byte) []byte {
 	b.Ends = b.Ends[:0]
 	b.Hashes = b.Hashes[:0]

@@ -65,14 +65,12 @@ func jsonKey(line []byte, name string, scratch []byte) (key, newScratch []byte, 
 	return scratch[start:], scratch, nil
 }
 
-// twiceError is the error for an object that has a name twice.
 type twiceError string
 
 func (name twiceError) Error() string { return fmt.Sprintf("it has %q twice", string(name)) }
 
 var errObject = errors.New("it is not a JSON object")
 
-// find returns the bytes of the value of name in line, a JSON object.
 func (d *decoder) find(line []byte, name string) ([]byte, error) {
 	if d.json.PeekKind() != '{' {
 		return nil, errObject

@@ -13,7 +13,7 @@ import (
 // A Place says which part of a line is its key. The zero Place is the whole line.
 type Place struct {
 	Field int    // the number of the field that is the key, from 1
-	JSON  string // the name, in a JSON object, of the value that is the key
+	JSON  string // the name of the JSON value that is the key
 }
 
 // A Key says how the key of a line is made. The zero Key is the whole line, without the carriage
@@ -47,7 +47,6 @@ func (k *Key) Hash() string {
 	return hash
 }
 
-// separator returns the byte between the fields of an input with the given first line.
 func (k *Key) separator(first []byte) byte {
 	switch {
 	case k.Separator != "":
@@ -126,7 +125,7 @@ func undouble(key []byte) (n int) {
 var errQuote = errors.New(`a field's closing " is missing`)
 
 // field returns field n of line. If sep is a comma, the line is CSV: a field may be in quotes.
-// doubled is true if the field has quotes in it, each of them still doubled.
+// doubled reports whether the result still has doubled quotes.
 func field(line []byte, n int, sep byte) (_ []byte, doubled bool, _ error) {
 	for i := 1; ; i++ {
 		end := 0 // the end of a value in quotes, or 0

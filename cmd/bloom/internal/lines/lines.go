@@ -41,7 +41,7 @@ func (c *Config) Again() *Config {
 	return &again
 }
 
-// Counts has the numbers of what was read.
+// Counts counts what was read.
 type Counts struct {
 	Read     atomic.Int64 // the bytes read from the files so far, before decompression
 	Bad      int          // the lines that SkipBad left out so far
@@ -167,7 +167,6 @@ func newReader(cfg *Config) *Reader {
 	return r
 }
 
-// workers returns the number of goroutines that hash.
 func workers() int { return max(1, min(runtime.GOMAXPROCS(0)-1, 8)) }
 
 func (r *Reader) start(ctx context.Context) {

@@ -30,7 +30,6 @@ type opened struct {
 	shut      func()   // closes the file
 }
 
-// openFile opens a file, or standard input.
 func openFile(name string) (io.ReadCloser, error) {
 	if name == Stdin {
 		return io.NopCloser(os.Stdin), nil
@@ -165,7 +164,7 @@ func (z *zstdReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Arrived counts the bytes that are read from r. It limits the number of bytes that they may unpack
+// Arrived is a reader that counts its bytes, and limits the number of bytes that they may unpack
 // to.
 type Arrived struct {
 	r   io.Reader

@@ -28,7 +28,6 @@ func grown(b []byte, n int) []byte {
 	return b
 }
 
-// readFiles reads one file after another, up to the first error.
 func (r *Reader) readFiles(ctx context.Context) {
 	defer close(r.queue)
 	defer close(r.work)
@@ -39,7 +38,7 @@ func (r *Reader) readFiles(ctx context.Context) {
 	}
 }
 
-// readFile reads one file, and reports whether to read more files.
+// readFile reports whether to read more files.
 func (r *Reader) readFile(ctx context.Context, number int, name string) (ok bool) {
 	if ctx.Err() != nil {
 		return false

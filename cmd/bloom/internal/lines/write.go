@@ -86,7 +86,6 @@ const manyWaits = 20
 
 // Keep selects the lines to write to Config.Out. lines has indexes of b.Hashes, in ascending order.
 // Keep overwrites them with the numbers of the lines, and moves the lines to the start of b.Data.
-// It copies adjacent lines together.
 func (b *Batch) Keep(lines []int) {
 	for n, i := range lines {
 		lines[n] = b.line(i)

@@ -14,7 +14,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/fold"
 )
 
-// Some texts are longer than one read, or have more lines than are hashed together.
+// Some texts exceed these limits of package lines: the bytes of a read, and the number of lines
+// that are hashed together.
 const (
 	ReadSize   = 256 << 10
 	HashedSize = 256
