@@ -183,9 +183,8 @@ func (o *dedupeFlags) load() (*loaded, error) {
 	return saved, err
 }
 
-// accept returns the filter of saved if the run can continue with it. It returns an error if the
-// flags ask for another size, shard or kind of key, or if dedupe cannot add to a filter of that
-// type.
+// accept returns the filter of saved, or an error if the run cannot continue with it. It sets
+// o.input.key from saved's Info.
 func (o *dedupeFlags) accept(saved *loaded, fresh *memory) (hashFilter, error) {
 	saved.path = o.state
 	switch {
@@ -239,8 +238,8 @@ func (o *dedupeFlags) newMemory(arrived *arrivals) (*memory, error) {
 	return newGrower(o.size.p, o.state != "", arrived.left)
 }
 
-// sameSize reports whether saved has the type, rate, span and room of fresh. Without -n, any room
-// will do.
+// sameSize reports whether saved has the type, rate, span and room of fresh. If fresh has no room
+// (no -n), any room will do.
 func sameSize(saved filter, fresh hashFilter) bool {
 	have, want := saved.Info(), fresh.Info()
 	switch {
@@ -254,7 +253,7 @@ func sameSize(saved filter, fresh hashFilter) bool {
 	return span == wantSpan
 }
 
-// openOutput opens the file of -o, or standard output. release unlocks the file.
+// openOutput opens the file of -o and locks it until release is called, or opens standard output.
 func (o *dedupeFlags) openOutput(ctx context.Context, d *deduper, cfg *lines.Config) (
 	release func(), err error,
 ) {

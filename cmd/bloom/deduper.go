@@ -66,9 +66,9 @@ func (d *deduper) tick() error {
 	return d.state.save(d.seen, &d.out)
 }
 
-// begin makes the filter, if its size depends on the first lines. If the state has no record of
-// OUT, begin saves the filter with such a record before the first line is written: a run that
-// continues after a kill then has the same filter, and knows OUT.
+// begin prepares for the first lines. If the state has no record of OUT, begin saves the filter
+// with one before a line is written: a run that continues after a kill then has the same filter,
+// and knows OUT.
 func (d *deduper) begin() error {
 	d.seen.ready()
 	if d.out.path == "" || d.out.known {
@@ -77,7 +77,6 @@ func (d *deduper) begin() error {
 	return d.state.save(d.seen, &d.out)
 }
 
-// write adds the lines of b to the memory, and keeps the new ones for the output.
 func (d *deduper) write(b *lines.Batch) error {
 	d.arrived.used += int64(len(b.Data))
 	d.arrived.lines += uint64(len(b.Ends))
@@ -125,7 +124,6 @@ func (d *deduper) correctBlanks(hs []bloom.Hash, fresh []int) []int {
 	return fresh
 }
 
-// leftOut ends the warning that a filter is full.
 const leftOut = ": new lines are left out by mistake more and more often"
 
 func (d *deduper) warnFull() {

@@ -12,7 +12,7 @@ import (
 type memory struct {
 	f      hashFilter
 	counts bool              // f counts keys, so each must be added only once
-	create func() hashFilter // makes f when the first lines come, or nil; see ready
+	create func() hashFilter // makes the final f when the first lines come; nil if f is final
 	added  []bool            // a buffer for the answers of AddBatch
 }
 
@@ -20,7 +20,6 @@ func memoryOf(f hashFilter) *memory {
 	return &memory{f: f, counts: kindOfFilter(f).counts}
 }
 
-// ready makes the filter, if its size depends on the first lines that come.
 func (m *memory) ready() {
 	if m.create == nil {
 		return
@@ -56,7 +55,7 @@ func (m *memory) addBatch(dst []int, hs []bloom.Hash) []int {
 
 // The room of a new filter, in lines, if the number of lines is unknown.
 const (
-	maxRoom   = 20_000_000 // the largest room for a file: 90 MB, which stay unused if all lines are equal
+	maxRoom   = 20_000_000 // the largest room for a file: 90 MB, unused if all lines are equal
 	pipeRoom  = 1 << 22    // the room for a pipe
 	savedRoom = 1 << 17    // the room for a pipe if the filter is saved: unused room fills the disk
 )

@@ -45,18 +45,17 @@ type output struct {
 	named bool      // the file had a name when the run began
 	known bool      // the state had a record of OUT when the run began
 	delim byte      // the byte that ends each line
-	left  tailLines // the lines of the tail that have not yet been read from the input
+	left  tailLines // the lines of the tail that have not yet come in the input
 
 	// Offsets in OUT; see check for their order. Standard output has only the last two.
 	head    int64 // the end of the head
-	skipped int64 // where Write continues the half line that ends the tail; at first its start
+	skipped int64 // Write has matched the half line at the end of the tail up to here
 	tail    int64 // the end of the tail
 	lineEnd int64 // the end of the last whole line before end
 	end     int64 // the end of the news
 }
 
-// check panics unless the offsets are in order. If the tail ends with half a line, nothing may be
-// appended before that line is complete.
+// check panics if the offsets are out of order, or if something was appended to half a line.
 func (o *output) check() {
 	invariants.Require(0 <= o.head && o.head <= o.lineEnd && o.lineEnd <= o.end &&
 		o.head <= o.skipped && o.skipped <= o.tail && o.tail <= o.end,
@@ -89,8 +88,8 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// skip compares the beginning of p with half a line at the end of the tail, and returns the bytes
-// to append. It returns an error if they differ.
+// skip cuts off the beginning of p that the half line at the end of the tail already has. It
+// returns an error if they differ.
 func (o *output) skip(p []byte) (news []byte, err error) {
 	half := make([]byte, min(int64(len(p)), o.tail-o.skipped))
 	if _, err := o.file.ReadAt(half, o.skipped); err != nil {
@@ -106,9 +105,9 @@ func (o *output) skip(p []byte) (news []byte, err error) {
 	return news, nil
 }
 
-// append writes news to the end of the file. If a regular file then ends with half a line because
-// of an error, such as a full disk, append cuts that half off. It uses the handle, because another
-// file may have the name by now.
+// append writes news to the end of the file. If an error, such as a full disk, leaves half a line
+// in a regular file, append cuts it off. It does so through the handle, because another file may
+// have the name by now.
 func (o *output) append(news []byte) error {
 	n, err := o.file.Write(news)
 	o.end += int64(n)
@@ -242,8 +241,8 @@ func (o *output) open(path, state string, seen infoHolder, delim byte) error {
 	return err
 }
 
-// recorded returns the record of OUT that is in seen. size is OUT's current size. known is true if
-// OUT still begins as recorded.
+// recorded returns the record of OUT in seen. known reports whether OUT, which has the given size
+// now, still begins as recorded.
 func (o *output) recorded(seen infoHolder, size int64) (r outRecord, known bool, err error) {
 	r, ok := outRecordOf(seen)
 	if !ok || r.size > size {
@@ -319,9 +318,8 @@ func checkStdout(names ...string) error {
 var errClosed = errors.New("standard output is closed, and lines would be lost: " +
 	"> /dev/null drops them, -o keeps them")
 
-// stdoutClosed reports whether the program was started without standard output, as far as the
-// system shows it. On Unix, Go then opens /dev/null instead, for reading and writing. Many
-// programs do the same for the programs that they start, so /dev/null counts as standard output.
+// stdoutClosed reports whether the program was started without standard output. On Unix it cannot
+// tell: Go then opens /dev/null, and many programs do so for the programs that they start.
 func stdoutClosed() bool {
 	_, err := os.Stdout.Stat()
 	return err != nil

@@ -86,7 +86,6 @@ func (p *progress) run() {
 	}()
 }
 
-// endOfFile names the key that ends input from a terminal.
 var endOfFile = "Ctrl-D"
 
 func init() {
@@ -95,7 +94,6 @@ func init() {
 	}
 }
 
-// count adds to the number of lines that were read, and to the number of lines that verb describes.
 func (p *progress) count(read, some int) {
 	if p != nil {
 		p.mu.Lock()
@@ -105,8 +103,7 @@ func (p *progress) count(read, some int) {
 	}
 }
 
-// doing makes the line show what a command does after it has read its input, and returns the
-// progress. The number of steps is 0 if it is unknown.
+// doing shows phase, what the command does after it has read its input. steps is 0 if unknown.
 func doing(phase string, steps uint64) *progress {
 	p := running.Load()
 	if p != nil {
@@ -136,7 +133,6 @@ func (p *progress) show(text string, shown bool) {
 	p.shown = shown
 }
 
-// hide removes the line until the next time it is shown.
 func (p *progress) hide() {
 	if p != nil {
 		p.show(clearLine, false)
@@ -145,7 +141,7 @@ func (p *progress) hide() {
 
 const clearLine = "\r\x1b[K"
 
-// message writes text, a whole line, to standard error. It removes the progress line first.
+// message removes the progress line, and writes text, a whole line, to standard error.
 func message(text string) {
 	if p := running.Load(); p != nil {
 		p.mu.Lock()
@@ -158,7 +154,6 @@ func message(text string) {
 	fmt.Fprint(os.Stderr, text)
 }
 
-// end removes the line, and writes the numbers of lines and the time.
 func (p *progress) end() {
 	if p == nil || !running.CompareAndSwap(p, nil) {
 		return

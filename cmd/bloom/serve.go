@@ -111,7 +111,7 @@ func newServer(path string, key lines.Key, flags *pflag.FlagSet) *server {
 type version struct {
 	filter *loaded
 	key    lines.Key
-	doubt  *doubt // not used to count, because requests share it
+	doubt  *doubt // shared by requests, which count in copies
 	report *report
 	made   time.Time // when the file was written
 	loaded time.Time
@@ -166,8 +166,8 @@ func (s *server) load() error {
 	return nil
 }
 
-// identify returns the identity of the file. It is called before the file is loaded, so that a file
-// that is replaced during loading is loaded again.
+// identify returns the identity of the file. Call it before loading, so that a file that is
+// replaced meanwhile is loaded again.
 func (s *server) identify() (files.Identity, error) {
 	id, err := files.Identify(s.path, s.file)
 	if err != nil {
@@ -191,8 +191,8 @@ func (s *server) reload() (bool, error) {
 	return err == nil, err
 }
 
-// watch reloads the file at each tick until ctx ends. It reports when loading begins to fail, when
-// it fails for another reason, and when it succeeds again.
+// watch reloads the file at each tick until ctx ends. It logs when loading begins to fail, when it
+// fails for another reason, and when it succeeds again.
 func (s *server) watch(ctx context.Context, ticks <-chan time.Time) {
 	failing := ""
 	for {

@@ -135,8 +135,7 @@ func checkKind(r *http.Request, kinds ...string) error {
 	return nil
 }
 
-// charsets lists the charsets of bodies that are looked up. In other charsets, a key has other
-// bytes.
+// charsets lists the charsets that a body may have. In other charsets, a key has other bytes.
 var charsets = []string{"", "utf-8", "utf8", "us-ascii"}
 
 func (s *server) getContains(w http.ResponseWriter, r *http.Request) {
@@ -171,8 +170,8 @@ func (s *server) contains(v *version, line []byte, scratch *[]byte) (bool, error
 	return found, err
 }
 
-// look is like contains, for one of many lines. It also reports whether the line is probably not a
-// key.
+// look is like contains, but reports a line that is probably not a key as doubtful instead of
+// refusing it.
 func (s *server) look(v *version, line []byte, scratch *[]byte) (found, doubtful bool, err error) {
 	key, next, err := v.key.Of(line, 0, (*scratch)[:0])
 	if err != nil {
@@ -230,7 +229,6 @@ func (s *server) postContains(w http.ResponseWriter, r *http.Request) {
 	w.Write(answer)
 }
 
-// setWriteTime gives the client time to receive size bytes, from now on.
 func setWriteTime(w http.ResponseWriter, size int64) {
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience(size)))
 }

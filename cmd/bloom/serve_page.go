@@ -34,7 +34,7 @@ var pagePolicy = sync.OnceValue(func() string {
 		"'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 })
 
-// page is the content of the page for people.
+// page has the values for pageTemplate.
 type page struct {
 	Name, Host string
 	Comment    string
@@ -49,7 +49,6 @@ type page struct {
 	Answers    []verdict
 }
 
-// verdict is the answer for one key.
 type verdict struct {
 	Key    string
 	Found  bool
@@ -57,7 +56,6 @@ type verdict struct {
 	Bad    string // why there is no answer
 }
 
-// getPage answers with the page for people, and with an answer for the key in the address.
 func (s *server) getPage(w http.ResponseWriter, r *http.Request) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err == nil && len(query["key"]) > 1 {
@@ -78,7 +76,6 @@ func (s *server) getPage(w http.ResponseWriter, r *http.Request) {
 	p.write(w)
 }
 
-// postPage answers with the page for people, and with an answer for each pasted line.
 func (s *server) postPage(w http.ResponseWriter, r *http.Request) {
 	if err := checkKind(r, formKind); err != nil {
 		refuse(w, err)
@@ -122,7 +119,6 @@ func newPage(v *version, r *http.Request) *page {
 	}
 }
 
-// addPasted adds an answer for each line of a form.
 func (p *page) addPasted(s *server, v *version, form url.Values) {
 	p.Pasted = form.Get("lines")
 	found := 0
@@ -155,7 +151,6 @@ func (s *server) verdict(v *version, key string) verdict {
 	return verdict{Key: key, Found: found, Others: oneIn(v.report.Rate)}
 }
 
-// text returns the answer as text for the title.
 func (v verdict) text() string {
 	switch {
 	case v.Bad != "":

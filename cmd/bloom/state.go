@@ -42,15 +42,14 @@ func (s *state) save(seen *memory, out *output) error {
 	return nil
 }
 
-// outRecord describes OUT as the last save of the state found it. It is among the facts in the
-// state's file, and saved together with the filter.
+// outRecord describes OUT as the last save of the state found it. The facts in the state's file
+// include it.
 type outRecord struct {
 	size   int64  // the length of OUT's head in bytes; the filter has the lines of the head
 	delim  byte   // the byte that ends each line
 	digest uint64 // what output.digest returned for size
 }
 
-// outRecordOf returns the record of OUT in the facts of f, if any.
 func outRecordOf(f informed) (r outRecord, ok bool) {
 	facts := factsOf(f)
 	size, err1 := strconv.ParseInt(facts.Get(outSizeFact), 10, 64)
@@ -62,7 +61,6 @@ func outRecordOf(f informed) (r outRecord, ok bool) {
 	return outRecord{size: size, delim: byte(delim), digest: digest}, true
 }
 
-// setOutRecord replaces the record of OUT in the facts of f.
 func setOutRecord(f infoHolder, r outRecord) {
 	changeFacts(f, func(facts url.Values) {
 		facts.Set(outSizeFact, strconv.FormatInt(r.size, 10))

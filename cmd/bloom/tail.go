@@ -18,7 +18,7 @@ type tailLines struct {
 	bytes int64  // the length of the current line and of all lines after it
 }
 
-// tailLines returns the lines of the tail. The first line is the current one. Call tailLines before
+// tailLines returns the lines of the tail, with the first as the current one. Call it before
 // anything is written.
 func (o *output) tailLines() (tailLines, error) {
 	size := o.lineEnd - o.head
@@ -28,7 +28,6 @@ func (o *output) tailLines() (tailLines, error) {
 	return t, err
 }
 
-// next makes the next line the current one.
 func (t *tailLines) next() error {
 	t.bytes -= int64(len(t.line))
 	t.line = t.line[:0]
@@ -42,9 +41,8 @@ func (t *tailLines) next() error {
 	return nil
 }
 
-// takeTail adds the lines of OUT's tail to the filter: a killed run wrote them, or another program.
-// If the filter forgets lines after a span, and the tail is older than the span, takeTail ignores
-// the tail.
+// takeTail adds the lines of OUT's tail to the filter. If the filter forgets lines after a span,
+// takeTail ignores a tail that is older than the span.
 func (d *deduper) takeTail(cfg *lines.Config) error {
 	t, err := d.out.tailLines()
 	if err != nil || t.bytes == 0 {
@@ -79,8 +77,8 @@ func (d *deduper) takeTail(cfg *lines.Config) error {
 }
 
 // skipTail returns fresh, the indexes of the lines of b to write, without the lines that are
-// already in the tail. It compares each line with the next line of the tail only: if the tail is
-// from a run with the same input, the lines come in the order of the tail.
+// already in the tail. It compares each line only with the next line of the tail, because a run
+// with the same input repeats the tail in order.
 func (o *output) skipTail(b *lines.Batch, fresh []int) ([]int, error) {
 	if len(o.left.line) == 0 {
 		return fresh, nil
@@ -102,8 +100,7 @@ func (o *output) skipTail(b *lines.Batch, fresh []int) ([]int, error) {
 	return news, nil
 }
 
-// warnTail warns if this run appended lines to a tail that has lines which were not in the input:
-// another program wrote them, or a run with another input.
+// warnTail warns if this run appended lines after lines of the tail that were not in its input.
 func (d *deduper) warnTail() {
 	if n := d.out.left.bytes; n > 0 && d.out.end > d.out.tail {
 		d.progress.hide()
