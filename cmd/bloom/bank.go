@@ -138,7 +138,7 @@ func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*ba
 	})
 }
 
-// mostLines returns the largest number of different lines in a file of cfg.
+// mostLines estimates the largest number of different lines in a file of cfg.
 func mostLines(ctx context.Context, cfg *lines.Config) (largest uint64, err error) {
 	var different sample
 	err = eachFile(ctx, cfg.Again(), "counted", different.addBatch, func(string) error {
@@ -232,7 +232,6 @@ func bankWhichCommand() *cobra.Command {
 	return c
 }
 
-// stdinLines returns the lines of standard input, without blank ones.
 func stdinLines() (asked []string, err error) {
 	in, err := lines.Decompress(os.Stdin, lines.DefaultWindow, '\n')
 	if err != nil {
@@ -249,7 +248,6 @@ func stdinLines() (asked []string, err error) {
 	return asked, err
 }
 
-// shownName returns the name of a bank's member, in quotes if it has control characters.
 func shownName(name string) string {
 	if strings.ContainsFunc(name, unicode.IsControl) {
 		return strconv.Quote(name)
@@ -328,8 +326,8 @@ func filesWith(args []string, file *os.File, all bool) (names []string, err erro
 }
 
 // which returns the indexes of the members of r that may have at least one of the lines in args or,
-// if all is true, every line. hs has the digests of the lines. It counts doubtful lines in d; if
-// all is true, they count as a single line.
+// if all is true, every line. hs has the digests of the lines. Doubtful lines are counted in d, but
+// at most one if all is true.
 func (d *doubt) which(r *bank.Reader, hs []bloom.Hash, args []string, all bool) (
 	found []int, err error,
 ) {
@@ -367,7 +365,6 @@ func checkValues(b informed, d *doubt, args []string) error {
 	return nil
 }
 
-// hashLines hashes the keys of the lines in args.
 func hashLines(key lines.Key, args []string) (hs []bloom.Hash, err error) {
 	for _, arg := range args {
 		line, _, err := key.Of([]byte(arg), 0, nil)

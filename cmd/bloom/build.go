@@ -20,9 +20,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/limits"
 )
 
-// maker returns a function that calls create, and records n and p in the Info of the filter. It
-// replaces an n of 0 with 1, and calls create with at most 0.5 for p: with a higher rate, a filter
-// of few lines would have no bits.
+// maker wraps create: it raises n to at least 1, and records n and p in the Info. It passes at most
+// 0.5 for p, because with a higher rate a filter of few lines would have no bits.
 func maker[F hashFilter](
 	create func(n uint64, p float64) (F, error),
 ) func(n uint64, p float64) (hashFilter, error) {
@@ -139,11 +138,10 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 	})
 }
 
-// errInterrupted is the error of a command that a signal ended before it changed a file.
 var errInterrupted = errors.New("interrupted; no file was changed")
 
-// scan reads all lines and calls handle with each batch. handle returns the number of lines that
-// verb, such as "removed", describes. The caller calls endProgress when its work is done.
+// scan calls handle with each batch of the input. handle returns the number of lines that verb,
+// such as "removed", describes. The caller must call endProgress.
 func scan(ctx context.Context, cfg *lines.Config, verb string,
 	handle func(*lines.Batch) (some int, err error),
 ) error {
@@ -162,8 +160,8 @@ func scan(ctx context.Context, cfg *lines.Config, verb string,
 	return err
 }
 
-// addLines adds all lines to f. room is the number of different lines that f was made for, or 0 if
-// that is unknown.
+// addLines adds all lines to f. room is the number of different lines that f was made for; 0 means
+// unknown.
 func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) error {
 	held := f.Stats().ApproxCount
 	var isNew []bool
@@ -192,9 +190,8 @@ func warnTooMany(f filter, held uint64) {
 		"other lines are reported at a rate of %.2g", held, f.Stats().FPR)
 }
 
-// refused returns an error if f added only some of the keys that came, because it is full. Only
-// filters in which repeated lines need room (kind.repeats) refuse keys. The error is errRepeats if
-// f holds fewer lines than it was made for: repeated lines have filled it.
+// refused returns an error if f was too full to add all keys that came. Only kinds with repeats
+// refuse keys. The error wraps errRepeats if f holds fewer lines than it was made for.
 func refused(f filter, added, came int) error {
 	if added == came || !kindOfFilter(f).repeats {
 		return nil
@@ -209,13 +206,11 @@ func refused(f filter, added, came int) error {
 		"A line counts as often as it comes", has)
 }
 
-// errRepeats is the error for a filter that has room for all different lines, but is full
-// because they repeat.
 var errRepeats = errors.New("the filter is full because lines repeat, and each repetition " +
 	"takes a place, up to eight; build it of the output of bloom dedupe, or with --type counting")
 
-// buildMeasured counts the different lines, and adds all lines to a filter that create makes for
-// that number. If repeats is true, each repetition of a line also needs room.
+// buildMeasured counts the different lines, and then adds all lines to a filter that create makes
+// for them. If repeats is true, each repetition of a line also needs room.
 func buildMeasured(ctx context.Context, cfg *lines.Config, repeats bool,
 	create func(n uint64) (hashFilter, error),
 ) (hashFilter, error) {
@@ -249,7 +244,6 @@ func buildMeasured(ctx context.Context, cfg *lines.Config, repeats bool,
 	return nil, full
 }
 
-// makeSpooled makes a filter for n lines with create, and adds all lines in file to it.
 func makeSpooled(ctx context.Context, file *os.File, all, n uint64,
 	create func(n uint64) (hashFilter, error),
 ) (hashFilter, error) {
@@ -283,7 +277,6 @@ func spool(ctx context.Context, cfg *lines.Config, file io.Writer) (
 	return different, all, err
 }
 
-// addSpooled adds to f the digests that spool wrote to file.
 func addSpooled(ctx context.Context, f hashFilter, file io.ReadSeeker, p *progress) error {
 	var added []bool
 	return eachSpooled(ctx, file, func(hs []bloom.Hash) error {
@@ -323,10 +316,10 @@ func eachSpooled(ctx context.Context, file io.ReadSeeker, handle func([]bloom.Ha
 	}
 }
 
-// sample estimates the number of different hashes. Up to maxSample the number is exact. A sample
-// keeps the hashes that begin with a certain number of zero bits, the level, and raises the level
-// when it has too many hashes (Wegman's adaptive sampling; Flajolet, On Adaptive Sampling, 1990).
-// The standard error is 1.2/sqrt(maxSample), which is half a percent.
+// sample estimates the number of different hashes; up to maxSample the number is exact. It keeps
+// the hashes with at least level leading zeros, and raises level when it has too many (Wegman's
+// adaptive sampling; Flajolet, On Adaptive Sampling, 1990). The standard error is
+// 1.2/sqrt(maxSample), which is half a percent.
 type sample struct {
 	sampled map[bloom.Hash]struct{}
 	level   uint
@@ -355,8 +348,7 @@ func (s *sample) keeps(h bloom.Hash) bool {
 	return h1>>(64-s.level) == 0
 }
 
-// count returns the number of different hashes. An estimate is raised by a percent, so that it is
-// rarely too small.
+// count adds a percent to an estimate, so that it is rarely too small.
 func (s *sample) count() uint64 {
 	n := uint64(len(s.sampled)) << s.level
 	if s.level > 0 {

@@ -59,7 +59,7 @@ func checkCommand() *cobra.Command {
 	return c
 }
 
-// checker looks up lines, and selects the lines that check writes.
+// checker holds the state of bloom check.
 type checker struct {
 	invert, count, quiet bool
 
@@ -74,7 +74,6 @@ type checker struct {
 	kept     []int  // a buffer for the indexes of lines
 }
 
-// load loads the filter, and returns how to read the lines.
 func (k *checker) load(c *cobra.Command, input *inputFlags, args []string) (*lines.Config, error) {
 	all, list, files, err := loadAll(args)
 	if err != nil {
@@ -98,7 +97,7 @@ func (k *checker) load(c *cobra.Command, input *inputFlags, args []string) (*lin
 	return cfg, nil
 }
 
-// open opens standard output, unless check writes no lines, and starts the progress line.
+// open opens standard output if check writes lines, and starts the progress line.
 func (k *checker) open(cfg *lines.Config) error {
 	out := &output{file: os.Stdout}
 	if !k.count && !k.quiet {
@@ -119,7 +118,6 @@ func (k *checker) open(cfg *lines.Config) error {
 // errFound ends check -q at the first line that check would otherwise write.
 var errFound = errors.New("found")
 
-// look looks up the lines of b, and selects the lines to write.
 func (k *checker) look(b *lines.Batch) error {
 	k.present = answers(k.present, len(b.Hashes))
 	k.all(k.present, b)
@@ -152,11 +150,9 @@ func (k *checker) certain() bool {
 	return k.quiet && k.doubt.lines > 0 && k.invert == (k.wanted > 0)
 }
 
-// These errors set the exit status: 1 if nothing was found, and 2 if an error message has been
-// written already.
 const (
-	errNothing = silent(1)
-	errShown   = silent(2)
+	errNothing = silent(1) // nothing was found
+	errShown   = silent(2) // the error was already logged
 )
 
 // likeGrep wraps run so that the command exits as grep does: with status 1 if nothing was found,
@@ -172,7 +168,7 @@ func likeGrep(run func(*cobra.Command, []string) error) func(*cobra.Command, []s
 }
 
 // outcome returns the error that gives check its exit status. err is the error that ended the
-// look-ups, if any, and missing reports whether a file could not be read.
+// look-ups, if any; missing means that a file could not be read.
 func (k *checker) outcome(err error, missing bool) error {
 	switch {
 	case err == errFound:
@@ -185,7 +181,7 @@ func (k *checker) outcome(err error, missing bool) error {
 	return err
 }
 
-// dropUnreadable removes files from cfg if they cannot be read, writes an error for each, and
+// dropUnreadable removes the files that cannot be read from cfg, logs an error for each, and
 // reports whether there were any.
 func dropUnreadable(cfg *lines.Config) (dropped bool) {
 	var names []string
@@ -204,9 +200,9 @@ func dropUnreadable(cfg *lines.Config) (dropped bool) {
 // asker looks up the keys of a batch, as contains does.
 type asker func(found []bool, b *lines.Batch)
 
-// loadAll loads the filter that args[0] names. If that filter is one of n shards, the first n args
-// must name all shards, in any order. ask looks keys up in the filter, or in all shards. first is
-// the filter of args[0], and others are the remaining args.
+// loadAll loads first, the filter that args[0] names. If first is one of n shards, the first n args
+// must name all shards, in any order, and ask looks keys up in all of them. others are the
+// remaining args.
 func loadAll(args []string) (ask asker, first *loaded, others []string, err error) {
 	first, err = loadKeys(args[0])
 	if err != nil {
@@ -249,7 +245,6 @@ func loadAll(args []string) (ask asker, first *loaded, others []string, err erro
 // sharded has the filter of shard i at index i.
 type sharded []*loaded
 
-// contains sets found[i] to whether the key of b.Hashes[i] may be in the filter of its shard.
 func (s sharded) contains(found []bool, b *lines.Batch) {
 	for i, h := range b.Hashes {
 		hashed, _ := methodsOf(s[shardOf(h, uint64(len(s)))].filter)
@@ -257,8 +252,8 @@ func (s sharded) contains(found []bool, b *lines.Batch) {
 	}
 }
 
-// missing returns an error if s lacks the filter of a shard. The error names path, the file of a
-// shard that s has.
+// missing returns an error if s lacks the filter of a shard. path is the file of a shard that s
+// has.
 func (s sharded) missing(path string) error {
 	for i, f := range s {
 		if f == nil {

@@ -17,15 +17,15 @@ import (
 // other programs put in Meta are left alone.
 const (
 	fieldFact = "field" // the number of the field that is the key; 0 is the whole line
-	jsonFact  = "json"  // the name, in a JSON object, of the value that is the key
-	// the byte between fields, if --sep named it. If keys come from lines with different
-	// separators, sep has a value for each; anySep stands for files without --sep
+	jsonFact  = "json"  // the name of the JSON value that is the key
+	// The byte between fields, if --sep named it. A filter with keys from lines with different
+	// separators has several values; anySep stands for files without --sep.
 	sepFact   = "sep"
 	shardFact = "shard" // the shard that the filter is for, such as 3/8
-	// 1 if the filter has the empty line, which Guava's bits do not show
+	// 1 if the filter has the empty line, which sets only a single bit in Guava's form.
 	blankFact = "blank"
-
-	neverFact = "never" // the number of names that the filter never reports (--never); 0 if lines were added later
+	// The number of names that the filter never reports (--never); 0 if lines were added later.
+	neverFact = "never"
 
 	// The record of OUT; see outRecord.
 	outSizeFact   = "out.size"
@@ -61,9 +61,8 @@ func changeFacts(f infoHolder, change func(url.Values)) {
 	})
 }
 
-// placeOf returns which part of a line is a key of f. known is false if f does not record a single
-// part: its keys are different parts of lines, or it was made without -f, and keys may be whole
-// lines or values.
+// placeOf returns which part of a line is a key of f. known is false if keys are different parts of
+// lines, or if f records no part: its keys may then be whole lines or values.
 func placeOf(f informed) (place lines.Place, known bool) {
 	facts := factsOf(f)
 	if name := facts.Get(jsonFact); name != "" {
@@ -88,7 +87,6 @@ func placeOfMore(f informed) (place lines.Place, known bool) {
 
 func hasPlace(facts url.Values) bool { return facts.Has(fieldFact) || facts.Has(jsonFact) }
 
-// setPlace records that keys are the given part of lines.
 func setPlace(facts url.Values, key lines.Key) {
 	if key.JSON != "" {
 		facts.Set(jsonFact, key.JSON)
@@ -119,7 +117,7 @@ func separators(facts url.Values) []string {
 	return []string{anySep}
 }
 
-// addSeparator adds separator to the separators in facts. An empty separator means anySep.
+// addSeparator treats an empty separator as anySep.
 func addSeparator(facts url.Values, separator string) {
 	separator = cmp.Or(separator, anySep)
 	known := separators(facts)

@@ -20,14 +20,14 @@ import (
 // answers returns a slice of n answers, in the memory of dst if that is large enough.
 func answers(dst []bool, n int) []bool { return slices.Grow(dst[:0], n)[:n] }
 
-// filter is a filter that a file can hold.
+// filter is a filter of this module or of another library.
 type filter interface {
 	Stats() bloom.Stats
 	infoHolder
 	saver
 }
 
-// hashFilter is a filter of this module. Its keys are digests.
+// hashFilter is a filter of this module. Its methods take the digests of keys.
 type hashFilter interface {
 	filter
 	ContainsHash(bloom.Hash) bool
@@ -35,16 +35,14 @@ type hashFilter interface {
 	ContainsBatch([]bool, []bloom.Hash)
 }
 
-// cuckooFilter gives a cuckoo.Filter the AddBatch method of other filters. It inserts each key, and
-// sets added[i] to false if the filter is full.
+// cuckooFilter gives a cuckoo.Filter an AddBatch method: added[i] is false only if the filter was
+// full.
 type cuckooFilter struct{ *cuckoo.Filter }
 
 func (f cuckooFilter) AddBatch(added []bool, hs []bloom.Hash) {
 	f.InsertBatch(answers(added, len(hs)), hs)
 }
 
-// newCuckoo makes a filter with the rate p, or with the highest rate of cuckoo filters if p is
-// higher.
 func newCuckoo(n uint64, p float64) (cuckooFilter, error) {
 	f, err := cuckoo.New(n, min(p, limits.MostCuckooRate))
 	return cuckooFilter{f}, err
@@ -62,7 +60,8 @@ func contains(f filter, found []bool, b *lines.Batch) {
 	}
 }
 
-// addBatch adds the keys of b to f, and sets added[i] to whether the key of b.Hashes[i] was new.
+// addBatch adds the keys of b to f, and sets added[i] to whether the key of b.Hashes[i] was new or,
+// in a cuckooFilter, had room.
 func addBatch(f filter, added []bool, b *lines.Batch) {
 	hashed, keyed := methodsOf(f)
 	if hashed != nil {
@@ -145,7 +144,6 @@ func renamed(err error, path, name string) error {
 
 var errNoFilter = errors.New("not a filter")
 
-// noFilter returns the error for a file of unknown kind that begins with head.
 func noFilter(name string, head []byte) error {
 	if bytes.HasPrefix(head, []byte("\xac\xed")) {
 		return fmt.Errorf("%s is %w: an ObjectOutputStream of Java wrote it; "+
@@ -154,8 +152,8 @@ func noFilter(name string, head []byte) error {
 	return fmt.Errorf("%s is %w: it begins with %q", name, errNoFilter, head[:min(len(head), 8)])
 }
 
-// filterFirst returns err for a command whose arguments are a filter and then files of lines. If
-// the first file is not a filter, the error gives the order of the arguments.
+// filterFirst adds the order of the arguments to an errNoFilter, for commands that take a filter
+// and then files of lines.
 func filterFirst(command string, err error) error {
 	if errors.Is(err, errNoFilter) {
 		return fmt.Errorf("%w (the filter comes first, then lines: bloom %s FILE lines.txt)",
@@ -172,7 +170,7 @@ func loadAny(path string) (*loaded, error) {
 	return unpacked("standard input", os.Stdin)
 }
 
-// unpacked loads a filter from r, which may be compressed, by way of a temporary file.
+// unpacked loads a filter from r by way of a temporary file.
 func unpacked(name string, r io.Reader) (*loaded, error) {
 	head, err := peek(r)
 	if err != nil {
@@ -188,7 +186,7 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	// Refuse data that is not a filter before it fills the disk: it may have any length.
+	// Refuse other data before it fills the disk.
 	if _, ok := kindOf(inner); !ok && len(inner) > 0 && form.KindOf(inner) == nil {
 		return nil, noFilter(name, inner)
 	}
@@ -209,8 +207,8 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 	return f, nil
 }
 
-// copyChecked copies src, which decompresses arrived, to file. After each MiB it returns an error
-// if it has written more bytes than arrived.Check allows.
+// copyChecked copies src, the decompressed bytes of arrived, to file. It calls arrived.Check after
+// each MiB.
 func copyChecked(file io.Writer, src io.Reader, arrived *lines.Arrived) error {
 	for copied := int64(0); ; {
 		n, err := io.CopyN(file, src, 1<<20)
@@ -227,7 +225,7 @@ func copyChecked(file io.Writer, src io.Reader, arrived *lines.Arrived) error {
 	}
 }
 
-// peek reads up to 24 bytes. kindOf needs no more.
+// peek reads up to 24 bytes, which is as much as kindOf needs.
 func peek(r io.Reader) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, 24))
 }
@@ -257,8 +255,8 @@ func replaceable(path string) bool {
 	return ok && (k.sure == nil || k.sure(head, info.Size()))
 }
 
-// checkPacked returns an error, which says what to do, if the file at path is not a filter because
-// it is compressed, an archive or in another encoding.
+// checkPacked returns an error that says what to do if the file at path is compressed, an archive
+// or in another encoding.
 func checkPacked(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || replaceable(path) {
@@ -266,7 +264,7 @@ func checkPacked(path string) error {
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil // whoever opens it next reports why
+		return nil // loading it reports the error
 	}
 	defer file.Close()
 	_, name, err := lines.Begin(file, '\n')
@@ -313,7 +311,6 @@ func withKeys[F interface {
 
 func withoutKeys(f *foreign.Holiman) filter { return foreignFilter{f} }
 
-// foreignLoader returns a function that loads a file of another library. decode decodes its bytes.
 func foreignLoader[F any](
 	library string, decode func([]byte) (F, error), filterOf func(F) filter,
 ) func(string) (filter, error) {
@@ -331,8 +328,7 @@ func foreignLoader[F any](
 	}
 }
 
-// loadKeys is like load, for commands that add lines or look them up. It returns an error for a
-// filter with hashes that only its own library can compute.
+// loadKeys is like load, but refuses a filter with hashes that only its own library can compute.
 func loadKeys(path string) (*loaded, error) {
 	f, err := load(path)
 	if err != nil {

@@ -122,7 +122,6 @@ func (f *loaded) checkPlace(place lines.Place) error {
 		"--force goes on with it", f.path, placeFlag(made), placeFlag(place))}
 }
 
-// placeFlag returns the flag for a part of lines.
 func placeFlag(place lines.Place) string {
 	switch {
 	case place.JSON != "":
@@ -133,15 +132,15 @@ func placeFlag(place lines.Place) string {
 	return "no -f"
 }
 
-// ownHash reports whether hash, the Hash of an Info, names no way of making keys that a command
-// has: another program chose it, or it is mixedHash.
+// ownHash reports whether hash, the Hash of an Info, is neither empty nor in keyFlags: it is
+// mixedHash, or another program chose it.
 func ownHash(hash string) bool {
 	_, _, known := keyOf(hash)
 	return !known && hash != ""
 }
 
-// foreignKeys returns a warning that look-ups may miss keys of the file at path, if ownHash is true
-// for hash, the Hash of the file's Info.
+// foreignKeys warns that look-ups may miss keys of the file at path, if ownHash is true for the
+// Hash of its Info.
 func foreignKeys(path, hash string) (warnings []string) {
 	if !ownHash(hash) {
 		return nil

@@ -18,8 +18,8 @@ import (
 // probability of e^(-m*p). So build --never makes filters, each 64 bits larger than the one before,
 // until one reports none of the names: e^(m*p) filters on average.
 
-// neverMost is the largest m*p. With it, build makes twenty filters on average, and neverTries
-// filters are too few for only one file in 10^22.
+// neverMost is the largest m*p. With it, build makes twenty filters on average, and needs more than
+// neverTries only once in 10^22 times.
 const (
 	neverMost  = 3
 	neverTries = 1000
@@ -72,7 +72,7 @@ func (n *never) checkRate(p float64) error {
 
 // build makes a filter of the lines of cfg that reports none of the names. The first filter that it
 // tries has the size that create chooses for room lines or, if room is 0, for the number of
-// different lines. Each further filter has 64 bits more than the one before.
+// different lines.
 func (n *never) build(ctx context.Context, cfg *lines.Config, room uint64,
 	create func(n uint64) (hashFilter, error),
 ) (hashFilter, error) {
@@ -118,7 +118,6 @@ func (n *never) build(ctx context.Context, cfg *lines.Config, room uint64,
 		neverTries, n.path)
 }
 
-// spares reports whether f reports no name.
 func (n *never) spares(f *bloom.Filter) bool {
 	for h := range n.names {
 		if f.ContainsHash(h) {
@@ -128,8 +127,8 @@ func (n *never) spares(f *bloom.Filter) bool {
 	return true
 }
 
-// checkInput returns an error if a name is also a line of the input. The error shows one such name.
-// file has the digests of the input.
+// checkInput returns an error if a name is also a line of the input. file has the digests of the
+// input.
 func (n *never) checkInput(ctx context.Context, file io.ReadSeeker) error {
 	both := 0
 	err := eachSpooled(ctx, file, func(hs []bloom.Hash) error {
@@ -178,8 +177,7 @@ func neverOf(f informed) uint64 {
 	return n
 }
 
-// dropNever records that f, which was loaded from path, may report names from now on. It is called
-// before lines are added to f.
+// dropNever records that f may report names from now on. Call it before adding lines to f.
 func dropNever(f infoHolder, path string) {
 	if n := neverOf(f); n > 0 {
 		changeFacts(f, func(facts url.Values) { facts.Set(neverFact, "0") })

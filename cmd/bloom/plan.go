@@ -80,7 +80,6 @@ func (o *planFlags) run() error {
 	return w.Flush()
 }
 
-// planFor returns the plan for k: at the rate of -p, or for the size of --size.
 func (o *planFlags) planFor(k kind) planned {
 	n := uint64(o.n)
 	p := planned{Type: k.name, Keys: n, Rate: o.p, Note: k.note}
@@ -123,8 +122,8 @@ func (c *byteCount) Set(s string) error {
 	return nil
 }
 
-// planned is the plan for a type, the given number of keys, and a rate or a size. If the type has
-// no such filter, Size is 0, and if a size was given, Rate is 0, too.
+// planned is the plan for one type. If the type has no filter of the rate or size that was asked
+// for, Size is 0; if a size was asked for, Rate is then 0, too.
 type planned struct {
 	Type string  `json:"type"`
 	Keys uint64  `json:"keys"`

@@ -15,8 +15,8 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-// exact returns a function that is like create, but gives small filters more room. Guava's formula,
-// which create uses, ignores that double hashing raises the rate of such filters above p.
+// exact returns a variant of create that gives small filters more room. Guava's formula, which
+// create uses, ignores that double hashing raises the rate of such filters above p.
 func exact[F filter](create func(uint64, float64) (F, error)) func(uint64, float64) (F, error) {
 	return func(n uint64, p float64) (F, error) { return create(roomFor(n, p), p) }
 }
@@ -47,7 +47,7 @@ func roomFor(n uint64, p float64) uint64 {
 	return room
 }
 
-// rateOf returns the rate of New(room, p) with n keys.
+// rateOf returns the rate of bloom.New(room, p) with n keys.
 func rateOf(room uint64, p float64, n uint64) float64 {
 	m, k, err := bloom.Size(room, p)
 	if err != nil {
@@ -58,11 +58,11 @@ func rateOf(room uint64, p float64, n uint64) float64 {
 }
 
 // A planner returns the size of the file that a command writes for n different keys and a rate of
-// p. n is at least 1, and p at most a half. k is the number of bits that a key sets. The error is
-// the one that making such a filter returns.
+// p. n is at least 1, and p at most a half. k is the number of bits that a key sets. err is the
+// error of making such a filter.
 type planner func(n uint64, p float64) (size uint64, k int, err error)
 
-// madeInfo returns the Info that a command without other flags writes. Plans count its length.
+// madeInfo returns the Info that a command writes by default. Its length counts in a plan.
 func madeInfo() form.Info { return form.Info{Hash: new(lines.Key).Hash()} }
 
 // has reports whether there is a filter for n lines, however much memory it needs.
@@ -102,7 +102,6 @@ func planWindow(n uint64, p float64) (size uint64, k int, err error) {
 	return uint64(bytes) + uint64(form.TrailerSize(info)-form.MinTrailer), f.Stats().K, nil
 }
 
-// dedupeWindow returns the configuration of the window of dedupe --span.
 func dedupeWindow(n uint64, p float64, span time.Duration) window.Config {
 	return window.Config{N: n, P: p, Span: span, Renew: true}
 }
@@ -121,7 +120,6 @@ func planFlower(n uint64, p float64) (size uint64, k int, err error) {
 // the number of keys.
 const sampleKeys = 1 << 20
 
-// inProportion returns the size for n keys, given the size for sample keys.
 func inProportion(size int64, sample, n uint64) uint64 {
 	if n == sample {
 		return uint64(size)

@@ -20,8 +20,7 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-// kind is a type of filter. It has all that the commands need to know about the type, so a new type
-// needs only a row in kinds.
+// kind is a type of filter. A new type needs only a row in kinds.
 type kind struct {
 	name string // the type in Go, or the library
 
@@ -33,32 +32,32 @@ type kind struct {
 	matches func(f filter) bool // reports whether f has the type; nil for other libraries' types
 
 	flag    string                                        // what build --type calls it, or ""
-	create  func(n uint64, p float64) (hashFilter, error) // makes a filter for n lines, for build
+	create  func(n uint64, p float64) (hashFilter, error) // makes build's filter; nil without flag
 	least   float64                                       // the lowest rate of create
 	plan    planner                                       // nil leaves the type out of plan
 	note    string                                        // what plan says about the type
-	merge   func(a, b filter) error                       // adds the keys of b to a; or nil
-	figures func(f filter, r *report)                     // adds values that only this type has; or nil
-	bits    string                                        // what info calls the bits, if not bits
-	set     string                                        // what info calls the bits that are set
-	sum     string                                        // the checksum of a file, if not CRC-32C
+	merge   func(a, b filter) error                       // adds the keys of b to a; nil if impossible
+	figures func(f filter, r *report)                     // adds values of this type only; may be nil
+	bits    string                                        // the word for bits; "" means bits
+	set     string                                        // the word for set bits; "" means set
+	sum     string                                        // the checksum of a file; "" means CRC-32C
 
-	// guava returns the filter that serve sends for f, which may be f itself. It is nil if serve
-	// sends none.
+	// guava returns the filter that serve sends for f, which may be f itself. If guava is nil,
+	// serve sends none.
 	guava func(f filter) *bloom.Filter
-	// span returns for how long f was made to remember keys, and how far back it now has all of
-	// them. It is nil for types that do not forget keys after a time.
+	// span returns how long f is meant to remember keys, and how far back it now has every key. It
+	// is nil for types that do not forget keys after a time.
 	span func(f filter) (span, reach time.Duration)
 
 	// remove removes the key with digest h from f, and reports whether f changed. It is nil for
 	// types that keys cannot be removed from.
 	remove func(f filter, h bloom.Hash) bool
 
-	counts  bool // a key that is added again must be removed again
+	counts  bool // a key that is added twice must be removed twice
 	repeats bool // a key needs room each time it is added
 	forgets bool // keys are forgotten
 	keeps   bool // the rate does not rise, however many keys are added
-	opaque  bool // only the library itself can hash keys for it
+	opaque  bool // only the type's own library can hash keys for it
 }
 
 var kinds = []kind{
@@ -130,7 +129,7 @@ var kinds = []kind{
 		matches: isA[cuckooFilter],
 		flag:    "cuckoo",
 		create: func(n uint64, p float64) (hashFilter, error) {
-			return checked(newCuckoo(max(n, 1), p)) // its Info has the rate that newCuckoo chose
+			return checked(newCuckoo(max(n, 1), p)) // cuckoo.New sets the N and P of the Info
 		},
 		least:   limits.CuckooRate,
 		plan:    planCuckoo,
@@ -199,7 +198,6 @@ var kinds = []kind{
 	},
 }
 
-// kindOf returns the type of a file that begins with head.
 func kindOf(head []byte) (kind, bool) {
 	for _, k := range kinds {
 		if k.accepts(head) {
@@ -219,8 +217,8 @@ func kindOfFilter(f filter) kind {
 	return kind{}
 }
 
-// namesOf calls name for each of kinds, and joins the names that are not empty: with the
-// conjunction "or" the result is "a, b or c".
+// namesOf joins the nonempty results of name for all kinds. With the conjunction "or" it returns
+// "a, b or c".
 func namesOf(name func(kind) string, conjunction string) string {
 	var names []string
 	for _, k := range kinds {
@@ -247,7 +245,6 @@ func kindFor(name string) (k kind, ok bool) {
 
 func forgets(f filter) bool { return kindOfFilter(f).forgets }
 
-// spanOf returns what kind.span returns for f, or zeros.
 func spanOf(f filter) (span, reach time.Duration) {
 	k := kindOfFilter(f)
 	if k.span == nil {
@@ -261,8 +258,8 @@ func windowSpan(f filter) (span, reach time.Duration) {
 	return w.Config().Span, w.Reach()
 }
 
-// full reports whether clearly more than half of f's bits are set, because f has more lines than it
-// was made for.
+// full reports whether f has clearly more lines than it was made for, because more than half of its
+// bits are set.
 func full(f filter) bool { return !kindOfFilter(f).keeps && f.Stats().FillRatio > 0.55 }
 
 func isA[F filter](f filter) bool {
@@ -284,16 +281,14 @@ func removed[F interface {
 	return f.(F).RemoveHash(h)
 }
 
-// methodsOf returns f as an interface with methods for keys: as hashed if it is a filter of this
-// module, and as keyed if it is another library's. The other result is nil. Both are nil if f's
-// kind is opaque.
+// methodsOf returns f as hashed if it is a filter of this module, and as keyed if it is of another
+// library. The other result is nil; both are nil if the kind of f is opaque.
 func methodsOf(f filter) (hashed hashFilter, keyed keyedFilter) {
 	hashed, _ = f.(hashFilter)
 	keyed, _ = f.(keyedFilter)
 	return hashed, keyed
 }
 
-// isFrame returns a function that reports whether head begins a frame of k.
 func isFrame(k *form.Kind) func(head []byte) bool {
 	return func(head []byte) bool { return form.KindOf(head) == k }
 }
@@ -304,12 +299,12 @@ func begins(magic string) func(head []byte) bool {
 
 // A Spark filter begins with 32-bit numbers: the version, k, in version 2 a seed, and the number of
 // words. A bits-and-blooms filter begins with 64-bit numbers: m, k, and in most cases m again. With
-// 2^32 bits or more it begins like a Spark filter.
+// an m of 2^32 or more, it can begin like a Spark filter.
 
-// sparkHead has the numbers at the beginning of a Spark filter.
+// sparkHead has the numbers at the beginning of a Spark filter, and their size in bytes.
 type sparkHead struct{ version, k, seed, words, size uint32 }
 
-// sparkHeadOf returns the numbers at the beginning of head, which has 16 bytes or more.
+// sparkHeadOf decodes head, which has 16 bytes or more.
 func sparkHeadOf(head []byte) sparkHead {
 	at := func(i int) uint32 { return binary.BigEndian.Uint32(head[i:]) }
 	if at(0) == 2 {
@@ -318,8 +313,8 @@ func sparkHeadOf(head []byte) sparkHead {
 	return sparkHead{version: at(0), k: at(4), words: at(8), size: 12}
 }
 
-// isSpark reports whether head is the beginning of a Spark filter. If head may also be that of a
-// bits-and-blooms filter, isSpark assumes that such a filter has a k of at most 1,024.
+// isSpark reports whether head begins a Spark filter. If head may also begin a bits-and-blooms
+// filter, isSpark assumes that both have a k of at most 1,024.
 func isSpark(head []byte) bool {
 	if len(head) < 16 {
 		return false
@@ -341,8 +336,8 @@ func isSpark(head []byte) bool {
 	return h.k != 0 && h.k <= 1024 && !mAgain
 }
 
-// isWholeSpark reports whether a file of the given size that begins with head is a Spark filter. A
-// video may begin like one.
+// isWholeSpark reports whether size is the size of the Spark filter that head begins. Other files,
+// such as videos, may begin like one.
 func isWholeSpark(head []byte, size int64) bool {
 	h := sparkHeadOf(head)
 	return size == int64(h.size)+8*int64(h.words)
@@ -353,8 +348,8 @@ func isGuava(head []byte) bool {
 	return len(head) >= form.HeaderSize && head[0] <= 1 && head[1] != 0
 }
 
-// isWholeGuava reports whether a file of the given size that begins with head is a filter in
-// Guava's form. Other files may begin like one.
+// isWholeGuava reports whether size is the size of the filter that head begins in Guava's form.
+// Other files may begin like one.
 func isWholeGuava(head []byte, size int64) bool {
 	rest := size - form.HeaderSize - 8*int64(binary.BigEndian.Uint32(head[2:]))
 	return rest == 0 || form.IsTrailerSize(rest)
@@ -364,7 +359,7 @@ func loader[F hashFilter](load func(string) (F, error)) func(string) (filter, er
 	return func(path string) (filter, error) { return checked(load(path)) }
 }
 
-// checked returns f and err. After an error, when f may be a nil pointer, it returns a nil filter.
+// checked returns a nil filter after an error, because f may be a nil pointer.
 func checked[F hashFilter](f F, err error) (hashFilter, error) {
 	if err != nil {
 		return nil, err
