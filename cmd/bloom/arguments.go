@@ -29,9 +29,9 @@ func run(ctx context.Context, root *cobra.Command, args []string) error {
 	return err
 }
 
-// checkFlags returns the command in args. It returns an error for an unknown command, for a flag
-// before the command other than --help and --version, and for a long flag with one dash: pflag
-// would read -output as -o with the value utput.
+// checkFlags returns the command in args. It returns an error for an unknown command, for any flag
+// but --help and --version before the command, and for a long flag with one dash: pflag would read
+// -output as -o with the value utput.
 func checkFlags(root *cobra.Command, args []string) (*cobra.Command, error) {
 	c, rest := root, args
 	flagsFirst := len(args) > 0 && strings.HasPrefix(args[0], "-")
@@ -41,7 +41,7 @@ func checkFlags(root *cobra.Command, args []string) (*cobra.Command, error) {
 	switch {
 	case len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd):
 		return c, nil // cobra completes args
-	case c == root && !flagsFirst: // report an unknown command, and not its flags
+	case c == root && !flagsFirst: // report the unknown command, not its flags
 		return c, c.Args(c, args)
 	}
 	c.InitDefaultHelpFlag()

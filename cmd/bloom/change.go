@@ -131,7 +131,6 @@ func mergeCommand() *cobra.Command {
 	return c
 }
 
-// unionOf returns the union of the filters in the named files.
 func unionOf(ctx context.Context, names []string) (*loaded, error) {
 	all, err := loadAny(names[0])
 	if err != nil {
@@ -152,9 +151,9 @@ func unionOf(ctx context.Context, names []string) (*loaded, error) {
 	return all, nil
 }
 
-// union adds the keys of b to a. It returns an error if the filters cannot merge, for example
-// because of their sizes, if both have a Hash and these differ, or if their facts are incompatible.
-// If their Comments differ, a gets mixedComment.
+// union adds the keys of b to a. It returns an error if their types or sizes do not merge, if both
+// have a Hash and these differ, or if their facts are incompatible. If their Comments differ, a
+// gets mixedComment.
 func union(a, b *loaded) error {
 	x, y := a.Info(), b.Info()
 	if a.kind.name != b.kind.name {
@@ -192,5 +191,4 @@ func union(a, b *loaded) error {
 	return err
 }
 
-// mixedComment is the Comment of a union of filters with different Comments.
 const mixedComment = "merged from several filters"

@@ -26,12 +26,10 @@ func diffCommand() *cobra.Command {
 	return c
 }
 
-// patchBytes is a patch that can be saved.
 type patchBytes []byte
 
 func (p patchBytes) WriteTo(w io.Writer) (int64, error) { return bytes.NewReader(p).WriteTo(w) }
 
-// diffFiles returns a patch that turns the filter in the first file into the one in the second.
 func diffFiles(first, second string) (patchBytes, error) {
 	a, err := loadGuava(first)
 	if err != nil {

@@ -87,7 +87,6 @@ func (d *doubt) look(b *lines.Batch, found []bool) {
 	}
 }
 
-// count counts a doubtful line, and whether it was found.
 func (d *doubt) count(found bool) {
 	d.doubted++
 	if found {
@@ -112,12 +111,11 @@ func (d *doubt) mistaken(rate float64, filters int) bool {
 	return d.doubted > 0 && float64(d.misled) <= 1.1*mean+4*math.Sqrt(mean)
 }
 
-// mixedKeys is the warning for a list with keys that are different parts of lines.
 const mixedKeys = "%s has keys of several fields, or of fields and whole lines (--force): " +
 	"bloom looks lines up with %s only"
 
 // warnings returns the reasons to doubt the look-ups so far. rate returns the rate of the filter,
-// and takes a while.
+// which takes a while.
 func (d *doubt) warnings(rate func() float64) (warnings []string) {
 	if d.mixed && d.found < d.lines {
 		warnings = append(warnings, fmt.Sprintf(mixedKeys, d.path, placeFlag(d.asked)))

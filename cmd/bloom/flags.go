@@ -124,7 +124,7 @@ func (s *span) Set(text string) error {
 
 var errSpan = errors.New(`must be a duration like "90m", "24h", "7d" or "1w"`)
 
-// filterFlags are the number of lines that a filter must have room for, and its rate.
+// filterFlags has the number of lines that a filter must have room for, and its rate.
 type filterFlags struct {
 	n count
 	p float64
@@ -136,8 +136,8 @@ func (f *filterFlags) register(flags *pflag.FlagSet, n, p string, ordinary float
 	flags.VarP((*rate)(&f.p), "rate", "p", p)
 }
 
-// check returns an error if f.p is outside (0, 1) or below lowest. If f.p is below lowest, the
-// error ends with hint.
+// check returns an error if f.p is outside (0, 1) or below lowest. In the second case the error
+// ends with hint.
 func (f *filterFlags) check(lowest float64, hint string) error {
 	switch {
 	case !(f.p > 0 && f.p < 1):
@@ -177,7 +177,6 @@ func (f *filterFlags) outside(err error, part shard) error {
 	return usageError{outsideError{given + " is " + bad.Bound, bad}}
 }
 
-// outsideError is a bloom.ParamError with a text that names flags.
 type outsideError struct {
 	text string
 	bad  *bloom.ParamError
@@ -237,7 +236,6 @@ func (f *makeFlags) register(flags *pflag.FlagSet, n, p string) {
 // maxComment is the largest length of an Info's Comment, in bytes.
 const maxComment = 4096
 
-// config checks the flags, and returns how to read the named files.
 func (f *makeFlags) config(names []string) (*lines.Config, error) {
 	if len(f.comment) > maxComment || !utf8.ValidString(f.comment) {
 		return nil, usageError{fmt.Errorf(
@@ -247,7 +245,6 @@ func (f *makeFlags) config(names []string) (*lines.Config, error) {
 	return f.input.config(names)
 }
 
-// addKey adds the flags that say how lines are compared.
 func addKey(flags *pflag.FlagSet, key *lines.Key) {
 	flags.BoolVar(&key.FoldCase, "fold-case", false,
 		"ignore case: A and a are the same")
@@ -257,10 +254,10 @@ func addKey(flags *pflag.FlagSet, key *lines.Key) {
 		"compare the CR, too, that ends Windows lines")
 }
 
-// maxName is the largest length of the NAME of --json, in bytes. Such a name fits into a Meta.
+// maxName is the largest length of the NAME of --json, in bytes. It is low enough for an Info's
+// Meta.
 const maxName = 512
 
-// config checks the flags, and returns how to read the named files.
 func (f *inputFlags) config(names []string) (*lines.Config, error) {
 	switch {
 	case f.key.Field < 0 || f.key.Field == 0 && f.flags.Changed("field"):

@@ -57,9 +57,8 @@ func infoCommand() *cobra.Command {
 	})
 }
 
-// reportCommand returns a command that writes a report on each argument. If makeReport fails, it
-// continues with the next argument. It writes all errors of makeReport except the last, which it
-// returns.
+// reportCommand returns a command that writes a report on each argument. If makeReport fails, the
+// command goes on with the next argument, and fails at the end.
 func reportCommand(
 	use, needs string, makeReport func(path string) (*report, error),
 ) *cobra.Command {
@@ -104,7 +103,6 @@ func newReport(path, kind string, s bloom.Stats, info bloom.Info) *report {
 	}
 }
 
-// report returns the values that info shows for f, which was loaded from the file at path.
 func (f *loaded) report(path string) *report {
 	s := f.Stats()
 	r := newReport(path, f.kind.name, s, f.Info())

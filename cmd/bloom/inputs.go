@@ -20,7 +20,6 @@ func totalSize(names []string) (total int64) {
 	return total
 }
 
-// inputs returns names, or the name of standard input if there are none.
 func inputs(names []string) []string {
 	if len(names) == 0 {
 		return []string{lines.Stdin}
@@ -74,7 +73,6 @@ func readable(name string) error {
 	return file.Close()
 }
 
-// warnInput warns of lines that were left out, and if no line has a separator; see unparted.
 func warnInput(cfg *lines.Config) {
 	warnBad(cfg)
 	warnAll(unparted(cfg))

@@ -90,7 +90,6 @@ func (f *target) lock(ctx context.Context, path string, inputs ...string) (
 	return f.waitForLock(ctx)
 }
 
-// isStdout reports whether path is -, or another name of standard output.
 func isStdout(path string) bool {
 	switch filepath.Clean(path) {
 	case lines.Stdin, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/proc/thread-self/fd/1":
@@ -99,7 +98,6 @@ func isStdout(path string) bool {
 	return false
 }
 
-// namedTwice returns the error for a file that is both the output path and an input.
 func namedTwice(path, input string) error {
 	switch input {
 	case path:
@@ -136,7 +134,7 @@ func same(a, b string) bool {
 	return errA == nil && errB == nil && a == b
 }
 
-// waitForLock locks the file. If another process has the lock, it waits for up to --wait.
+// waitForLock waits up to --wait for the lock on the file.
 func (f *target) waitForLock(ctx context.Context) (release func(), err error) {
 	notice := time.AfterFunc(time.Second, func() {
 		logf("waiting for another bloom that changes %s", f.path)
@@ -160,8 +158,8 @@ func (f *target) waitForLock(ctx context.Context) (release func(), err error) {
 	return nil, lockError(f.path, err)
 }
 
-// lockError returns the error for a file that cannot be locked. It names the file of the lock only
-// if the fault lies there, because the user does not know that file.
+// lockError returns the error for a file that cannot be locked. It names the lock's own file, which
+// the user does not know, only if locking that file failed.
 func lockError(path string, err error) error {
 	if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) && pathErr.Op != "lock" {
 		err = pathErr.Err

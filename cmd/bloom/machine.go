@@ -40,7 +40,6 @@ func fits(subject string, bytes float64) error {
 
 type memoryError struct{ error }
 
-// fitting makes a filter of kind k for n lines, unless planner.fits returns an error.
 func fitting(k kind, n uint64, p float64) (hashFilter, error) {
 	if err := k.plan.fits(n, p); err != nil {
 		return nil, err

@@ -26,7 +26,6 @@ var topics = []string{
 	"keys", "sizes", "types", "shards", "never", "state", "out", "files", "limits",
 }
 
-// explain gives c its help: a line, a text, and examples.
 func explain(c *cobra.Command) {
 	name := strings.ReplaceAll(strings.TrimPrefix(c.CommandPath(), "bloom "), " ", "-")
 	text, err := help.ReadFile("help/" + name + ".txt")

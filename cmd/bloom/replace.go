@@ -99,7 +99,6 @@ func (f *target) produce(c *cobra.Command, create func() (saver, error)) error {
 	return f.save(result)
 }
 
-// produceStdout writes the result of create to standard output.
 func (f *target) produceStdout(read []string, create func() (saver, error)) error {
 	if isatty.IsTerminal(os.Stdout.Fd()) {
 		return usageError{errors.New("-o - would write a filter to the terminal")}
