@@ -25,8 +25,8 @@ type set interface {
 	close() error
 }
 
-// cache is a cache of the engine that keeps its ids in a set. Periodically it sets the metrics and
-// saves the set.
+// cache is a service.Cache with its ids in a set. It periodically sets the metrics and saves the
+// set.
 type cache struct {
 	set               set
 	span              time.Duration // how long ids are remembered; 0 means forever

@@ -134,8 +134,8 @@ type times struct {
 const skew = time.Minute
 
 // see advances the clock to the time of id's message, or to the machine's time if the message is up
-// to skew ahead of it. An id that has no time, or a time further ahead, does not move the clock. If
-// it moved the clock to the machine's time, the ids of delayed messages would be forgotten.
+// to skew ahead of it. An id that has no time, or a time further ahead, does not move the clock: at
+// the machine's time, the ids of delayed messages would be forgotten.
 func (t *times) see(id string) {
 	v, err := t.mapping.Query(id)
 	var stamp time.Time
@@ -243,7 +243,7 @@ func ofField(err error) error {
 	return err
 }
 
-// newMemoryCache makes a cache. now is the clock of a window in a test, and nil otherwise.
+// newMemoryCache makes a cache. Only tests set now, the clock of a window.
 func newMemoryCache(
 	conf *service.ParsedConfig, res *service.Resources, now func() time.Time,
 ) (*cache, error) {
@@ -325,8 +325,7 @@ func openFilter(path string, c window.Config) (filter, error) {
 	return checked(growing.LoadOrNew(path, c.N, c.P))
 }
 
-// checked returns f and err. After an error it returns a nil filter: a nil pointer f would be a
-// filter that is not nil.
+// checked returns a nil filter after an error, because f may be a nil pointer.
 func checked[F filter](f F, err error) (filter, error) {
 	if err != nil {
 		return nil, err

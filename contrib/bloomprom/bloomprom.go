@@ -123,13 +123,11 @@ type guardCollector struct {
 	lookups, queries *prometheus.Desc
 }
 
-// Describe implements prometheus.Collector.
 func (g *guardCollector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- g.lookups
 	ch <- g.queries
 }
 
-// Collect implements prometheus.Collector.
 func (g *guardCollector) Collect(ch chan<- prometheus.Metric) {
 	c := g.counts()
 	sendLookups(ch, g.lookups, map[string]uint64{

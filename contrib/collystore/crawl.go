@@ -191,7 +191,6 @@ func (w *Crawl) Resume() int {
 	return len(pages)
 }
 
-// want records another Visit of a page.
 func (w *Crawl) want(link string, depth int) *page {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -312,7 +311,6 @@ func (w *Crawl) endRequest(r *colly.Request, fetched bool) {
 	}
 }
 
-// endVisit records the end of one Visit of a page.
 func (w *Crawl) endVisit(link string) {
 	if p := w.pages[link]; p != nil {
 		if p.visits--; p.visits <= 0 {

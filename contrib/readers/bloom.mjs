@@ -232,7 +232,7 @@ function character(line, at) {
 	return decoded(bytes) === undefined ? line.subarray(at, at + 1) : bytes
 }
 
-/** The text that bytes are in UTF-8, or undefined if they are not UTF-8. */
+/** The text of bytes, or undefined if they are not UTF-8. */
 function decoded(bytes) {
 	try {
 		return utf8(bytes)
@@ -690,8 +690,8 @@ function plain(input) {
 }
 
 /**
- * A description of the part of a line that is a key, "" if a key is a whole line; and a function that reports whether a
- * line is probably more than such a part.
+ * Describes the part of a line that is a key, with "" for a whole line. The second result is a function that reports
+ * whether a line is probably more than that part.
  */
 function partOf(meta) {
 	const facts = new URLSearchParams(meta), number = facts.get("field") ?? "", name = facts.get("json")

@@ -12,7 +12,7 @@ False is certain only for a key that is hashed in the same way as the filter's k
 `bloom build --hex` made are bytes, not their digits: call f.contains(bytes.fromhex(line)). f.key(line) makes the key of
 a line for every list of the command bloom, and raises ValueError for other lists. The program above uses f.key.
 
-Bytes that are not a filter raise ValueError. All bytes are checked, and none are copied. The names are those of the
+Bytes that are not a filter raise ValueError. All bytes are checked, and none are copied. The names come from the
 page. Some upper limits are not checked: only a filter larger than memory can exceed them.
 """
 import base64
@@ -31,12 +31,12 @@ def require(condition, message="a parameter is out of range"):
     if not condition:
         raise ValueError(message)
 
-# Number i in an array of words, with width bits a number, is bits i*width to i*width + width - 1.
 M32, M64 = 2**32 - 1, 2**64 - 1
 
 def rotl(x, r):
     return (x << r | x >> 64 - r) & M64
 
+# Number i of width bits is bits i*width to i*width + width - 1 of an array of words.
 def number(words, i, width, order="little"):
     word, bit = divmod(i * width, 64)
     return int.from_bytes(words[8 * word:8 * word + 8], order) >> bit & 2**width - 1
@@ -145,8 +145,8 @@ class Filter:
         return WAYS[hash](line_bytes(line))
 
     def key_part(self):
-        """A description of the part of a line that is a key, "" if a key is a whole line; and a function that reports
-        whether a line is probably more than such a part."""
+        """Describes the part of a line that is a key, with "" for a whole line. The second result is a function that
+        reports whether a line is probably more than that part."""
         facts = parse_qs(self.info.meta, encoding="latin-1")
         number, name = facts.get("field", [""])[0], facts.get("json", [""])[0]
         separators = "".join(facts.get("sep", ["\t,"])).encode("latin-1")
@@ -178,7 +178,7 @@ class Guava(Filter):
     def contains_digest(self, h1, h2):
         bits = strategy_1(h1, h2, self.k, self.m)
         if self.strategy == 0:
-            # The sums are u32. From 2^31 on they represent negative numbers, and ~c inverts all 32 bits.
+            # Guava's sums are signed: a sum of 2^31 or more is negative there, and ~c inverts its 32 bits.
             sums = [(h1 & M32) + i * (h1 >> 32) & M32 for i in range(1, self.k + 1)]
             bits = [(c ^ M32 if c >= 2**31 else c) % self.m for c in sums]
         return all(number(self.words, bit, 1, "big") for bit in bits)
@@ -220,7 +220,7 @@ META_PAIR = re.compile(META_TEXT + "=" + META_TEXT)
 
 # Frames. Each class below is one kind of frame, made from its parameters. size is its number of words.
 def read_frame(data, kinds=None, check=True):
-    """The filter of the frame at the start of data, and the bytes after the frame. kinds is used instead of KINDS."""
+    """The filter of the frame at the start of data, and the bytes after the frame. kinds replaces KINDS."""
     kinds = kinds or KINDS
     require(len(data) >= 8 and data[:3] == b"BLM", "neither a frame nor Guava's form")
     kind, version, zero, trailer = struct.unpack_from("<cBBH", data, 3)
@@ -502,7 +502,7 @@ def from_parquet(bitset, xxh64):
     f.words, f.digest = memoryview(bitset), lambda key: (xxh64(key), 0)
     return f
 
-# How the command bloom makes a key from a line, for each Hash that it writes into an Info
+# The ways in which the command bloom makes a key from a line: see WAYS
 def without_return(line):
     return line[:-1] if line.endswith(b"\r") else line
 

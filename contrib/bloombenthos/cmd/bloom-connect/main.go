@@ -18,7 +18,6 @@ func main() {
 	service.RunCLI(context.Background(), version, bloombenthos.OpenCaches)
 }
 
-// moduleVersion returns the version of this program's module, as go install records it.
 func moduleVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return info.Main.Version
