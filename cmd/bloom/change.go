@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -184,7 +183,6 @@ func union(a, b *loaded) error {
 		comment = mixedComment
 	}
 	a.UpdateInfo(func(i *bloom.Info) {
-		i.Hash = cmp.Or(x.Hash, y.Hash)
 		i.Comment = comment
 		i.Meta = facts.Encode()
 	})

@@ -91,6 +91,7 @@ func TestDoubtGoesByTheRate(t *testing.T) {
 	require.Equal(t, "1000\n", good(t, values.String(), "check -c quoted"))
 	good(t, values.String()+users(0, 10, ","), "check quoted")
 	saying(t, 1, "none of the lines was found", users(0, 3, ","), "check quoted")
+	saying(t, 1, "", "\"Doe, Jane\",x\n", "check -f 1 quoted") // it is such a value, and is new
 
 	// The files of shards are one list.
 	for i := range 2 {

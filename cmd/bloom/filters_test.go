@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -191,11 +192,58 @@ func TestMerge(t *testing.T) {
 	good(t, "", "merge -o d a b")
 	require.Equal(t, bloom.Info{N: 1000, P: 0.01}, bloom.Must(bloom.LoadFile("d")).Info(),
 		"the first one's")
-	good(t, "", "build --force -n 7 -o a")
-	for _, args := range []string{"a b", "b missing", "out a"} {
-		before := read(t, "out")
-		saying(t, 1, "bloom: ", "", "merge -o out "+args)
-		require.Equal(t, before, read(t, "out"))
+	_, err := unionOf(t.Context(), []string{"a", "b"})
+	require.NoError(t, err)
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = unionOf(interrupted, []string{"a", "b"})
+	require.ErrorIs(t, err, errInterrupted)
+}
+
+// TestMergeRefuses: filters that do not merge leave what was there, and the error says why they do
+// not and, if their sizes differ, how to build some that do.
+func TestMergeRefuses(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, line := range map[string]string{
+		"a": "build -n 10", "large": "build -n 100", "blocked": "build -n 10 --type blocked",
+		"growing": "build -n 10 --type growing", "cuckoo": "build -n 10 --type cuckoo",
+	} {
+		good(t, name+"\n", line+" -o", name)
+	}
+	same := func(name string, k int, hash string) {
+		f := bloom.Must(bloom.NewSize(1<<10, k))
+		f.AddString(name)
+		f.UpdateInfo(func(i *bloom.Info) { i.Hash = hash })
+		require.NoError(t, f.SaveFile(name))
+	}
+	same("k7", 7, "")
+	same("k6", 6, "")
+	same("ours", 7, "SumString")
+	same("theirs", 7, "by hand")
+	const advice = "build both with the same --type, -n and -p"
+	for _, test := range []struct{ names, says string }{
+		{"a large", advice},
+		{"large a", advice},
+		{"a a large", advice},
+		{"a missing", "missing: no such file"},
+		{"missing a", "missing: no such file"},
+		{"a blocked", "a and blocked: a bloom.Filter and a blocked.Filter do not merge"},
+		{"growing growing", "filters of type growing.Filter do not merge"},
+		{"cuckoo cuckoo", "filters of type cuckoo.Filter do not merge"},
+		{"ours theirs", "keys of SumString and keys of by hand do not mix"},
+		{"k7 ours theirs", "keys of SumString and keys of by hand do not mix"},
+		{"k7 k6", "k7 and k6: "},
+	} {
+		before := read(t, "a")
+		_, stderr, status := bloomRun(t, "", "merge --force -o a "+test.names)
+		require.Equal(t, 1, status, test.names)
+		requireError(t, stderr, test.says)
+		require.Equal(t, test.says == advice, strings.Contains(stderr, advice), stderr)
+		require.Equal(t, before, read(t, "a"), test.names)
+	}
+	for _, names := range []string{"k7 ours", "ours k7", "ours ours"} {
+		good(t, "", "merge -o union "+names)
+		require.Equal(t, "SumString", bloom.Must(bloom.LoadFile("union")).Info().Hash, names)
 	}
 }
 
