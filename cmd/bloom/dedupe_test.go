@@ -136,6 +136,12 @@ func TestWarning(t *testing.T) {
 	good(t, numbers(0, 1000), line)
 	saying(t, 0, warning, numbers(900, 1100), line)
 	saying(t, 0, "fuller than it was made for", numbers(2000, 9000), "dedupe --state state")
+
+	// What a killed run wrote counts, too.
+	const tail = "dedupe -n 3 -p 1e-9 --state s -o out"
+	good(t, "a\n", tail)
+	write(t, "out", "a\nb\nc\n")
+	saying(t, 0, "more than 3 different lines (-n)", "b\nc\nd\n", tail)
 }
 
 // TestPackedState: a compressed list is told as such, and --force does not replace it by an empty

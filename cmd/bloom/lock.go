@@ -126,9 +126,6 @@ func same(a, b string) bool {
 	if errA == nil && errB == nil {
 		return os.SameFile(infoA, infoB)
 	}
-	if errA == nil || errB == nil {
-		return false
-	}
 	a, errA = filepath.Abs(a)
 	b, errB = filepath.Abs(b)
 	return errA == nil && errB == nil && a == b

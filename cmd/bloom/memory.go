@@ -28,7 +28,6 @@ func (m *memory) ready() {
 	info := m.f.Info()
 	f.UpdateInfo(func(i *bloom.Info) {
 		i.Hash = info.Hash
-		i.Comment = info.Comment
 		i.Meta = info.Meta
 	})
 	m.f = f

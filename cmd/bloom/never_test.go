@@ -33,6 +33,15 @@ func TestNever(t *testing.T) {
 		require.Contains(t, info, "made for  2,000 keys at a rate of 0.02\n")
 		require.Contains(t, good(t, "", "info --json list"), `"never":`+want+`,`)
 	}
+	// What is counted of the names is not counted of the input.
+	before := read(t, "list")
+	saying(t, 1, "the input has no line, and list stays as it is", "", "build -o list --never names")
+	require.Equal(t, before, read(t, "list"))
+	good(t, in, "build --force --blank -p 0.02 -o list --never names")
+	require.NotContains(t, metaOf(t, "list"), "blank", "the blank line is a name")
+	write(t, "bad", "1,y\nname\n")
+	saying(t, 0, "left out 1 line (--skip-bad), the first of them here: bad: line 2", "1,x\n",
+		"build --force --skip-bad -f 2 -o list --never bad")
 	// Lines are keys as the input's are.
 	write(t, "upper", strings.ToUpper("a1,x\na2,x\na3,y\n"))
 	good(t, "b,x\n", "build --force --fold-case -f 1 -p 0.5 -o list --never upper")

@@ -226,6 +226,7 @@ func TestTailThatCannotBeRead(t *testing.T) {
 	}
 	require.NoError(t, d.out.open("out", "state", d.seen.f, '\n'))
 	require.NoError(t, d.takeTail(cfg))
+	require.EqualValues(t, 20_000-10, d.state.unsaved, "lines that the state lacks")
 	file := d.out.file.(*os.File)
 	defer file.Close()
 	d.out.file = &badSector{file, head + pieceOfOut}

@@ -77,6 +77,16 @@ func TestEveryWriterKeepsPermissions(t *testing.T) {
 	}
 }
 
+// TestEveryWriterNeedsTheDirectory: a command finds out before it reads anything that its file
+// cannot be written, and says which directory is missing.
+func TestEveryWriterNeedsTheDirectory(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, test := range writers {
+		line := strings.Replace(test.command, "list", "none/list", 1)
+		saying(t, 1, "it needs the directory none: no such file or directory", "a\n", line)
+	}
+}
+
 // TestEveryWriterTidiesUp: what a killed run left of its new file, the next run removes.
 func TestEveryWriterTidiesUp(t *testing.T) {
 	for _, test := range writers {

@@ -43,9 +43,12 @@ func TestSyncBeforeState(t *testing.T) {
 	works := &output{file: &looking{file, func() error {
 		require.NoFileExists(t, s.file.path)
 		syncs++
+		for began := time.Now(); !time.Now().After(began); { // a clock may be coarse
+		}
 		return nil
 	}}}
 	require.NoError(t, s.save(m, works))
+	require.Positive(t, s.took)
 	require.FileExists(t, s.file.path)
 	require.Equal(t, 1, syncs)
 	require.Zero(t, s.unsaved)
@@ -142,6 +145,15 @@ func TestTick(t *testing.T) {
 	require.FileExists(t, "state")
 	require.Zero(t, d.state.unsaved)
 	require.Contains(t, read(t, "stderr"), "the filter is fuller than it was made for")
+
+	require.NoError(t, os.Remove("state"))
+	d.state.unsaved = 1
+	require.NoError(t, d.tick())
+	require.NoFileExists(t, "state", "it was saved a moment ago")
+	d.state.saved = time.Now().Add(-2 * time.Hour)
+	d.state.took = 10 * time.Minute
+	require.NoError(t, d.tick())
+	require.NoFileExists(t, "state", "saves take a twentieth of the time")
 }
 
 // TestCountingState: what was written once is removed once.
@@ -217,6 +229,23 @@ func TestOutOfOthers(t *testing.T) {
 			require.Equal(t, test.now, read(t, "out"))
 			require.Equal(t, test.made != "", exists("state"))
 		})
+	}
+}
+
+// TestEmptyInTwoRoles: an empty file and a device lose nothing if they are input and output.
+func TestEmptyInTwoRoles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, "a\n", "build -o filter")
+	for _, line := range []string{
+		"dedupe list > list", "dedupe < list >> list", "dedupe < /dev/null > /dev/null",
+		"check -c filter < /dev/null > /dev/null", "build -n 9 -o - < /dev/null > /dev/null",
+	} {
+		write(t, "list", "")
+		out, err := child(t, "sh", "-c", "bloom "+line).CombinedOutput()
+		if !strings.HasPrefix(line, "check") { // it finds nothing
+			require.NoError(t, err, "%s: %s", line, out)
+		}
+		require.Empty(t, string(out), line)
 	}
 }
 
