@@ -221,9 +221,8 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 // slot returns the slot that x selects in the given way, as a word and a shift, and the fingerprint
 // to write there. A fingerprint is at least 1, and an empty slot is 0.
 //
-// A key has one slot in each way, and a different fingerprint for each. So the ways are
-// independent: whether a slot is overwritten, and whether a fingerprint equals another key's,
-// depends on no other way. Therefore the formulas of Stats and Recall hold even for few slots.
+// A key has one slot in each way, and a different fingerprint for each. So what happens to one slot
+// is independent of the others, and the formulas of Stats and Recall hold even for few slots.
 func (f *Filter) slot(way, x uint64) (word *uint64, shift, fingerprint uint64) {
 	i, _ := bits.Mul64(x, f.perWay) // depends on the highest bits of x
 	pos := (way*f.perWay + i) * uint64(f.bits)

@@ -17,8 +17,8 @@ import (
 //   - The memory belongs to a load, and is published with the load's filter. A row that the load
 //     found gets into this memory only if a query after the load did not find it.
 //   - An insert removes its keys from the memory when it begins. Until it has ended, no key of its
-//     stripe is noted. A key is not noted either if an insert of its stripe has ended during the
-//     query, because the query may have missed the insert's row.
+//     stripe is noted. If it ends during a query for a key of its stripe, that key is not noted,
+//     because the query may have missed the insert's row.
 //   - A key is not noted if its query began within a Lag after the end of the load, or after the
 //     end of an insert of its stripe.
 //   - A denial identifies a key, not only its digest. Murmur3 can be inverted, so anybody can make

@@ -42,7 +42,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/pause"
 )
 
-// Source provides the filter for a Replica. There are these sources:
+// Source provides the filter for a Replica. These sources exist:
 //
 //   - A [Publisher] sends the bits that have changed since the replica's version, or the whole
 //     filter to a replica that is far behind. Replicas in its own process fetch from it directly,
@@ -134,7 +134,7 @@ type state struct {
 	filter  *bloom.SyncFilter
 	size    int64 // length of the binary form
 	version string
-	made    time.Time // of this version or, if unknown, of the last one for which it is known
+	made    time.Time // of this version or, if unknown, of an earlier one
 }
 
 // precedes reports whether u is known to be older than s.

@@ -52,9 +52,9 @@ func (f *Filter) Do(
 	return true, nil
 }
 
-// claim returns the channel of the call of Do that is handling h, if there is one. Otherwise it
-// reports whether h is remembered. If busy is nil and seen is false, the caller must handle h, and
-// other calls wait until it closes ended.
+// If another call of Do is handling h, claim returns its channel. Otherwise it reports whether h is
+// remembered. If busy is nil and seen is false, the caller must handle h; other calls wait until it
+// closes ended.
 //
 // claim holds the lock during the look-up. Otherwise another call could handle h, add it and
 // release it between the look-up and the lock, and h would be handled twice.

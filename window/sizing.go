@@ -87,8 +87,8 @@ type counts struct {
 // counts returns the counts for c.
 //
 // Partial planes end a part apart, so Generations of them are live; with Renew one more, because
-// planes live for a part longer. The field spare is this number. The other places among the 64
-// planes are for the newest plane and the full ones; fulls is the number of full ones.
+// planes live for a part longer. This number is spare. The rest of the 64 planes are the newest one
+// and fulls full ones.
 //
 // After a step back, partial planes may take half of the places of full ones, up to limit in all.
 // That leaves room for N/2 keys.
@@ -112,7 +112,7 @@ func (c Config) counts() counts {
 //
 // If there are several pages, each counts its keys in groups of pageFeed. When a plane ends, a page
 // may have up to pageFeed-1 keys that are not yet counted, and these count in the next plane. So
-// the planes for N keys have room for that many more. A single page counts each key in the right
+// the planes for N keys have room for that many more. A single page counts each key in its own
 // plane.
 func (c Config) share(pages uint64) (share, feed uint64) {
 	counts := c.counts()
@@ -157,9 +157,9 @@ func (c Config) sized() (l layout, words float64) {
 		l.k += 2
 	}
 	// The number of keys in a page has a Poisson distribution, so its variance divided by the
-	// square of its mean is one over the mean. If the rate grows as the e-th power of the load, its
-	// mean over all pages is larger by a fraction of e(e-1)/2 divided by the mean number of keys,
-	// to second order. Pages are so large that this costs at most 1.6 % more memory.
+	// square of its mean is one over the mean. If the rate grows as the e-th power of the load, the
+	// mean rate of all pages is larger by a fraction of e(e-1)/2 divided by the mean number of
+	// keys, to second order. Pages are so large that this costs at most 1.6 % more memory.
 	size := float64(leastPage)
 	load := float64(l.k) / perKey(l.k, p)
 	e := float64(l.k) * load / (portable.Exp(load) - 1)

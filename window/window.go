@@ -205,7 +205,7 @@ func newState(c Config, l layout, array []uint64) *state {
 }
 
 // begin makes s ready for use. The stamp of the newest live plane was set at time newest. All pages
-// are clean up to and including plane number cleared.
+// are clean up to plane number cleared.
 func (s *state) begin(now func() time.Time, live run, newest int64, cleared uint64) {
 	s.ring.start(now, live, newest)
 	for i := range s.table {
@@ -273,8 +273,8 @@ func (s *state) clear(page uint64, live run) {
 	}
 }
 
-// ready prepares a locked page for a new key, and returns the live planes. It begins a plane if the
-// newest one has ended, and clears that plane in the page if necessary.
+// ready makes sure that the newest plane can take a key in a locked page, and returns the live
+// planes.
 func (s *state) ready(page uint64, live run, now int64) run {
 	p := &s.table[page]
 	if !s.ring.accepts(live, now) {
