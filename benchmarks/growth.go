@@ -98,7 +98,6 @@ func recordGrowth(limit float64, only *regexp.Regexp) {
 	}
 }
 
-// batch has the digests of a batch of keys and the answers for them.
 type batch struct {
 	hs      []bloom.Hash
 	answers []bool

@@ -147,7 +147,7 @@ func pure(found map[string][]process) (processes []process) {
 
 const purego = "purego: "
 
-// shared returns rows of several goroutines, which divide the keys equally.
+// shared returns rows in which one or two goroutines divide the keys.
 func shared() (rows []row) {
 	for _, r := range append(slices.Clone(syncs), blobBloomSync, bitsAndBloomsLocked) {
 		for _, goroutines := range []int{1, 2} {
@@ -160,7 +160,7 @@ func shared() (rows []row) {
 	return rows
 }
 
-// divided returns f with functions that divide their keys among goroutines.
+// divided returns f with its keys divided among goroutines.
 func divided(f filter, goroutines int) filter {
 	counts := make([]int, goroutines)
 	each := func(ks keys, visit func(part keys, i int)) {

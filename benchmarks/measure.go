@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// The operations. An operation is also an index of a result's times.
+// An operation is also an index of result.times.
 const (
 	add = iota
 	present
@@ -42,10 +42,10 @@ type row struct {
 	make       func(n int, p float64) filter
 }
 
-// workload is one table: the work of its rows.
+// workload is a table to measure.
 type workload struct {
 	title string
-	text  string // what a reader should know about the table
+	text  string // printed before the table, unless it is empty
 	kind  kind
 	n     int     // the number of keys
 	p     float64 // the rate of the filters; some libraries ignore it
@@ -79,7 +79,7 @@ const (
 type plan struct {
 	all    keys // the keys to add, followed by the keys to look up
 	n      int  // the number of keys to add
-	others int  // the index, in the field all, of the first key for the operation absent
+	others int  // the index in all of the first key for the operation absent
 	turn   int  // the largest number of keys in a turn
 	chunks int  // the number of chunks in a fill; each ends with a turn
 }
@@ -97,7 +97,7 @@ func (w workload) plan(rounds int) plan {
 	return p
 }
 
-// chunk returns the range of the keys in the i-th chunk of a fill, or of its removal.
+// chunk returns the range of the keys in the i-th chunk of a fill, or of a removal.
 func (p plan) chunk(i int) (first, n int) {
 	i %= p.chunks
 	first = i * p.n / p.chunks
@@ -118,9 +118,8 @@ func (p plan) keys(op, i int) (first, n int) {
 	return i % (p.n / p.turn) * p.turn, p.turn
 }
 
-// warm returns the index of n keys next to the n keys that begin at the index first. They are
-// looked up before a turn is timed, because the previous row has used the cache and the branch
-// predictors.
+// warm returns the index of n keys next to those from first to first+n-1. They are looked up before
+// a turn is timed, because the previous row has used the cache and the branch predictors.
 func warm(first, n int) int {
 	if first >= n {
 		return first - n
@@ -129,8 +128,8 @@ func warm(first, n int) int {
 }
 
 // contestant is a row that is being measured. operate does an operation on n keys, after an untimed
-// look-up of n others. It returns the time in nanoseconds, or NaN if the row lacks the
-// operation, and the number of keys found. fill adds n keys, or removes them, and is not timed.
+// look-up of n others. It returns the time in nanoseconds, or NaN if the row lacks the operation,
+// and the number of keys found. fill adds or removes n keys, untimed.
 type contestant struct {
 	*result
 	empty   func()
@@ -139,7 +138,6 @@ type contestant struct {
 	whole   bool // one turn adds all keys
 }
 
-// result is the result of a row in one table.
 type result struct {
 	name, note string
 	bitsPerKey float64
@@ -203,9 +201,8 @@ func (r row) local(w workload, p plan) contestant {
 	return c
 }
 
-// begin prepares the next turn of an operation. At the start of each fill it empties the filter,
-// which touches its memory. At the start of each removal but the first it fills the filter again.
-// Then it adds or removes the keys of the chunk that are not part of the turn.
+// begin does the untimed work before a turn. It empties the filter at the start of a fill, fills it
+// at the start of a removal, and adds or removes the keys of the chunk that precede the turn.
 func (c contestant) begin(p plan, op int) {
 	first, n := p.chunk(c.done[op])
 	if first == 0 && (op == add || c.done[remove] > 0) {
@@ -219,7 +216,6 @@ func (c contestant) begin(p plan, op int) {
 	}
 }
 
-// turn does an operation on the next keys, and records the time per key.
 func (c contestant) turn(p plan, op int) {
 	i := c.done[op]
 	c.done[op]++
@@ -244,7 +240,7 @@ func (c contestant) turn(p plan, op int) {
 	c.times[op][part] = append(c.times[op][part], ns/float64(n))
 }
 
-// contestants take turns: one each in every round, in an order that changes from round to round.
+// Contestants take turns: one each in every round, in random order.
 type contestants struct {
 	all    []contestant
 	random *rand.Rand
@@ -264,7 +260,6 @@ func (cs contestants) rounds(n int, p plan, operations ...int) {
 	}
 }
 
-// begin calls begin for all contestants, in parallel on all processors.
 func (cs contestants) begin(p plan, op int) {
 	if op != add && op != remove {
 		return
@@ -294,8 +289,7 @@ func (cs contestants) having(op int) contestants {
 	return cs
 }
 
-// fills returns the lowest number of turns that is not below rounds and fills the filters a whole
-// number of times.
+// fills raises rounds to a multiple of p.chunks, so that the last fill is complete.
 func (p plan) fills(rounds int) int { return (rounds + p.chunks - 1) / p.chunks * p.chunks }
 
 // measure measures all rows of w: they fill their filters, then look keys up, and then remove them.
@@ -346,7 +340,6 @@ func (cs contestants) table(w workload) table {
 	return t
 }
 
-// countFalses counts the false positives among the absent keys.
 func (c contestant) countFalses(p plan) {
 	for i := range absentKeys / p.turn {
 		first, n := p.keys(absent, i)
@@ -376,8 +369,7 @@ func percentile(values []float64, share float64) float64 {
 }
 
 // time returns a percentile of the times of an operation: the tenth if share is 0.1. For additions
-// and removals, it returns the mean of the percentiles of the parts. It returns NaN if there are no
-// times.
+// and removals, it returns the mean over the parts. It returns NaN if there are no times.
 func (r *result) time(op int, share float64) float64 {
 	sum, n := 0.0, 0
 	for _, times := range r.times[op] {

@@ -5,8 +5,8 @@ import (
 	"github.com/seed79a3ff49/bloom/bank"
 )
 
-// The members of a bank have 512 bits and seven hashes. Each has memberKeys keys: one that is
-// looked up, and others that are derived from it.
+// Each member of a bank has memberKeys keys: one that is looked up, and others that are derived
+// from it.
 const (
 	bankBits   = 512
 	bankHashes = 7
@@ -81,8 +81,8 @@ var banks = []row{
 	}},
 }
 
-// eachMember calls visit with each key of each member, and the number of the member. Member i has
-// the key i, and the keys that are derived from it.
+// eachMember calls visit with each key of each member: for member i, key i and the keys that are
+// derived from it.
 func eachMember(ks keys, visit func(i int, h bloom.Hash)) {
 	i := ks.first
 	ks.forEach(func(key []byte) {

@@ -43,7 +43,6 @@ var (
 	dotted = []vg.Length{vg.Points(1.5), vg.Points(2.5)}
 )
 
-// curve is a line of a picture.
 type curve struct {
 	name   string
 	colour color.Color
@@ -51,7 +50,6 @@ type curve struct {
 	y      func(x float64) float64 // returns NaN if there is nothing to draw at x
 }
 
-// picture is a picture of curves over xs.
 type picture struct {
 	title, x, y string
 	logX, logY  bool      // logarithmic axes; such an x axis runs from large to small
@@ -122,7 +120,7 @@ func (pic picture) draw(path string) error {
 	return save(p, 8.5*vg.Inch, 4*vg.Inch, 2.9*vg.Inch, path, pic.about)
 }
 
-// save draws a plot with its legend beside it, where the legend crosses no curve.
+// save draws a plot, with its legend to the right, where it crosses no curve.
 func save(p *plot.Plot, width, height, legendWidth vg.Length, path, about string) error {
 	const margin = 6 // points
 	legend := p.Legend
@@ -141,9 +139,8 @@ func save(p *plot.Plot, width, height, legendWidth vg.Length, path, about string
 	return os.WriteFile(path, accessible(b.Bytes(), about), 0o644)
 }
 
-// accessible returns a picture with a title, fonts for systems without Liberation Sans, and colours
-// for a dark page. Inverting turns white into black, and rotating the hue then restores the
-// colours.
+// accessible adds a title, fonts for systems without Liberation Sans, and colours for a dark page.
+// Inverting turns white into black, and rotating the hue then restores the colours.
 func accessible(svg []byte, about string) []byte {
 	const dark = "@media (prefers-color-scheme: dark) " +
 		"{ svg { filter: invert(0.9) hue-rotate(180deg) } }"
@@ -155,7 +152,7 @@ func accessible(svg []byte, about string) []byte {
 	return slices.Insert(svg, at, []byte(head)...)
 }
 
-// drawPictures draws the pictures that need no measurement, because their figures are computed.
+// drawPictures draws the pictures that need no measurement.
 func drawPictures(dir string) error {
 	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
 	pictures := map[string]func() picture{

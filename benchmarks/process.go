@@ -29,7 +29,7 @@ import (
 // Then it reads lines, and answers each with one line. It sleeps until the next line, so that it
 // takes turns with all other rows.
 //
-//	empty              empties the filter, and answers 0 0
+//	empty                      empties the filter, and answers 0 0
 //	fill <first> <n>           adds n keys of the file, and answers 0 0
 //	add <first> <n> <warm>     adds n keys of the file, and answers <nanoseconds> 0
 //	find <first> <n> <warm>    looks n keys up, and answers <nanoseconds> <keys found>
@@ -87,7 +87,6 @@ func builds(dir, boost string, quick bool) (found map[string][]process, missing 
 	return found, missing
 }
 
-// buildOthers calls the function try for each program in another language.
 func buildOthers(dir, boost string, try func(name string, build func() ([]process, error))) {
 	try("Bloofi (Crainiceanu and Lemire, 2015)", func() ([]process, error) {
 		return nil, errors.New("it finds which of many filters hold a key, as bank.Bank does, and is " +
@@ -146,7 +145,6 @@ type peer struct {
 	result *result
 }
 
-// startAll starts the processes of w and waits until they are ready.
 func startAll(w workload, keys plan) (peers []*peer) {
 	if len(w.processes) == 0 {
 		return nil
@@ -200,7 +198,7 @@ func (p *peer) ask(line ...any) (ns float64, found int) {
 	return ns, int(number)
 }
 
-// answer reads a line of a word and a number.
+// answer reads a line with a word and a number.
 func (p *peer) answer() (word string, number float64) {
 	if p.result.err != nil {
 		return "", 0
@@ -216,7 +214,6 @@ func (p *peer) answer() (word string, number float64) {
 	return word, number
 }
 
-// contestant returns p as a contestant. None of the processes removes keys.
 func (p *peer) contestant() contestant {
 	return contestant{
 		result: p.result,
@@ -227,7 +224,7 @@ func (p *peer) contestant() contestant {
 			case add:
 				return p.ask("add", first, n, warm(first, n))
 			case remove:
-				return nan, 0
+				return nan, 0 // no process removes keys
 			}
 			return p.ask("find", first, n, warm(first, n))
 		},

@@ -9,7 +9,6 @@ import (
 	"strings"
 )
 
-// readmeRows are the rows of README.md's table.
 var readmeRows = []struct {
 	name, text string
 	ops        []int

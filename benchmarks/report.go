@@ -23,7 +23,6 @@ type report struct {
 	tables  []table
 }
 
-// table is a workload and its results.
 type table struct {
 	workload
 	results []*result
@@ -113,7 +112,6 @@ func (r *report) samples(out io.Writer) error {
 	return w.Flush()
 }
 
-// heading returns the title of the table, followed by the title of its order.
 func (t table) heading() string {
 	if t.order == nil {
 		return t.title
@@ -121,7 +119,6 @@ func (t table) heading() string {
 	return t.title + ", " + t.order.title
 }
 
-// operation returns the name of an operation in the table.
 func (t table) operation(op int) string {
 	if t.order != nil {
 		return "find"

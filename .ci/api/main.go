@@ -136,8 +136,8 @@ func names(folder string, methods *signatures) (lines []string, err error) {
 	return slices.Compact(lines), nil
 }
 
-// list returns a line for each exported name, field and method of pkg. It also adds pkg's methods
-// to the given signatures.
+// list returns a line for each exported name, field and method of pkg. It also adds the methods to
+// methods.
 func list(pkg *types.Package, methods *signatures) (lines []string) {
 	base := pkg.Path()
 	qualify := func(other *types.Package) string {
@@ -236,8 +236,8 @@ type signatures struct {
 	uneven []string
 }
 
-// add adds a method. Argument written has its name and signature, and key has the same without the
-// names of parameters and results.
+// add adds a method. written is its name and signature; key is the same without the names of
+// parameters and results.
 func (s *signatures) add(key, written string) {
 	first, ok := s.first[key]
 	if !ok {

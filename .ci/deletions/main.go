@@ -46,8 +46,8 @@ type guard struct{ where, text string }
 // program is the compiled test binary of a package.
 type program struct {
 	path  string
-	dir   string                   // directory in which it runs
-	took  map[string]time.Duration // time that each test takes
+	dir   string                   // the working directory
+	took  map[string]time.Duration // the time of each test
 	reach map[int][]string         // patterns of the tests that reach each guard, the fastest first
 }
 
@@ -204,8 +204,8 @@ func (p *program) compile(temp string) error {
 }
 
 // measure runs each test with all statements. It records how long the test takes, and which guards
-// it reaches. If a test has subtests named after types of the package, only these run. Argument
-// name is the name of the package.
+// it reaches. If a test has subtests for types of the package, they count instead of the test. name
+// is the name of the package.
 func (p *program) measure(name, temp string) error {
 	p.took = map[string]time.Duration{}
 	p.reach = map[int][]string{}
