@@ -256,8 +256,8 @@ func (f *Filter) UpdateInfo(ctx context.Context, update func(*bloom.Info)) error
 	}
 }
 
-// difference describes the first of N, P and Hash that changes from one value to another. It
-// returns "" if there is none. A zero is not a value.
+// difference describes the first of N, P and Hash that changes from one nonzero value to another.
+// It returns "" if there is none.
 func difference(before, after bloom.Info) string {
 	switch {
 	case differ(before.N, after.N):

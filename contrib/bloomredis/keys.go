@@ -10,7 +10,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// keyMethods are the methods for keys, which are the same for all types.
+// keyMethods has the methods for keys, which all types share.
 type keyMethods struct{ impl store }
 
 type store interface {

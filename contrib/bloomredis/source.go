@@ -14,7 +14,7 @@ import (
 	"github.com/seed79a3ff49/bloom/replica"
 )
 
-// page is the largest number of entries of the stream in a reply.
+// page is the largest number of stream entries in a reply.
 const page = 4096
 
 // Source returns a source for replicas in this process; see package replica. Use one in a process

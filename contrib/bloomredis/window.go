@@ -55,7 +55,7 @@ type Window struct {
 	names []string // the keys of the strings
 
 	mu       sync.Mutex
-	epoch    int       // counts deletions and losses: each of them can replace strings
+	epoch    int       // counts deletions and losses, which can replace strings
 	deleting int       // the number of calls of Delete under way
 	reopened time.Time // the time of the last loss that was reported
 	known    []known   // the last reply about each string
@@ -461,7 +461,7 @@ func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string)
 		}
 		return c.unlike(r.head, r.size)
 	}
-	// Any of the strings may be gone. Each string has the number of all strings in its head.
+	// Any of the strings may be gone. The head of each has the number of all strings.
 	for first, limit := 0, 16; first < limit; {
 		names, err := c.windowNames(first, limit)
 		if err != nil {
@@ -513,9 +513,9 @@ func (c caller) deleteStrings(
 
 // remains is a string that does not begin like a window or a filter.
 //
-// If a window's string is deleted between two commands of a script, as a server before Redis 7.2
-// can do if its clock steps back, the next write makes a string without a head: zeros, the state or
-// a part of it, and pages.
+// If its clock steps back, a server before Redis 7.2 can delete a window's string between two
+// commands of a script. The next write then makes a string without a head: zeros, the state or a
+// part of it, and pages.
 type remains struct {
 	head string // the first kilobyte, or all up to the end of the state
 	size int64

@@ -31,7 +31,8 @@ package bloomredis
 //     open, or ended less than a generation ago. The key is also written again if more than lean
 //     planes follow that plane, including one that the write would begin.
 //   - Of the live planes, at most slack may have ended by time, without their share. Only a clock
-//     that jumps back and forth would end more, and these must not push out the newest N keys.
+//     that jumps back and forth would end more, and such planes must not push out the newest N
+//     keys.
 //   - If no plane is free, the oldest one is given up, and then more of them, as long as the
 //     number of remaining planes with their share does not fall below full. lost is a time: no
 //     key of the planes that were given up was added after it, or found after it and not written

@@ -64,8 +64,8 @@ const discardedAnswers = 4096
 
 var discarded = sync.Pool{New: func() any { return new([discardedAnswers]bool) }}
 
-// Clear zeroes words in chunks. A garbage collection can begin between two chunks, but not during
-// Go's clear, which is assembly, cannot be interrupted, and takes a second for ten gigabytes.
+// Clear zeroes words in chunks, so that a garbage collection can begin between two chunks. Go's
+// clear is assembly that cannot be interrupted, and takes a second for ten gigabytes.
 func Clear(words []uint64) {
 	for ; len(words) > 0; words = words[min(len(words), chunk):] {
 		clearChunk(words[:min(len(words), chunk)])

@@ -113,7 +113,7 @@ func regular(path string) (fs.FileInfo, error) {
 	info, err := os.Lstat(path)
 	switch {
 	case path == "":
-		return nil, err // filepath.Dir and filepath.Base would make it the current directory
+		return nil, err // filepath.Dir would make it the current directory
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Identity identifies the content that a path held at one time. What the system reports about a
-// file is not enough for that. Equal facts do not prove that nothing changed: "cp -p", "rsync -t"
-// and tar preserve the modification time, and all filters for one list have the same size.
-// Different facts do not prove a change either: chmod, ln and backups set the time of the last
-// change. So identities compare checksums, and the facts only decide when to read the file again.
+// Identity identifies the content that a path held at one time, by its checksum. The facts that the
+// system reports about a file only decide when to read the file again. Equal facts do not prove
+// that nothing changed: "cp -p", "rsync -t" and tar preserve the modification time, and all filters
+// for one list have the same size. Different facts do not prove a change either: chmod, ln and
+// backups set the time of the last change.
 type Identity struct {
 	facts facts
 	sum   [sha256.Size]byte

@@ -43,8 +43,8 @@ var (
 	kinds = []*Kind{Bank, Blocked, Counting, Cuckoo, Flower, Growing, Window, patchKind}
 )
 
-// KindOf returns the kind of the frame that data begins with. It returns nil if data does not begin
-// with a frame of a known kind.
+// KindOf returns the kind of the frame at the beginning of data, or nil if there is no frame of a
+// known kind.
 func KindOf(data []byte) *Kind {
 	if len(data) > len(magic) && string(data[:len(magic)]) == magic {
 		for _, k := range kinds {
@@ -56,8 +56,8 @@ func KindOf(data []byte) *Kind {
 	return nil
 }
 
-// Name returns the name of the type whose frame data begins with, such as "window.Filter". It
-// returns "" if data does not begin with a frame of a known kind.
+// Name returns the name of the type of KindOf(data), such as "window.Filter", or "" if KindOf
+// returns nil.
 func Name(data []byte) string {
 	if k := KindOf(data); k != nil {
 		return k.name

@@ -218,10 +218,9 @@ func checkPatch(params []uint64) (words uint64, err error) {
 }
 
 // Check returns an error that wraps ErrMismatch unless p was made from a filter with the header h
-// and these words. If the stream of p is damaged, the error wraps ErrFormat instead. old holds the
-// values that the bits of p have before the change: bit i%64 of old[i/64] is the old value of the
-// i-th bit that differs. Check loads each word once and atomically, so other goroutines may write
-// to words atomically at the same time.
+// and these words. If the stream of p is damaged, the error wraps ErrFormat instead. Bit i%64 of
+// old[i/64] is the old value of the i-th bit that differs. Check loads each word once and
+// atomically, so other goroutines may write to words atomically at the same time.
 func (p *Patch) Check(h Header, words []uint64) (old []uint64, err error) {
 	if h != p.Header {
 		words = nil

@@ -101,7 +101,7 @@ func infoSum(head, info []byte) (sum Sum) {
 	return sum
 }
 
-// seal appends a checksum of the bytes that s covers and of b.
+// seal appends to b a checksum of everything so far. s is the checksum of everything before b.
 func (s Sum) seal(b []byte) []byte {
 	s.Write(b)
 	return binary.BigEndian.AppendUint32(b, uint32(s))
@@ -116,9 +116,8 @@ func versionOf(data []byte) byte {
 	return 0
 }
 
-// Refused returns the error for a form that a decoder has refused with err. data is the form, or
-// its last bytes. If a newer version wrote the trailer, and err wraps ErrFormat, the error says so.
-// Otherwise it is err.
+// Refused returns err, the error of a decoder. If err wraps ErrFormat and a newer version wrote the
+// trailer, it instead returns an error that says so. data is the form, or its last bytes.
 func Refused(pkg string, data []byte, err error) error {
 	v := versionOf(data)
 	if v > trailerVersion && errors.Is(err, ErrFormat) && !errors.Is(err, ErrVersion) {

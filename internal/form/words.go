@@ -25,8 +25,8 @@ const ChunkBytes = 64 << 10
 
 // PutWords writes words to dst, 8 bytes each. Bits that are not in mask become 0. It loads each
 // word once and atomically, so other goroutines may write to words atomically at the same time.
-// Four words at a time take half as long as one at a time.
 func PutWords(dst []byte, words []uint64, mask uint64, order Order) {
+	// Four words at a time take half as long as one at a time.
 	for ; len(words) >= 4 && len(dst) >= 32; words, dst = words[4:], dst[32:] {
 		w0 := atomic.LoadUint64(&words[0]) & mask
 		w1 := atomic.LoadUint64(&words[1]) & mask

@@ -122,16 +122,14 @@ func Of(head []byte) *Kind {
 	return nil
 }
 
-// Differs reports whether files of kind k look different from lines that end with delim. UTF-16
-// without a byte order mark does not if delim is NUL: one-byte records, each with its NUL, look the
-// same.
+// Differs reports whether files of kind k look different from lines that end with delim. If delim
+// is NUL, UTF-16 without a byte order mark looks like lines of one byte each.
 func (k *Kind) Differs(delim byte) bool { return delim != 0 || k.Name != unmarked }
 
 const unmarked = "unmarked UTF-16"
 
 // Undecided reports whether more bytes after head could change the result of Of. If head contains
-// delim, which ends a line, only pieces at offset 0 matter: head is then text, unless a file in an
-// archive has a name of two lines.
+// delim, the end of a line, it counts as text unless it ends within a piece at offset 0.
 func Undecided(head []byte, delim byte) bool {
 	hasLine := bytes.IndexByte(head, delim) >= 0
 	for i := range kinds {

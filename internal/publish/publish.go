@@ -113,8 +113,8 @@ func (r *release) digest() string {
 
 // Publish makes f the current version, and returns the version's name. If f has the same bits, size
 // and Info as the current version, nothing changes. If own is true, Publish retains f, which must
-// not change afterwards; otherwise it copies f. Unless p is exact, a madeAt that is not later than
-// the time of the previous version is replaced with a later time.
+// not change afterwards; otherwise it copies f. Unless p is exact, Publish replaces a madeAt that
+// is not later than the time of the previous version.
 func (p *Publisher) Publish(f *bloom.Filter, own bool, madeAt time.Time) (version string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -236,7 +236,7 @@ func parsed(steps []step) (patches []*form.Patch) {
 }
 
 // find returns the newest past version among versions, and the patch from it to r. The patch is nil
-// if there is no such version, or no patch from it.
+// if there is none.
 func (r *release) find(versions httphead.Tags) (version string, d *patch) {
 	for i, s := range slices.Backward(r.past) {
 		if versions.Find(s.version) {
@@ -251,8 +251,8 @@ func (r *release) find(versions httphead.Tags) (version string, d *patch) {
 }
 
 // Since returns a description of the current version. If version is the current one, patch and full
-// are nil. Otherwise Since returns either a patch from version, which must not be changed, or, if
-// there is none, a copy of the filter.
+// are nil. Otherwise Since returns a patch from version or, if there is none, a copy of the filter.
+// The caller must not change the patch.
 func (p *Publisher) Since(version string) (v Version, patch []byte, full *bloom.Filter) {
 	r := p.current.Load()
 	if version == r.version {

@@ -19,7 +19,7 @@ func (b *Blocks) Stats(size int64) bloom.Stats {
 // Census collects from blocks what Stats needs to know.
 type Census struct {
 	blocks   [Bits + 1]uint64 // element i is the number of blocks with i ones
-	products float64          // a sum over blocks: the product of the eight lanes' numbers of ones
+	products float64          // sum over blocks of the product of the eight lanes' numbers of ones
 }
 
 // Add adds the blocks in words to c. Other goroutines may write to words atomically at the same

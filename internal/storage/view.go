@@ -15,9 +15,9 @@ type Bytes struct {
 	mapped bool // Close releases Data
 }
 
-// OpenView maps the file at path into memory, as files.Map does, and returns the View that open
-// makes of the map. Errors begin with pkg; errors of opening and decoding mention path. The words
-// of a frame are aligned, because the map is, and the head's length is a multiple of 8 bytes.
+// OpenView maps the file at path into memory with files.Map, and returns the View that open makes
+// from the map. Errors begin with pkg; errors of opening and decoding mention path. The words of a
+// frame are aligned, because the map is, and the head's length is a multiple of 8 bytes.
 func OpenView[V any](pkg, path string, open func(Bytes) (V, error)) (none V, err error) {
 	file, info, err := files.OpenRegular(path)
 	if err != nil {

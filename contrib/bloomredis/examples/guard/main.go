@@ -87,8 +87,8 @@ func (t *Table) Get(key string) (value []byte, err error) {
 	return value, err
 }
 
-// Put adds a row, and its key before that: a key without a row costs a query, but a row without its
-// key would not be found.
+// Put adds the key to the filter before it adds the row: a key without a row costs a query, but a
+// row without its key would not be found.
 func (t *Table) Put(ctx context.Context, key, value string) error {
 	_, err := t.shared.AddString(ctx, key)
 	if errors.Is(err, bloomredis.ErrLost) {
