@@ -34,7 +34,7 @@ type Bank struct {
 }
 
 // bank has the data of a Bank. Its encoding methods have value receivers, so that fmt, json and gob
-// also call them for a Bank that is held by value.
+// also find them in a Bank value.
 type bank struct {
 	state *state // nil in the zero Bank
 	info  form.Kept

@@ -54,7 +54,7 @@ type Filter struct {
 }
 
 // filter has the data of a Filter. Its encoding methods have value receivers, so that fmt, json and
-// gob also call them for a Filter that is held by value.
+// gob also find them in a Filter value.
 type filter struct {
 	b    splitblock.Blocks
 	info form.Kept

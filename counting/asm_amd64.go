@@ -7,8 +7,7 @@ import "golang.org/x/sys/cpu"
 var useAVX2 = cpu.X86.HasAVX2
 
 // bitsAtOnce is the largest number of words that one call of fourToBits sets. The scheduler cannot
-// interrupt such a call. A call takes tens of microseconds if the system must first provide the
-// pages.
+// interrupt the call, which takes tens of microseconds if the system must first provide the pages.
 const bitsAtOnce = 4 << 10
 
 // manyToBits sets the first n words of dst to the bits of their counters. n is a multiple of 4. The

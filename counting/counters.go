@@ -8,8 +8,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/digest"
 )
 
-// counters has a 4-bit counter for each bit of a bloom.Filter. get and change are atomic and need
-// no lock. During a method that uses all counters, the caller must prevent other changes.
+// counters has a 4-bit counter for each bit of a bloom.Filter. get and change are atomic. During
+// the other methods, nothing else may change a counter.
 //
 // The 64 counters for a word of bits lie in four consecutive words, arranged so that a few shifts
 // turn counters into bits: the counter of bit 4i+j is counter i of word j. Counter 0 of a word is
@@ -37,15 +37,13 @@ func (c counters) find(x uint64) (word, shift uint64) {
 	return i*perBits | pos%perBits, pos / perBits * 4
 }
 
-// get returns the value of the counter for x.
 func (c counters) get(x uint64) uint64 {
 	word, shift := c.find(x)
 	return atomic.LoadUint64(&c.words[word]) >> shift & full
 }
 
-// change adds delta, which must be 1 or -1, to a counter, and returns the previous value. It
-// changes neither a full counter nor, if delta is -1, a counter of 0; in both cases it returns
-// full. Other goroutines may change counters in the same word at the same time.
+// change adds delta, which must be 1 or -1, to a counter, and returns the previous value. If the
+// counter is full, or is 0 and delta is -1, change leaves it unchanged and returns full.
 func (c counters) change(word, shift uint64, delta int64) uint64 {
 	for {
 		w := atomic.LoadUint64(&c.words[word])
@@ -67,14 +65,13 @@ func toBits(c0, c1, c2, c3 uint64) uint64 {
 		bit2 = ones << 2
 		bit3 = ones << 3
 	)
-	// In even and odd, two bits for each counter show whether any of its four bits is set. In the
-	// result, one bit does.
+	// even and odd have two bits for each counter, and the result has one.
 	even := (c0|c0>>2)&(bit0|bit1) | (c2|c2<<2)&(bit2|bit3)
 	odd := (c1|c1>>2)&(bit0|bit1) | (c3|c3<<2)&(bit2|bit3)
 	return (even|even>>1)&(bit0|bit2) | (odd|odd<<1)&(bit1|bit3)
 }
 
-// toBits sets dst to the bits of the counters. dst must have one word for every four words of c.
+// dst must have one word for every four words of c.
 func (c counters) toBits(dst []uint64) {
 	for i := manyToBits(dst, c.words); i < len(dst); i++ {
 		w := (*[perBits]uint64)(c.words[i*perBits:])
@@ -90,8 +87,7 @@ func (c counters) onesCount() (n uint64) {
 	return n
 }
 
-// merge adds the counters of d to those of c. It returns the number of counters of c that are not 0
-// afterwards.
+// merge adds the counters of d to c, and returns how many of the sums are not 0.
 func (c counters) merge(d counters) (n uint64) {
 	dst, src := c.words, d.words
 	for len(dst) >= perBits && len(src) >= perBits {
@@ -110,14 +106,14 @@ func (c counters) merge(d counters) (n uint64) {
 	return n
 }
 
-// addAll adds each of the 16 counters in b to the same counter in a. Sums above 15 become 15.
+// addAll adds the 16 counters in a to the counters in b. Sums above 15 become 15.
 func addAll(a, b uint64) uint64 {
 	const high = 8 * ones // the highest bit of each counter
-	// The carry of the lower three bits is in the place of the highest bit.
+	// The carry of the lower three bits goes into the highest bit.
 	sum := a&^high + b&^high
-	// A sum exceeds 15 if at least two of three bits are set: the highest bit of a, that of b, and
-	// the carry.
+	// A sum exceeds 15 if at least two of these are set: the highest bits of a and b, and the
+	// carry.
 	over := (a&b | (a|b)&sum) & high
 	sum ^= (a ^ b) & high
-	return sum | (over<<1 - over>>3) // sets all four bits of each counter whose bit is set in over
+	return sum | (over<<1 - over>>3) // each bit of over sets all four bits of its counter
 }

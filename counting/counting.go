@@ -16,7 +16,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// maxWords is the largest number of words of bits. Each needs perBits words of counters.
+// maxWords is the largest number of words of bits. Each takes perBits words of counters.
 const maxWords = min(form.MaxWords, form.MaxFrameWords/perBits)
 
 // Filter is a Bloom filter from which keys can be removed. It counts: a key that was added twice
@@ -40,8 +40,7 @@ type Filter struct {
 }
 
 // filter has the data of a Filter. Its encoding methods have value receivers, so that fmt, json and
-// gob also call them for a Filter that is held by value. It is small, because each such call copies
-// it.
+// gob also find them in a Filter value. Each call copies the filter, so it is small.
 type filter struct {
 	*state // nil in the zero Filter
 	info   form.Kept
@@ -53,9 +52,9 @@ type state struct {
 	stripes  [stripes]stripe
 }
 
-// stripe is a lock for some of the keys. It is held while one of them is added or removed. If two
-// goroutines remove a key that was added once, the second one waits, and then finds the key gone.
-// Keys of different stripes may share counters, so counters are changed atomically.
+// stripe is locked while one of its keys is added or removed. Otherwise two goroutines could both
+// remove a key that was added once. Keys of different stripes may share counters, so counters are
+// changed atomically.
 type stripe struct {
 	sync.Mutex
 	ones atomic.Int64 // number of counters that rose from 0, minus those that fell to 0
@@ -82,13 +81,11 @@ func New(n uint64, p float64) (*Filter, error) {
 	if bad != nil {
 		return nil, bad.In("counting")
 	}
-	// New does not call stateOf, which counts the counters that are not 0: that would make the
-	// system provide all pages now.
+	// stateOf would read all counters, so the system would have to provide all pages now.
 	s := &state{counters: countersOf(bitwords.Make(int(m/64) * perBits)), k: k}
 	return &Filter{filter: filter{state: s, info: form.Keep(form.Info{N: n, P: p})}}, nil
 }
 
-// stateOf returns a state with the given counters and k hash functions.
 func stateOf(words []uint64, k int) *state {
 	s := &state{counters: countersOf(words), k: k}
 	s.stripes[0].ones.Store(int64(s.counters.onesCount()))
@@ -116,7 +113,6 @@ func (f *Filter) fits(g *Filter) error {
 	return nil
 }
 
-// stripe returns the stripe for h. It depends on both words of h.
 func (s *state) stripe(h bloom.Hash) *stripe {
 	h1, h2 := h.Words()
 	return &s.stripes[(h1^h2)*0x9e3779b97f4a7c15>>stripeShift] // 2^64 divided by the golden ratio
@@ -230,12 +226,11 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	return true
 }
 
-// batchAhead is the number of digests whose counters AddBatch reads before it changes them. It is
-// small enough that the counters are still in the cache then.
+// AddBatch reads the counters of batchAhead digests before it changes them. With many more digests,
+// the first counters would have left the cache by then.
 const batchAhead = 16
 
-// touchWords is the smallest number of words for which AddBatch reads counters ahead. Fewer words
-// are in a cache that is fast enough.
+// AddBatch reads ahead if there are at least touchWords words. Fewer are in a fast cache.
 const touchWords = 1 << 20 / 8
 
 // AddBatch adds hs; see "Batches" in package bloom.
@@ -263,15 +258,15 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	}
 }
 
-// change adds delta, which must be 1 or -1, to the counters of h. It does not change full counters.
-// The argument before is an old value: change returns how many of the changed counters had it.
+// change adds delta, which must be 1 or -1, to the counters of h, except full ones. It returns how
+// many of the changed counters had the value old.
 //
 // If two of the key's k indexes are the same, which is rare, their counter counts the key only
 // once. Otherwise, Remove of an absent key could subtract 2 from a counter of 1.
 //
-// The counters of a present key are not 0. But while an absent key is being removed, another Remove
-// may set one of its counters to 0; such a counter stays 0.
-func (s *state) change(h bloom.Hash, delta int64, before uint64) (n int64) {
+// While an absent key is being removed, another Remove may set one of its counters to 0. Such a
+// counter stays 0.
+func (s *state) change(h bloom.Hash, delta int64, old uint64) (n int64) {
 	var seen uint64 // bit j is set if an earlier index has the low six bits j
 	x, step := h.Words()
 	for i := range s.k {
@@ -282,7 +277,7 @@ func (s *state) change(h bloom.Hash, delta int64, before uint64) (n int64) {
 			continue
 		}
 		seen |= low
-		if s.counters.change(word, shift, delta) == before {
+		if s.counters.change(word, shift, delta) == old {
 			n++
 		}
 	}
@@ -301,9 +296,8 @@ func (s *state) repeated(h bloom.Hash, i int, word, shift uint64) bool {
 	return false
 }
 
-// touch reads the counters of h into the cache, without a lock. No computation depends on these
-// reads, so their cache misses overlap. touch is not inlined, because the compiler would then
-// remove the reads.
+// touch reads the counters of h into the cache. The cache misses overlap. If touch were inlined,
+// the compiler would remove the reads.
 //
 //go:noinline
 func (s *state) touch(h bloom.Hash) (sum uint64) {

@@ -8,14 +8,13 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/invariants"
 )
 
-// verifyOnes checks that the result of onesCount is right. The caller must hold all stripes.
+// The caller of verifyOnes must hold all stripes.
 func (s *state) verifyOnes() {
 	n, counted := s.counters.onesCount(), s.onesCount()
 	invariants.Require(n == counted, "counting: %d counters above 0, %d counted", n, counted)
 }
 
-// verifyAdded checks that no counter of a key that was added is 0. The caller must hold the key's
-// stripe.
+// The caller of verifyAdded must hold the stripe of h.
 func (s *state) verifyAdded(h bloom.Hash) {
 	x, step := h.Words()
 	for range s.k {

@@ -74,8 +74,8 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 const (
 	// batchSize is the largest number of digests that are sorted together.
 	batchSize = 4096
-	// shortBatch is the length of the shortest batch that is worth sorting if layers are large, and
-	// shortInCache the same if they fit in the processor's cache.
+	// Sorting pays for batches of at least shortBatch digests if layers are large, and of at least
+	// shortInCache digests if layers fit in the processor's cache.
 	shortBatch, shortInCache = limits.ShortBatch, limits.ShortInCache
 	// Layers fit in the cache if a shard's newest layer has at most cachedBits bits.
 	cachedBits = 1 << 20
@@ -90,8 +90,8 @@ func (s *state) isShort(n int) bool {
 	return list[len(list)-1].bits() <= cachedBits
 }
 
-// batch sorts digests by shard. Then all digests for a layer are looked up together, so that their
-// cache misses overlap.
+// batch sorts digests by shard, so that look-ups in the same layer are together and their cache
+// misses overlap.
 type batch struct {
 	hs     [batchSize]bloom.Hash
 	places [batchSize]uint16  // places[i] is the index of hs[i] before sorting
@@ -100,10 +100,10 @@ type batch struct {
 	shards [batchSize]uint8   // the shard of each digest, before sorting
 }
 
-// batches has batches for reuse, because a batch is too large for a goroutine's stack.
+// batches saves allocations. A batch is too large for a goroutine's stack.
 var batches = sync.Pool{New: func() any { return new(batch) }}
 
-// sort sorts hs, which must have at most batchSize digests. The sort is stable.
+// sort is stable. hs must have at most batchSize digests.
 func (b *batch) sort(hs []bloom.Hash) {
 	var starts [shards]uint16
 	for i, h := range hs {
@@ -130,9 +130,9 @@ func (b *batch) shard(i int) ([]bloom.Hash, []uint16) {
 }
 
 // absent returns the digests in hs that no layer in list contains, and their indexes before
-// sorting. Most layers do not contain a given key, and most of those lack even its first line. So
-// in each layer, absent first looks up the first lines of all keys, and then the other lines of the
-// keys whose first line it found. If there is only one layer, it looks up all lines at once.
+// sorting. It reuses the memory of hs and places. Most layers lack even the first line of a key, so
+// absent looks up first lines, and other lines only if it found the first. If there is only one
+// layer, it looks up all lines at once.
 func (b *batch) absent(hs []bloom.Hash, places []uint16, list []*layer) ([]bloom.Hash, []uint16) {
 	for l := len(list) - 1; l >= 0 && len(hs) > 0; l-- {
 		left := 0
@@ -157,8 +157,8 @@ func (b *batch) absent(hs []bloom.Hash, places []uint16, list []*layer) ([]bloom
 	return hs, places
 }
 
-// addShard adds the digests of the batch that belong to s. Unless another goroutine is adding to s,
-// it looks a new key up only once in the newest layer.
+// addShard adds the digests of the batch that belong to s. A new key is looked up in the newest
+// layer only once, by AddBatch, unless another goroutine is adding to s.
 func (b *batch) addShard(s *shard, added []bool) {
 	hs, places := b.shard(s.number)
 	for {

@@ -48,8 +48,7 @@ type Filter struct {
 }
 
 // filter has the data of a Filter. Its encoding methods have value receivers, so that fmt, json and
-// gob also call them for a Filter that is held by value. It is small, because each such call copies
-// it.
+// gob also find them in a Filter value. Each call copies the filter, so it is small.
 type filter struct {
 	*state // nil in the zero Filter
 	info   form.Kept
@@ -156,9 +155,8 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	return contains(*f.shards[pick(h)>>shardShift].layers.Load(), h)
 }
 
-// pick returns a number whose highest bits select a key's shard. The layers compute a key's bits
-// from the single words of h. The number mixes both words, so that the shard reveals nothing about
-// either word alone.
+// The highest bits of pick select the shard of h. They depend on both words, so that the shard is
+// independent of each single word, from which the layers compute the key's bits.
 func pick(h bloom.Hash) uint64 {
 	h1, h2 := h.Words()
 	return (h1 ^ bits.RotateLeft64(h2, 19)) * 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
@@ -166,7 +164,7 @@ func pick(h bloom.Hash) uint64 {
 
 func (s *state) zero() bool { return s == nil }
 
-// count estimates, from the counters of the layers, how many distinct keys were added.
+// count estimates the number of distinct keys that were added.
 func (f *Filter) count() uint64 {
 	n := 0.0
 	for i := range f.shards {

@@ -15,10 +15,10 @@ const (
 	mostKeys = limits.GrowingKeys
 	minRate  = limits.BlockedRate
 
-	// If n is unknown, the first evenLayers layers have the rate p/shares. The rate of each later
-	// layer is decline times that of the previous one. The sum of all rates is p/shares *
-	// (evenLayers + decline/(1-decline)) = p. If n is known, the first layer has the rate p/2, and
-	// the later layers share the other half in the same way.
+	// If n is unknown, the first evenLayers layers have the rate p/shares. Each later layer has
+	// decline times the rate of the previous one. The sum of all rates is p/shares * (evenLayers +
+	// decline/(1-decline)) = p. If n is known, the first layer has the rate p/2, and the later
+	// layers share the other half in the same way.
 	evenLayers = 14
 	decline    = 0.75
 	shares     = 17
@@ -37,7 +37,7 @@ type rates struct {
 	n uint64 // number of keys, or 0 if it is unknown
 
 	mu    sync.Mutex
-	known []sizing // the sizings that have been computed; the first is for layer 0
+	known []sizing // known[i] is the sizing of layer i
 }
 
 func (r *rates) check() *form.Param {
@@ -73,9 +73,9 @@ func (r *rates) first(i int) float64 {
 	return (keys + float64(3*math.Sqrt(keys))) * r.sizing(0).bits
 }
 
-// following returns the number of bits for the next layer of shard i, which has the layers in list.
-// The next layer is as large as all of these together, with one exception: if n is known, all first
-// layers have the same size, so the second layers have different sizes.
+// following returns the number of bits in the next layer of shard i: as many as all layers in list
+// have together. If n is known, all first layers have the same size, so stagger applies to the
+// second layers.
 func (r *rates) following(i int, list []*layer) uint64 {
 	m := uint64(0)
 	for _, l := range list {
@@ -87,18 +87,16 @@ func (r *rates) following(i int, list []*layer) uint64 {
 	return m
 }
 
-// stagger returns a factor for the size of shard i, from 1 to 2. Because their sizes differ, the
-// shards begin new layers at different times, evenly spread while the filter doubles.
+// stagger returns a factor for the size of shard i, from 1 to 2. It spreads the times at which the
+// shards begin new layers evenly.
 func stagger(i int) float64 { return portable.Exp(float64(i) / shards * math.Ln2) }
 
-// sizing is the number of lines and of bits for each key in a layer.
 type sizing struct {
 	lines int
-	bits  float64
+	bits  float64 // for each key
 }
 
-// newSizing returns the sizing for a rate. It computes it for a small number of keys; rounding up
-// to whole blocks adds less than 1 %.
+// newSizing computes with a small number of keys. Rounding up to whole blocks adds less than 1 %.
 func newSizing(rate float64) sizing {
 	const keys = 4096
 	m, lines, err := blocked.Size(keys, rate)

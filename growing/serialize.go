@@ -20,7 +20,7 @@ import (
 
 const errNoForm = form.NoForm("growing")
 
-// head returns the parameters and words of the first frame, and the layers that follow it.
+// head returns the parameters and words of the frame, and the layers that follow it.
 func (s *state) head() (params, counts []uint64, layers []*layer) {
 	for i := range s.shards {
 		list := s.shards[i].list()

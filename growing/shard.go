@@ -23,7 +23,6 @@ type shard struct {
 	_       [32]byte
 }
 
-// layer is one of the filters in a shard.
 type layer struct {
 	blocks   splitblock.Blocks
 	first    splitblock.Blocks // the same blocks, for look-ups of only a key's first line
@@ -43,9 +42,8 @@ func newLayer(r *rates, i int, m uint64) *layer {
 	return layerOf(r, i, b)
 }
 
-// layerOf returns layer i with the blocks b. It does not set the layer's count. A decoded layer may
-// have a number of lines that New would not choose. Its capacity is then 0, so the next layer
-// begins after at most one new key.
+// layerOf returns layer i without its count. A decoded layer may have a number of lines that New
+// would not choose. Its capacity is then 0, so the next layer begins after at most one new key.
 func layerOf(r *rates, i int, b splitblock.Blocks) *layer {
 	l := &layer{blocks: b, first: b.First()}
 	s := r.sizing(i)
@@ -77,7 +75,6 @@ func contains(list []*layer, h bloom.Hash) bool {
 	return false
 }
 
-// addHash adds h and reports whether it was new.
 func (s *shard) addHash(h bloom.Hash) bool {
 	list := s.layers.Load()
 	if contains(*list, h) {
@@ -97,8 +94,7 @@ func (s *shard) addHash(h bloom.Hash) bool {
 	return true
 }
 
-// added counts n new keys in the newest layer, and appends the next layer in time. The caller must
-// hold s.mu. A shard with maxLayers layers, which only a crafted file has, stops growing.
+// added counts n new keys, and appends a layer when newest is full. The caller must hold s.mu.
 func (s *shard) added(newest *layer, n uint64) {
 	newest.count += n
 	if newest.count < newest.soon {
@@ -106,7 +102,7 @@ func (s *shard) added(newest *layer, n uint64) {
 	}
 	list := s.list()
 	number := len(list)
-	if number == maxLayers {
+	if number == maxLayers { // only in a crafted file
 		return
 	}
 	if s.pending == nil {
@@ -121,10 +117,9 @@ func (s *shard) added(newest *layer, n uint64) {
 	}
 }
 
-// keys estimates the number of distinct keys that were added. A new key is counted in layer i only
-// if no earlier layer reports it as present. A full layer does so with a probability equal to its
-// rate. So keys divides the count of layer i by the probability that no earlier layer reports a new
-// key.
+// keys estimates the number of distinct keys that were added. A new key is not counted if an earlier
+// layer reports it as present, so keys divides the count of each layer by the probability that no
+// earlier layer does. A full layer does so with a probability equal to its rate.
 func (s *shard) keys() float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
