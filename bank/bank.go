@@ -79,7 +79,6 @@ func NewSize(m uint64, k int) (*Bank, error) {
 	return &Bank{bank: bank{&state{shape: shapeOf(size, k)}, form.Keep(form.Info{})}}, nil
 }
 
-// current returns the number of members and their segments. s may be nil.
 func (s *state) current() (n int, segments []segment) {
 	if s == nil {
 		return 0, nil
@@ -141,15 +140,15 @@ func (s *state) grow() (n int, seg *segment, i int) {
 	return n, &segments[last], i
 }
 
-// newSegment returns a segment whose rows have stride words and whose pages have one row.
+// newSegment returns a segment with one row of stride words in each page.
 func (s *state) newSegment(stride int) segment {
 	g := grid{stride: stride, page: stride}
 	return segment{grid: g, words: bitwords.Make(g.words(s.bits()))}
 }
 
-// widen returns a copy of old with rows that are longer by a 32nd and one word, up to pageWords. So
-// while a segment grows, each word is copied at most about 32 times on average. If rows grew by one
-// word each time, all of them would be copied for every 64 members.
+// widen returns a copy of old with longer rows. They grow by a 32nd, so that each word is copied at
+// most about 32 times on average. If they grew by a single word, all rows would be copied for every
+// 64 members.
 func (s *state) widen(old *segment) segment {
 	w := s.newSegment(min(old.stride+1+old.stride/32, pageWords))
 	for r := range s.bits() {

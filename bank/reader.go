@@ -38,7 +38,7 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	return &Reader{layout: l, r: r, info: info}, nil
 }
 
-// read is a source that reads the file.
+// read is a source.
 func (r *Reader) read(offset, n int) ([]byte, error) {
 	return form.Bank.ReadAt(r.r, int64(form.Bank.HeadSize())+int64(offset), int64(n))
 }
@@ -71,8 +71,8 @@ func (r *Reader) WhichAll(dst []int, hs []bloom.Hash) ([]int, error) {
 	return all, nil
 }
 
-// askSome looks hs up in n consecutive segments, of which the first has the number first. It
-// returns the members that remain in each.
+// askSome looks hs up in n segments, beginning with segment first, and returns the members that
+// remain in each.
 func (r *Reader) askSome(first, n int, hs []bloom.Hash) ([]remains, error) {
 	left := make([]remains, n)
 	for i := range left {
@@ -101,8 +101,7 @@ type remains struct {
 	none       bool // all members are ruled out
 }
 
-// ruleOut reads a row of segment s, and rules out the members with a clear bit in it. If all
-// members are already ruled out, it reads nothing.
+// ruleOut reads a row of segment s, and rules out the members with a clear bit in it.
 func (r *Reader) ruleOut(left *remains, s int, row uint64) error {
 	left.mu.Lock()
 	none := left.none

@@ -54,7 +54,7 @@ func (g *grid) row(r uint64) int {
 	return int(r>>g.shift)*g.page + int(r&(1<<g.shift-1))*g.stride
 }
 
-// pages returns the number of pages for the given number of rows, which must be a multiple of 64.
+// rows must be a multiple of 64.
 func (g *grid) pages(rows uint64) int { return int(rows >> g.shift) }
 
 func (g *grid) words(rows uint64) int { return g.pages(rows) * g.page }
@@ -73,8 +73,7 @@ func (s *segment) get(r uint64, i int) bool {
 	return s.data[8*s.row(r)+i/8]>>(i%8)&1 != 0
 }
 
-// setBit sets bit i of row r, and reports whether it was clear. No other call may write at the same
-// time.
+// setBit reports whether the bit was clear. No other call may write at the same time.
 func (s *segment) setBit(r uint64, i int) bool {
 	word := &s.words[s.row(r)+i/64]
 	bit := uint64(1) << (i % 64)
@@ -85,7 +84,7 @@ func (s *segment) setBit(r uint64, i int) bool {
 	return true
 }
 
-// clearBit clears bit i of row r. No other call may write at the same time.
+// No other call may write during clearBit.
 func (s *segment) clearBit(r uint64, i int) {
 	word := &s.words[s.row(r)+i/64]
 	bit := uint64(1) << (i % 64)
@@ -113,8 +112,7 @@ func (s *segment) and(acc []uint64, rows *[4]uint64) bool {
 }
 
 // andWords is like segment.and, for rows of words. Other goroutines may write to the rows at the
-// same time. Four rows at once take less time than four calls. Where a word of acc is 0, the rows
-// are not read.
+// same time. Four rows at once take less time than four calls.
 func andWords(acc, a, b, c, d []uint64) bool {
 	a = a[:len(acc)]
 	b = b[:len(acc)]
@@ -146,7 +144,7 @@ func andBytes(acc []uint64, a, b, c, d []byte) bool {
 	return left != 0
 }
 
-// andRow clears the bits of acc that are clear in row. It reports whether a bit is left.
+// andRow is like andBytes, for a single row.
 func andRow(acc []uint64, row []byte) bool {
 	var left uint64
 	for i, x := range acc {
@@ -169,13 +167,11 @@ func shapeOf(size, k int) shape { return shape{size, digest.Reciprocal(size), k}
 // bits returns the number of bits in a member, which is also the number of rows in a segment.
 func (s *shape) bits() uint64 { return 64 * uint64(s.size) }
 
-// row returns the row that x selects.
 func (s *shape) row(x uint64) uint64 {
 	word, pos := digest.Locate(x, uint64(s.size), s.reciprocal)
 	return 64*word + pos
 }
 
-// contains reports whether member i of a segment has all bits of the key.
 func (s *shape) contains(seg *segment, i int, h bloom.Hash) bool {
 	x, step := h.Words()
 	for range s.k {
@@ -200,8 +196,7 @@ func (c *candidates) setAll(members int) []uint64 {
 	return acc
 }
 
-// whichAll appends to dst the numbers of the members that have all bits of all keys in hs. It looks
-// only at the first n members.
+// whichAll implements WhichAll for the first n members.
 func (s *shape) whichAll(dst []int, segments func(int) segment, n int, hs []bloom.Hash) []int {
 	for first := 0; first < n; first += segmentMembers {
 		seg := segments(first / segmentMembers)
@@ -260,7 +255,7 @@ func (s *shape) filter(seg *segment, i int, info form.Info) *bloom.Filter {
 	return door.Filter[bloom.Filter](h, words, info)
 }
 
-// stats returns the statistics of n members. size is the length of the binary form.
+// size is the length of the binary form.
 func (s *shape) stats(segments func(int) segment, n int, size int64) bloom.Stats {
 	st := bloom.Stats{M: s.bits(), K: s.k, SizeBytes: size}
 	membersWith := map[uint64]int{} // how many members have a given number of bits set

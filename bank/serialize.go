@@ -32,7 +32,7 @@ type layout struct {
 
 const entryBytes = 12 // number of bytes in an entry of the table of names
 
-// parse is a form.Check. It sets l, and returns the number of words that follow the parameters.
+// parse is a form.Check that sets l.
 func (l *layout) parse(params []uint64) (total uint64, err error) {
 	size, k := params[0], params[1]
 	members, names := params[2], params[3]
@@ -89,8 +89,8 @@ func (l *layout) table() int {
 	return start + g.words(l.bits())
 }
 
-// sum returns the checksum of numbers and data. The numbers identify the place of data, so data in
-// a wrong place has a wrong checksum.
+// sum includes numbers, which identify the place of data, so that data in a wrong place has a wrong
+// checksum.
 func sum(data []byte, numbers ...uint64) uint32 {
 	var start [24]byte
 	for i, x := range numbers {
@@ -102,7 +102,6 @@ func sum(data []byte, numbers ...uint64) uint32 {
 	return uint32(sum)
 }
 
-// pageSum returns the checksum of page p of segment s.
 func pageSum(page []byte, s, p int) uint32 {
 	return sum(page[:len(page)-checkBytes], uint64(s), uint64(p))
 }
@@ -111,8 +110,7 @@ func pageSum(page []byte, s, p int) uint32 {
 // valid until the next call.
 type source func(offset, n int) ([]byte, error)
 
-// readPage reads page p of segment s. It returns an error if the checksum is wrong, or if a bit is
-// set that belongs to no member.
+// readPage returns an error if the checksum is wrong, or if a bit that belongs to no member is set.
 func (l *layout) readPage(read source, s, p int) ([]byte, error) {
 	start, g, members := l.segment(s)
 	page, err := read(8*(start+p*g.page), 8*g.page)
@@ -159,8 +157,7 @@ func nameSum(name []byte, i, start int) uint32 {
 }
 
 // entry returns the start and the end of member i's name in the names, and the name's checksum. A
-// name starts where the previous one ends, so entry reads the table's entries for members i-1 and
-// i.
+// name starts where the previous one ends, so entry also reads the entry of member i-1.
 func (l *layout) entry(read source, i int) (start, end int, sum uint32, err error) {
 	before := min(i, 1)
 	data, err := read(8*l.table()+entryBytes*(i-before), entryBytes*(1+before))
@@ -242,7 +239,7 @@ func readZeros(read source, offset, n int) error {
 }
 
 // encoder produces the words of a Bank's frame as bytes, in pieces: a page, an entry of the table
-// of names, or a name. Other goroutines may write to the Bank between two pieces.
+// of names, or a name. Other goroutines may write to the Bank at the same time.
 type encoder struct {
 	layout   layout
 	segments []segment
@@ -252,7 +249,7 @@ type encoder struct {
 	segment int    // segment of the next page
 	page    int    // number of the next page in its segment
 	item    int    // number of the next piece after the pages: first all entries, then all names
-	encoded int    // number of bytes in the names whose entries have been encoded
+	encoded int    // where the name of the next entry starts
 	buf     [pageBytes]byte
 }
 
@@ -268,7 +265,7 @@ func (s *state) encoder() *encoder {
 	return e
 }
 
-// layout returns the layout for the current members. The caller must hold s.mu.
+// The caller of layout must hold s.mu.
 func (s *state) layout() layout {
 	l := layout{shape: s.shape, members: int(s.n.Load())}
 	for _, name := range s.names {
@@ -286,8 +283,7 @@ func (l *layout) params() []uint64 {
 
 func (l *layout) words() int { return l.table() + (l.names+7)/8 }
 
-// fill fills dst with the next bytes of the frame's words. form.WriteFunc calls it for each chunk
-// in turn.
+// fill fills dst with the next bytes. form.WriteFunc calls it for all chunks in order.
 func (e *encoder) fill(dst []byte, _ int) {
 	for len(dst) > 0 {
 		if len(e.piece) == 0 {
@@ -453,8 +449,7 @@ func LoadOrNewSize(path string, m uint64, k int) (*Bank, error) {
 	return loadOr(path, fresh, err)
 }
 
-// loadOr returns the Bank in the file at path, or fresh if there is no such file. fresh and err
-// must be the results of a constructor.
+// fresh and err must be the results of a constructor.
 func loadOr(path string, fresh *Bank, err error) (*Bank, error) {
 	if err != nil {
 		return nil, err

@@ -9,8 +9,8 @@ import (
 // maxVerified is the largest number of words in a segment for which verify checks the bits.
 const maxVerified = 1 << 12
 
-// verify checks a Bank after a mutation. The segments must have room for the members. If the last
-// segment is small, no bit may be set after the last member. The caller must hold s.mu.
+// verify checks that the segments have room for the members and, if the last segment is small, that
+// no bit is set after the last member. The caller must hold s.mu.
 func (s *state) verify() {
 	n, segments := s.current()
 	room := 0
@@ -33,8 +33,7 @@ func (s *state) verify() {
 	}
 }
 
-// verifyMember checks that member i has exactly the bits for which isSet returns true. The caller
-// must hold s.mu.
+// The caller of verifyMember must hold s.mu.
 func (s *state) verifyMember(i int, isSet func(r uint64) bool) {
 	seg, j := s.member(i)
 	for r := range s.bits() {
@@ -43,7 +42,7 @@ func (s *state) verifyMember(i int, isSet func(r uint64) bool) {
 	s.verify()
 }
 
-// verifyAdded checks that member j of a segment contains the key. The caller must hold s.mu.
+// The caller of verifyAdded must hold s.mu.
 func (s *state) verifyAdded(seg *segment, j int, h bloom.Hash) {
 	invariants.Require(s.contains(seg, j, h), "bank: %v is not found after its addition", h)
 }

@@ -61,14 +61,12 @@ func (v *View) Close() error {
 	return b.Close("bank")
 }
 
-// open returns the layout of v. It panics if v is closed or zero.
+// open panics if v is closed or zero.
 func (v *View) open() *layout {
 	v.bytes.Check("bank")
 	return &v.layout
 }
 
-// segment returns segment s. If the words are aligned and the machine is little-endian, it uses
-// them in place; otherwise it uses bytes.
 func (v *View) segment(s int) segment {
 	start, g, _ := v.layout.segment(s)
 	n := g.words(v.layout.bits())
@@ -78,7 +76,7 @@ func (v *View) segment(s int) segment {
 	return segment{grid: g, data: v.body[8*start:][:8*n]}
 }
 
-// read is a source that returns bytes of v.body.
+// read is a source.
 func (v *View) read(offset, n int) ([]byte, error) { return v.body[offset:][:n], nil }
 
 // ContainsHash is like [Bank.ContainsHash].

@@ -31,7 +31,7 @@ func Size(n uint64, p float64) (m uint64, lines int, err error) {
 	return blocks * splitblock.Bits, lines, nil
 }
 
-// blocksFor returns the number of blocks and of lines in the filter that New returns.
+// blocksFor returns the fewest lines for which the memory is within 10 % of the optimum.
 func blocksFor(n uint64, p float64) (blocks uint64, lines int) {
 	var need [splitblock.MaxLines + 1]uint64
 	least := uint64(math.MaxUint64)
@@ -46,14 +46,12 @@ func blocksFor(n uint64, p float64) (blocks uint64, lines int) {
 	return need[lines], lines
 }
 
-// fewest returns the smallest number of blocks for which the rate is at most p, with the given
-// number of lines.
+// fewest returns the smallest number of blocks for which the rate is at most p.
 func fewest(n uint64, p float64, lines int) uint64 {
 	excess := func(blocks uint64) float64 { return portable.Log(rate(n, blocks, lines) / p) }
 	// With few blocks, the rate is certainly above p, so the search starts there. With 2048 lines
 	// in each block, the rate is 1 as a float64. With 160, an absent line is found with a
-	// probability of at least 1 - 8 e^(-160/32), which is 0.946, and an absent key with four lines
-	// with a probability of at least 0.8.
+	// probability of at least 1 - 8 e^(-160/32) = 0.946, and four such lines with 0.8.
 	many := uint64(2048)
 	if p < 0.5 {
 		many = 160
@@ -96,15 +94,14 @@ func FalsePositiveRate(m uint64, lines int, n uint64) float64 {
 	return max(0, min(rate(n, blocks, lines), 1))
 }
 
-// rate returns the false-positive rate of a filter with n keys and the given numbers of blocks and
-// lines. The lines of an absent key are independent, even if they lie in the same block.
+// rate returns the false-positive rate of a filter with n keys. Several lines of a key may lie in
+// the same block.
 func rate(n, blocks uint64, lines int) float64 {
 	mean := float64(n) * float64(lines) / float64(blocks)
 	e, q := blockRates(mean, lines), 1/float64(blocks)
-	// found returns the probability that all bits of a key's last lines are set. The argument left
-	// is the number of these lines, and others is the number of blocks in which the key's earlier
-	// lines lie. In the loop, the first of these lines lies in a new block, which it shares with
-	// t-1 of the lines after it.
+	// found returns the probability that all bits of a key's remaining lines are set. left is their
+	// number, and others is the number of blocks with earlier lines. In the loop, the next line
+	// lies in a new block, together with t-1 later lines.
 	var found func(left, others int) float64
 	found = func(left, others int) (sum float64) {
 		if left == 0 {
@@ -136,11 +133,11 @@ var coefficients = func() (all [splitblock.MaxLines + 1][splitblock.MaxLines + 1
 	return all
 }()
 
-// blockRates returns, in e[t], the probability that t lines of an absent key that lie in one block
-// find all their bits set. The number j of lines that were added to a block has a Poisson
-// distribution (Putze, Sanders and Singler, equation 3).
+// blockRates returns, in e[t], the probability that all bits of t lines in one block are set. The
+// number j of lines that were added to a block has a Poisson distribution (Putze, Sanders and
+// Singler, equation 3).
 func blockRates(mean float64, lines int) (e [splitblock.MaxLines + 1]float64) {
-	// Terms that are further than this from the mean are too small to change the sum.
+	// Terms further than this from the mean are too small to change the sum.
 	spread := 8*math.Sqrt(mean) + 20
 	j := math.Floor(max(0, mean-spread))
 	// unset[d] is the probability that d given bits of a word are clear after j lines.
@@ -168,8 +165,8 @@ func blockRates(mean float64, lines int) (e [splitblock.MaxLines + 1]float64) {
 	for t := range e {
 		e[t] /= total
 	}
-	// A line's eight bits depend on 32 bits of the digest. A line of an absent key may have the
-	// same 32 bits as a line that was added.
+	// A line's eight bits depend on only 32 bits of the digest. An absent line may have the same 32
+	// bits as a line that was added.
 	e[1] += mean / (1 << 32)
 	return e
 }

@@ -26,8 +26,8 @@ type SyncFilter struct {
 	syncFilter
 }
 
-// syncFilter is a filter with its own String. The methods of filter that encode or count load each
-// word once and atomically.
+// syncFilter can embed filter because the methods that encode or count load each word once and
+// atomically.
 type syncFilter struct{ filter }
 
 // NewSync is like [New], but returns a SyncFilter.

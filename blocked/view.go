@@ -66,7 +66,7 @@ func (v *View) Close() error {
 	return b.Close("blocked")
 }
 
-// open returns v. It panics if v is closed or zero.
+// open panics if v is closed or zero.
 func (v *View) open() *View {
 	v.bytes.Check("blocked")
 	return v

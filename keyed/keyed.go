@@ -86,11 +86,9 @@ func (h *Hasher) SumString(key string) bloom.Hash {
 	return h.Sum(unsafe.Slice(unsafe.StringData(key), len(key)))
 }
 
-// marks is the number of keys that Mark adds. With a wrong secret and a false-positive rate of p,
-// Check returns nil with a probability of p^marks.
+// marks is the number of keys that Mark adds.
 const marks = 8
 
-// mark returns the digest of the i-th key that Mark adds.
 func (h *Hasher) mark(i int) bloom.Hash {
 	return h.SumString("github.com/seed79a3ff49/bloom/keyed: mark").Salt(uint64(i))
 }
