@@ -201,8 +201,9 @@ func (r row) local(w workload, p plan) contestant {
 	return c
 }
 
-// begin does the untimed work before a turn. It empties the filter at the start of a fill, fills it
-// at the start of a removal, and adds or removes the keys of the chunk that precede the turn.
+// begin does the untimed work before a turn. It empties the filter at the start of a fill, refills
+// it at the start of each removal but the first, and adds or removes the keys of the chunk that
+// precede the turn.
 func (c contestant) begin(p plan, op int) {
 	first, n := p.chunk(c.done[op])
 	if first == 0 && (op == add || c.done[remove] > 0) {
