@@ -166,9 +166,8 @@ func (f *Filter) Reopen(ctx context.Context) error {
 	return nil
 }
 
-// lacksIdentity reports whether the string is f's filter, but the identity that it must have is
-// missing. A shard always has an identity. Any other filter may have been created without one, by
-// another program.
+// lacksIdentity reports whether f's filter has lost its identity. A shard always has an identity.
+// Any other filter may have none, if another program created it.
 func (f *Filter) lacksIdentity(stored content) bool {
 	if f.initial == nil || stored.identity != "" || stored.header != f.params.bytes() {
 		return false
@@ -275,7 +274,6 @@ func differ[T comparable](before, after T) bool {
 	return before != zero && after != zero && before != after
 }
 
-// content describes a filter's string.
 type content struct {
 	header   string // the first bytes
 	size     int64

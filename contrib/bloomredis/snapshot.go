@@ -21,7 +21,7 @@ func (f *Filter) Snapshot(ctx context.Context) (*bloom.Filter, error) {
 	return f.snapshot(ctx, f.opened())
 }
 
-// snapshot downloads the filter with this id. If id is empty, any id will do.
+// snapshot downloads the filter with this id, or with any id if id is empty.
 func (f *Filter) snapshot(ctx context.Context, id string) (*bloom.Filter, error) {
 	g, d := new(bloom.Filter), &download{ctx: ctx, f: f, id: id}
 	if _, err := g.ReadFrom(bufio.NewReaderSize(d, piece)); err != nil {

@@ -58,7 +58,7 @@ type Window struct {
 	epoch    int       // counts deletions and losses, which can replace strings
 	deleting int       // the number of calls of Delete under way
 	reopened time.Time // the time of the last loss that was reported
-	known    []known   // the last reply about each string
+	known    []known   // for each string
 }
 
 // known is the last reply about a string.

@@ -58,7 +58,6 @@ func hasNone(err error) bool {
 	return errors.Is(err, unix.ENODATA) || errors.Is(err, unix.EOPNOTSUPP)
 }
 
-// list is the value of the extended attribute.
 type list []byte
 
 // listOf returns the list of the file at path, or nil if it has none.

@@ -65,8 +65,6 @@ func (h Header) Append(b []byte) []byte {
 // Size returns the length of the binary form in bytes, without a trailer.
 func (h Header) Size() int64 { return HeaderSize + 8*int64(h.Words) }
 
-// parseHeader returns the header at the beginning of data. Its errors begin with pkg and wrap
-// ErrFormat.
 func parseHeader(pkg string, data []byte) (h Header, err error) {
 	if len(data) == 0 {
 		return h, ReadError(pkg, ErrEmpty)
@@ -228,8 +226,7 @@ func (pkg Guava) Parse(data []byte) (h Header, body []byte, info Info, err error
 	return h, data[HeaderSize:h.Size()], info, err
 }
 
-// parseHead returns the header at the beginning of data, and the length of the trailer in a form of
-// size bytes.
+// parseHead decodes the beginning of a form of size bytes.
 func (pkg Guava) parseHead(data []byte, size int64) (h Header, trailer int, err error) {
 	if h, err = parseHeader(string(pkg), data); err == nil {
 		trailer, err = h.checkSize(string(pkg), size)

@@ -103,7 +103,6 @@ func WriteFull(w io.Writer, p []byte) (int, error) {
 	return n, err
 }
 
-// left returns the number of bytes left in r, if it is known.
 func left(r io.Reader) (n int64, known bool) {
 	switch r := r.(type) {
 	case *FileReader:

@@ -85,7 +85,7 @@ func headSize() (size int) {
 	return size
 }
 
-// fits reports whether head may have the piece. Bytes beyond the end of head count as matches.
+// In fits, bytes beyond the end of head count as matches.
 func (p *piece) fits(head []byte) bool {
 	for i, mask := range p.mask {
 		at := p.offset + i

@@ -66,7 +66,6 @@ func replaced(function, call string, number int, text string) change {
 	}}
 }
 
-// before inserts text before the statement that contains the call.
 func before(function, call string, number int, text string) change {
 	return change{function, call, number, func(s *source, _ *ast.FuncDecl, calls []found) error {
 		s.insert(calls[0].statement().Pos(), text+"; ")
@@ -74,7 +73,6 @@ func before(function, call string, number int, text string) change {
 	}}
 }
 
-// after inserts text after the statement that contains the call.
 func after(function, call string, number int, text string) change {
 	return change{function, call, number, func(s *source, _ *ast.FuncDecl, calls []found) error {
 		s.insert(calls[0].statement().End(), "; "+text)
@@ -82,7 +80,7 @@ func after(function, call string, number int, text string) change {
 	}}
 }
 
-// condition replaces the condition of the innermost if statement that contains the call.
+// condition replaces the condition of the innermost if statement around the call.
 func condition(function, call string, number int, text string) change {
 	return change{function, call, number, func(s *source, _ *ast.FuncDecl, calls []found) error {
 		for i := len(calls[0].around) - 1; i >= 0; i-- {
