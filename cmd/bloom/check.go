@@ -97,7 +97,6 @@ func (k *checker) load(c *cobra.Command, input *inputFlags, args []string) (*lin
 	return cfg, nil
 }
 
-// open opens standard output if check writes lines, and starts the progress line.
 func (k *checker) open(cfg *lines.Config) error {
 	out := &output{file: os.Stdout}
 	if !k.count && !k.quiet {

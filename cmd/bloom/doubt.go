@@ -28,7 +28,8 @@ type doubt struct {
 	doubted, misled uint64 // the same counts, for doubtful lines
 }
 
-// newDoubt returns a doubt about look-ups in f, the list at path. key says how keys are made.
+// newDoubt returns a doubt about look-ups in f, the list at path. key says how the look-ups make
+// keys.
 func newDoubt(path string, f informed, key lines.Key) *doubt {
 	facts := factsOf(f)
 	d := &doubt{path: path, asked: key.Place, mixed: facts.Get(fieldFact) == mixedFact}

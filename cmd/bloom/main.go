@@ -136,7 +136,6 @@ type silent int
 
 func (s silent) Error() string { return fmt.Sprintf("status %d", int(s)) }
 
-// errNoStdout is the error of a command that only writes to standard output, if that is closed.
 var errNoStdout = errors.New("standard output is closed")
 
 // stdoutWriter is standard output for cobra. Cobra ignores errors of writing, so err keeps the

@@ -65,8 +65,8 @@ func (f *target) save(data saver) error {
 	return nil
 }
 
-// produce locks the file of -o, and saves the result of create there, or writes it to standard
-// output with -o -.
+// produce locks the file of -o, calls create, and saves the result there. With -o - it writes the
+// result to standard output.
 func (f *target) produce(c *cobra.Command, create func() (saver, error)) error {
 	read := inputs(c.Flags().Args())
 	switch {

@@ -116,8 +116,7 @@ func planFlower(n uint64, p float64) (size uint64, k int, err error) {
 	return uint64(form.Flower.Size(int(words), madeInfo())), c.Ways, nil
 }
 
-// sampleKeys is the number of keys above which some plans assume that the size is proportional to
-// the number of keys.
+// Above sampleKeys keys, some plans assume that the size is proportional to the number of keys.
 const sampleKeys = 1 << 20
 
 func inProportion(size int64, sample, n uint64) uint64 {

@@ -42,8 +42,7 @@ func (s *state) save(seen *memory, out *output) error {
 	return nil
 }
 
-// outRecord describes OUT as the last save of the state found it. The facts in the state's file
-// include it.
+// outRecord describes OUT as the last save of the state found it.
 type outRecord struct {
 	size   int64  // the length of OUT's head in bytes; the filter has the lines of the head
 	delim  byte   // the byte that ends each line
