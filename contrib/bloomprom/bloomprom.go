@@ -103,10 +103,10 @@ func NewReachCollector(name string, reach func() time.Duration) prometheus.Colle
 }
 
 // NewGuardCollector returns a collector of the look-ups of a guard.Guard. Each scrape calls counts
-// once; counts is the guard's Counts method. A look-up that the filter answers counts as miss, and
-// one that the guard answers from what it has learned counts as learned. A query that finds its key
-// counts as hit, and one that does not counts as false_positive, even before the first load. A
-// query that fails counts only in bloom_lookup_queries_total.
+// once; counts is the guard's Counts method. A look-up counts as miss if the filter answers it, and
+// as learned if the guard answers it from what it has learned. A query counts as hit if it finds
+// its key, and otherwise as false_positive, even before the first load. A query that fails counts
+// only in bloom_lookup_queries_total.
 //
 // It panics if counts is nil.
 func NewGuardCollector(name string, counts func() guard.Counts) prometheus.Collector {

@@ -57,8 +57,8 @@ def crc(*parts):
             c = c >> 8 ^ CRC_TABLE[(c ^ byte) & 255]
     return c ^ M32
 
-# A long part is cut into lanes of STRIDE bytes. Operations on whole strings take all lanes through the table together.
-# The states of the lanes are four strings, one for each byte of a state.
+# A long part is cut into lanes of STRIDE bytes. Each step looks up one byte of every lane, with operations on whole
+# strings. The states of the lanes are four strings, one for each byte of a state.
 STRIDE = 1024
 CRC_PLANES = [bytes(x >> shift & 255 for x in CRC_TABLE) for shift in (0, 8, 16, 24)]
 
