@@ -19,7 +19,6 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-// grown is a filter that recordGrowth measures.
 type grown interface {
 	ContainsBatch(found []bool, hs []bloom.Hash)
 	SizeBytes() int64

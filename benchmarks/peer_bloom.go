@@ -89,7 +89,6 @@ var others = []row{
 	}},
 }
 
-// removers are this library's filters from which keys can be removed.
 var removers = []row{
 	{"cuckoo.Filter", "", func(n int, p float64) filter {
 		f := bloom.Must(cuckoo.New(uint64(n), p))

@@ -137,7 +137,7 @@ func command(dir, name string, args ...string) error {
 	return nil
 }
 
-// peer is a process that is running.
+// peer is a running process.
 type peer struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser

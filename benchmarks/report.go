@@ -215,7 +215,7 @@ func (t table) columns() (columns []column) {
 	})
 }
 
-// joined returns the values of operations with slashes between them. It leaves NaNs out.
+// joined joins the values of operations with slashes. It leaves out NaNs.
 func joined(asked []int, value func(op int) float64, format string) string {
 	var texts []string
 	for _, op := range asked {
@@ -248,7 +248,6 @@ func load() string {
 	return "unknown"
 }
 
-// machine returns the processor's name and details, the number of cores, and the system.
 func machine() string {
 	cpu, more := processor()
 	if len(more) > 0 {
@@ -257,8 +256,8 @@ func machine() string {
 	return fmt.Sprintf("%s, %d cores, %s/%s", cpu, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
 }
 
-// processor returns the processor's name and details of it, because in a cloud the name alone says
-// little.
+// processor returns the processor's name, and further details, because in a cloud the name alone
+// says little.
 func processor() (cpu string, more []string) {
 	// Windows has the variable, macOS has sysctl, and Linux has lscpu.
 	cpu = cmp.Or(os.Getenv("PROCESSOR_IDENTIFIER"), "unknown processor")

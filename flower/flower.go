@@ -90,7 +90,7 @@ func New(c Config) (*Filter, error) {
 	return &Filter{filter: newFilter(c, bitwords.Make(int(words)), form.Info{P: c.fpr()})}, nil
 }
 
-// words returns the number of words for c, or an error if a field is out of range.
+// words checks c, and returns the number of words that it needs.
 func (c Config) words() (uint64, error) {
 	switch {
 	case c.Bits != 8 && c.Bits != 16 && c.Bits != 32:

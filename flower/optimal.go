@@ -31,7 +31,6 @@ func Optimal(t uint64, recall, fpr float64) (Config, error) {
 			if c.Slots < uint64(ways) || c.recall(t) < recall {
 				continue
 			}
-			// Bisect to find the smallest number of slots.
 			enough := c.Slots
 			tooFew := uint64(ways - 1)
 			for tooFew+1 < enough {

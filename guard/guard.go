@@ -163,7 +163,7 @@ func (g *Guard) filter() *growing.Filter {
 	return nil
 }
 
-// inserted is one insert. hs does not change.
+// inserted is a call of InsertBatch. hs does not change.
 type inserted struct {
 	hs       []bloom.Hash
 	returned time.Time

@@ -136,7 +136,7 @@ func names(folder string, methods *signatures) (lines []string, err error) {
 	return slices.Compact(lines), nil
 }
 
-// list returns a line for each exported name, field and method of pkg. It also adds the methods to
+// list returns a line for each exported name, field and method of pkg, and adds its methods to
 // methods.
 func list(pkg *types.Package, methods *signatures) (lines []string) {
 	base := pkg.Path()

@@ -47,7 +47,7 @@ type guard struct{ where, text string }
 type program struct {
 	path  string
 	dir   string                   // the working directory
-	took  map[string]time.Duration // the time of each test
+	took  map[string]time.Duration // by pattern
 	reach map[int][]string         // patterns of the tests that reach each guard, the fastest first
 }
 
@@ -192,7 +192,6 @@ func module(dir string) string {
 	}
 }
 
-// compile builds the test binary with the overlay in temp.
 func (p *program) compile(temp string) error {
 	compile := exec.Command("go", "test", "-c", "-vet=off",
 		"-overlay", filepath.Join(temp, "overlay.json"), "-o", p.path, ".")
@@ -259,7 +258,7 @@ func (p *program) record(pattern, temp string) (out string, err error) {
 		if err != nil {
 			return "", err
 		}
-		if !slices.Contains(p.reach[i], pattern) { // a test that runs itself again reaches it twice
+		if !slices.Contains(p.reach[i], pattern) { // a test that starts its own binary may reach it twice
 			p.reach[i] = append(p.reach[i], pattern)
 		}
 	}

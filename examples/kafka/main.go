@@ -63,7 +63,7 @@ type group struct {
 	kills     int
 	handled   map[string]int  // how many times each id was handled
 	ends      map[int32]int64 // the length of each partition
-	committed map[int32]int64 // the committed offset of each partition
+	committed map[int32]int64
 }
 
 func run(ctx context.Context, brokers string, out io.Writer) error {
@@ -160,7 +160,6 @@ func (g *group) consume(ctx context.Context, instance string) error {
 	return nil
 }
 
-// work handles a batch, saves the windows, and commits the offsets.
 func (g *group) work(
 	ctx context.Context, client *kgo.Client,
 	windows map[int32]*window.Filter, records []*kgo.Record,
