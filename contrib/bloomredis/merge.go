@@ -53,8 +53,8 @@ func (f *Filter) Merge(ctx context.Context, g *bloom.Filter) error {
 	return err
 }
 
-// upload writes a string under a key of its own. The client may send a piece twice, and the network
-// may deliver it late.
+// upload writes a string under its own key. The client may send a piece twice, and the network may
+// deliver it late.
 type upload struct {
 	ctx    context.Context
 	f      *Filter

@@ -15,8 +15,8 @@ import (
 // clients between commands.
 const piece = 1 << 20
 
-// Snapshot downloads the filter, with its Info. The copy has every key whose Add had returned
-// before the call, and may have bits of keys that are being added.
+// Snapshot downloads the filter, with its Info. The copy has every key that was added before the
+// call, and may have bits of keys that are being added.
 func (f *Filter) Snapshot(ctx context.Context) (*bloom.Filter, error) {
 	return f.snapshot(ctx, f.opened())
 }

@@ -48,8 +48,7 @@ type entry struct{ id, value string }
 
 func (e entry) String() string { return e.id + "/" + hex.EncodeToString([]byte(e.value)) }
 
-// addedAt returns when the server added e. Within a stream, no entry is older than the one before
-// it.
+// addedAt returns when the server added e. Within a stream, no entry is older than an earlier one.
 func (e entry) addedAt() time.Time {
 	ms, _, _ := strings.Cut(e.id, "-")
 	n, err := strconv.ParseInt(ms, 10, 64)

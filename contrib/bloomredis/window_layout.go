@@ -14,7 +14,7 @@ import (
 // A window has 32 planes; each is a Bloom filter for share keys. Bit p of each lane belongs to
 // plane p, so the lanes of a key tell which planes may have the key. All lanes of a key are in one
 // page. The pages are in strings, each with a head before its pages. If there are several strings,
-// each has about maxString bytes of pages, and is a window of its own for its part of the keys.
+// each has about maxString bytes of pages, and is a complete window for its part of the keys.
 type layout struct {
 	head    string // the beginning of each string, the same for all processes that share the key
 	k       int    // the number of lanes of a key

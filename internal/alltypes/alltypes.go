@@ -172,8 +172,8 @@ func Forms() (types []Type) {
 	return types
 }
 
-// Packages returns the names of the packages whose types satisfy include. A package's name is also
-// the name of its form in testdata/vectors.
+// Packages returns the names of the packages with a type that satisfies include. A package's form
+// has the same name in testdata/vectors.
 func Packages(include func(Type) bool) (names []string) {
 	for _, t := range Forms() {
 		if include(t) {

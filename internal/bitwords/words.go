@@ -5,10 +5,10 @@
 // [Store] is an ordinary store of a 64-bit word that other goroutines load atomically. On Go's
 // 64-bit platforms this is safe: the compiler emits one store instruction, and the processor does
 // not split an aligned store. On 32-bit platforms a load may see halves of two different stores, so
-// Store is only for words whose halves are independent, such as the bits of a filter. An atomic
-// store would also be ordered with all other stores, which makes it as slow as a lock on amd64. The
-// race detector would report an ordinary store during an atomic load, and package orders would not
-// see it, so Store is atomic in builds for these two.
+// Store is only for words with independent halves, such as the bits of a filter. An atomic store
+// would also be ordered with all other stores, which makes it as slow as a lock on amd64. The race
+// detector would report an ordinary store during an atomic load, and package orders would not see
+// it, so Store is atomic in builds for these two.
 package bitwords
 
 import (

@@ -3,9 +3,9 @@
 // Locate turns a number computed from the digest into the place of a bit. Guava's binary form is in
 // package form.
 //
-// The state of the hash is two words, which begin as the seed. Mix changes them for each 16-byte
-// block and Last for the rest of the key. Finish turns them into the digest. They are passed as two
-// values, not as a struct, so that they stay in registers.
+// The state of the hash is two words, which begin as the seed. Mix changes the state for each
+// 16-byte block, and Last for the rest of the key. Finish turns the state into the digest. The
+// functions take and return two values, not a struct, so that the state stays in registers.
 package digest
 
 import "math/bits"

@@ -117,7 +117,7 @@ func left(r io.Reader) (n int64, known bool) {
 	return 0, false
 }
 
-// Arrived marks a reader whose bytes have all arrived, perhaps compressed. The caller has checked
+// Arrived marks a reader of bytes that have all arrived, perhaps compressed. The caller has checked
 // that the words are not too large for what arrived, so ReadWords allocates them all at once.
 type Arrived struct{ io.Reader }
 

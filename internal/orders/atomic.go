@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// These types and functions stand in for those of sync/atomic that the library uses. Each call is a
-// point. Only one thread runs at a time, so plain values suffice.
+// These types and functions stand in for the ones that the library uses from sync/atomic. Each call
+// is a point. Only one thread runs at a time, so plain values suffice.
 
 type (
 	Int32  = number[int32]

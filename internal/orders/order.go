@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// now is the running order. While now is nil, nothing is a point, and mutexes are those of package
-// sync.
+// now is the running order. While now is nil, nothing is a point, and package sync does the
+// locking.
 var now *order
 
 type order struct {
 	threads []*thread
 	running int      // index of the running thread
-	path    []choice // the given choices, followed by those of this run
+	path    []choice // the given choices, and then the choices of this run
 	made    int      // number of choices that have been made
 	bound   int      // number of preemptions that are left
 	steps   int

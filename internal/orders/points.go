@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Point is a point. It must be called just before a step that other threads can see.
+// Point lets another thread continue. It must be called just before a step that other threads can
+// see.
 func Point() {
 	if s := now; s != nil {
 		s.step(false)

@@ -24,7 +24,7 @@ import (
 //	version  a filter with a name
 //	release  a version in memory: the current one, or an older one that an answer still uses
 //	step     a patch from one version to the next
-//	behind   a version is n steps behind if n steps lead from it to the current one
+//	behind   a version is n steps behind if n steps lead from it to the current version
 
 const (
 	// History is the largest number of past versions from which there are patches.

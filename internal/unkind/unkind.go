@@ -169,7 +169,7 @@ type Server struct {
 	Serve func(w http.ResponseWriter, r *http.Request, data []byte)
 }
 
-// Servers returns servers whose data has the given entity tag, in quotes.
+// Servers returns servers that send tag, in quotes, as the entity tag of data.
 func Servers(tag string) []Server {
 	strong := strconv.Quote(tag)
 	plain := func(
