@@ -258,7 +258,7 @@ func (p *program) record(pattern, temp string) (out string, err error) {
 		if err != nil {
 			return "", err
 		}
-		if !slices.Contains(p.reach[i], pattern) { // a test that starts its own binary may reach it twice
+		if !slices.Contains(p.reach[i], pattern) { // a test may run its own binary again
 			p.reach[i] = append(p.reach[i], pattern)
 		}
 	}
