@@ -1,9 +1,9 @@
 // Package bloom provides Bloom filters: sets that answer "certainly not" or "probably yes" from a
 // few bits per key.
 //
-// A [Filter] finds every key that was added, even after it was encoded, saved, merged or folded. It
-// reports other keys as present at a rate that the caller chooses. At 1 % it needs 9.6 bits for
-// each key, however long the keys are, and a rate ten times lower needs 4.8 more.
+// A [Filter] finds every key that was added, even if the filter is encoded, saved, merged or
+// folded. It reports other keys as present at a rate that the caller chooses. At 1 % it needs 9.6
+// bits for each key, however long the keys are, and a rate ten times lower needs 4.8 more.
 //
 //	seen, err := bloom.New(1_000_000, 0.01) // for a million keys, with 1 % false positives
 //	if err != nil {

@@ -101,8 +101,8 @@ func Sum(key []byte) Hash {
 			second := binary.LittleEndian.Uint64(rest[8:])
 			h1, h2 = digest.Mix(h1, h2, first, second)
 		}
-		// A shift leaves the last n%8 of the key's last 8 bytes. They are read in two halves: if the
-		// key was just written in pieces, a read across two pieces would wait for both.
+		// Read the key's last 8 bytes, and shift out all but the last n%8. Two reads of 4 bytes are
+		// faster if the key was just written in pieces: a read across two pieces waits for both.
 		end := key[n-8:]
 		k1 = uint64(binary.LittleEndian.Uint32(end)) | uint64(binary.LittleEndian.Uint32(end[4:]))<<32
 		k1 >>= 64 - 8*(n&7)
@@ -220,8 +220,8 @@ type mitz32 struct{ sum, step uint32 }
 
 func newMitz32(h Hash) mitz32 { return mitz32{uint32(h.h1), uint32(h.h1 >> 32)} }
 
-// nextIndex returns the next index, not yet reduced modulo m. As in Guava, a sum that is negative
-// as an int32 is inverted.
+// nextIndex returns the next index, not yet reduced modulo m. As in Guava, all bits of a sum are
+// inverted if it is negative as an int32.
 func (x *mitz32) nextIndex() uint64 {
 	x.sum += x.step
 	return uint64(x.sum ^ uint32(int32(x.sum)>>31))

@@ -15,8 +15,7 @@ var ErrFormat = form.ErrFormat
 
 // ErrVersion is wrapped by errors that also wrap [ErrFormat] if a newer version of this module may
 // have written the bytes: their version, kind, strategy or flag is unknown to this version. Damaged
-// bytes may look the same. Programs that replace files which they cannot read should keep such a
-// file.
+// bytes may look the same. A program that replaces unreadable files should keep such a file.
 var ErrVersion = form.ErrVersion
 
 const (

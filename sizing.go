@@ -94,10 +94,9 @@ func size(n uint64, p float64, maxWords uint64) (m uint64, k int, bad *form.Para
 
 // StrictSize returns the smallest size with which a filter that contains n distinct keys has a
 // false-positive rate of at most p. The rate is the mean for many such filters. It includes what
-// double hashing adds (see [Filter.FPR]), as an estimate that is raised by up to a quarter, to be
-// safe. m is the number of bits, a multiple of 64, and k is the number of hash functions; pass both
-// to [NewSize]. StrictSize returns the same errors as New, and also an error if even the largest
-// filter has a rate above p.
+// double hashing adds (see [Filter.FPR]), raised by up to a quarter to be safe. m is the number of
+// bits, a multiple of 64, and k is the number of hash functions; pass both to [NewSize]. StrictSize
+// returns the same errors as New, and also an error if even the largest filter has a rate above p.
 func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
 	_, limit, err := Size(n, p)
 	if err != nil {

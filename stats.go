@@ -91,8 +91,8 @@ func (f *filter) Info() Info { return Info(f.info.Get()) }
 //
 // Concurrent calls run one after another, so no change is lost, and Info returns the Info either
 // before or after an update. update must not call methods of f. If it panics, the Info remains
-// unchanged. If [Info.Check] would return an error, SaveFile returns it. So do the encoding methods
-// of filters in other packages, because their binary forms include the Info.
+// unchanged. UpdateInfo does not check the new Info. SaveFile does, and so do the encoding methods
+// in other packages; see [Info.Check].
 func (f *filter) UpdateInfo(update func(*Info)) {
 	f.info.Update(func(i *form.Info) { update((*Info)(i)) })
 }

@@ -288,9 +288,8 @@ func (b *Bank) ContainsHash(i int, h bloom.Hash) bool {
 // [Bank.ContainsHash] returns true. Which allocates only if dst is too short. One digest serves any
 // number of banks and calls.
 //
-// The empty key has only bit 0, as in Guava. So a member reports it falsely not with the
-// probability p, but with the FillRatio of [Bank.Stats], which is about a half if members of New's
-// size are full.
+// The empty key has only bit 0, as in Guava. So a member reports it falsely with a probability of
+// FillRatio, not p; see [Bank.Stats]. FillRatio is about a half if the members have n keys.
 func (b *Bank) Which(dst []int, h bloom.Hash) []int {
 	return b.WhichAll(dst, []bloom.Hash{h})
 }

@@ -29,8 +29,8 @@ const maxWords = min(form.MaxWords, form.MaxFrameWords/perBits)
 // times, or many times n keys, also fills counters.
 //
 // Any number of goroutines may use a Filter; see "Goroutines" in package bloom. Look-ups and Stats
-// take no lock. Adding and removing take one lock of several. Methods that copy, encode, compare or
-// reset the filter take all of them, so a copy contains either all of a key or nothing of it.
+// take no lock. Adding and removing take one of several locks. Methods that copy, encode, compare
+// or reset the filter take all of them, so a copy contains either all of a key or nothing of it.
 //
 // The zero Filter contains nothing and can be decoded into; adding to it panics. A Filter must not
 // be copied; see [Filter.Clone].
@@ -52,7 +52,7 @@ type state struct {
 	stripes  [stripes]stripe
 }
 
-// stripe is locked while one of its keys is added or removed. Otherwise two goroutines could both
+// A stripe is locked while one of its keys is added or removed. Otherwise two goroutines could both
 // remove a key that was added once. Keys of different stripes may share counters, so counters are
 // changed atomically.
 type stripe struct {

@@ -9,7 +9,7 @@ import (
 
 // SyncFilter is a [Filter] for any number of goroutines; see "Goroutines" in package bloom.
 // Look-ups take no lock. If a key's tag moves during a look-up, which is rare, the look-up starts
-// again. Methods that insert or remove wait for each other, and for those that copy or encode.
+// again. Methods that insert or remove wait for each other, and for methods that copy or encode.
 //
 // The zero SyncFilter contains nothing and can be decoded into; inserting into it panics. A
 // SyncFilter must not be copied.

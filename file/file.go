@@ -60,12 +60,12 @@ func Write(path string, w io.WriterTo) error {
 // exist. The lock is held until unlock is called or the process ends. Calling unlock again does
 // nothing.
 //
-// target is path or, if symbolic links are there, the path to which they lead. So a file has the
-// same lock at all symbolic links to it; each of its hard links has another lock. Load and save the
-// file at target: SaveFile at path would replace a link.
+// target is path or, if path is a symbolic link, the path to which it leads. Load and save the file
+// at target: SaveFile at path would replace the link. All symbolic links to a file share its lock,
+// but each of its hard links has another lock.
 //
-// Lock waits while another holder has the lock. If ctx is done during this wait, the error wraps
-// that of ctx; but Lock tries at least once. If there are no locks here, the error wraps
+// Lock tries at least once, and waits while another holder has the lock. If ctx is done during this
+// wait, the error wraps ctx.Err(). If locks are not supported here, the error wraps
 // [errors.ErrUnsupported], and target is still valid.
 func Lock(ctx context.Context, path string) (target string, unlock func() error, err error) {
 	target, unlock, err = files.Lock(ctx, path)

@@ -90,7 +90,7 @@ func (s *state) isShort(n int) bool {
 	return list[len(list)-1].bits() <= cachedBits
 }
 
-// batch sorts digests by shard, so that look-ups in the same layer are together and their cache
+// A batch sorts digests by shard, so that look-ups in the same layer are together and their cache
 // misses overlap.
 type batch struct {
 	hs     [batchSize]bloom.Hash

@@ -117,9 +117,9 @@ func (s *shard) added(newest *layer, n uint64) {
 	}
 }
 
-// keys estimates the number of distinct keys that were added. A new key is not counted if an earlier
-// layer reports it as present, so keys divides the count of each layer by the probability that no
-// earlier layer does. A full layer does so with a probability equal to its rate.
+// keys estimates the number of distinct keys that were added. A full layer reports a new key as
+// present with a probability equal to its rate. Such a key is not counted, so keys divides the
+// count of each layer by the probability that no earlier layer reports a new key.
 func (s *shard) keys() float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,7 +1,7 @@
 // Package keyed hashes keys with a secret. It is for filters in which an adversary may choose keys.
 //
 // The Sum functions of package bloom compute Murmur3, which has no secret. An adversary can make
-// millions of keys a second that have the same digest, or that set so few bits that filters report
+// millions of keys a second with the same digest, or with so few different bits that filters report
 // them as present far more often than other keys. A [Hasher] computes SipHash-2-4 with a 128-bit
 // digest (Aumasson and Bernstein, SipHash: a fast short-input PRF, 2012). Without the secret, an
 // adversary can only try keys at random.
@@ -86,16 +86,15 @@ func (h *Hasher) SumString(key string) bloom.Hash {
 	return h.Sum(unsafe.Slice(unsafe.StringData(key), len(key)))
 }
 
-// marks is the number of keys that Mark adds.
 const marks = 8
 
 func (h *Hasher) mark(i int) bloom.Hash {
 	return h.SumString("github.com/seed79a3ff49/bloom/keyed: mark").Salt(uint64(i))
 }
 
-// Mark adds 8 keys to a new filter, from which [Hasher.Check] recognizes the secret. Make the
-// filter for 8 more keys than it is to hold. A filter that forgets keys, such as a window.Filter,
-// also forgets these.
+// Mark adds 8 keys to a new filter, so that [Hasher.Check] can recognize the secret. Make the
+// filter large enough for 8 more keys. A filter that forgets keys, such as a window.Filter, also
+// forgets these.
 func (h *Hasher) Mark(set bloom.Set) {
 	for i := range marks {
 		set.AddHash(h.mark(i))
