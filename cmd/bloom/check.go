@@ -59,7 +59,6 @@ func checkCommand() *cobra.Command {
 	return c
 }
 
-// checker holds the state of bloom check.
 type checker struct {
 	invert, count, quiet bool
 

@@ -36,8 +36,8 @@ const (
 var outFacts = []string{outSizeFact, outDelimFact, outDigestFact}
 
 // mixedFact is the value of fieldFact if keys come from different fields, and of outSizeFact if the
-// filter is a union of states with different OUTs. The facts are not deleted in such cases, because
-// a filter without them would take over the facts of a filter that is merged into it.
+// filter is a union of states with different OUTs. If these facts were deleted instead, the next
+// merge could set them again.
 const mixedFact = "several"
 
 // informed is a filter or a bank. It may be read-only.

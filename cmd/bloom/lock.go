@@ -108,8 +108,8 @@ func namedTwice(path, input string) error {
 	return fmt.Errorf("it is the same file as %s, and is to be written: name another file", input)
 }
 
-// checkEmpty returns an error if empty is true and a file that is not empty would be replaced,
-// unless --force is given. An input without lines may come from a failed download.
+// checkEmpty returns an error if an empty result would replace a file that is not empty, unless
+// --force is given. An input without lines may come from a failed download.
 func (f *target) checkEmpty(input string, empty bool) error {
 	info, err := os.Stat(f.path)
 	if !empty || f.force || err != nil || info.Size() == 0 {

@@ -88,7 +88,7 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// skip cuts off the beginning of p that the half line at the end of the tail already has. It
+// skip removes from the start of p what the half line at the end of the tail already has. It
 // returns an error if they differ.
 func (o *output) skip(p []byte) (news []byte, err error) {
 	half := make([]byte, min(int64(len(p)), o.tail-o.skipped))

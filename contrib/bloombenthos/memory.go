@@ -133,9 +133,9 @@ type times struct {
 // skew is how far the clock of a message's sender may be ahead.
 const skew = time.Minute
 
-// see advances the clock to the time of id's message, or to the machine's time if the message is up
-// to skew ahead of it. An id that has no time, or a time further ahead, does not move the clock: at
-// the machine's time, the ids of delayed messages would be forgotten.
+// see advances the clock to the time of id's message, but not beyond the machine's time. An id
+// without a time, or with a time more than skew ahead, leaves the clock alone: if it moved the
+// clock to the machine's time, the ids of delayed messages would be forgotten.
 func (t *times) see(id string) {
 	v, err := t.mapping.Query(id)
 	var stamp time.Time

@@ -143,7 +143,7 @@ func cutKeys(b *Batch, keys [][]byte, scratch []byte) ([][]byte, []byte) {
 		b.skipped++
 	}
 	if b.next == len(b.Data) && len(keys) == 0 {
-		b.Data = b.Data[:size] // no lines are left; Data ends after the last one that has a key
+		b.Data = b.Data[:size] // cut Data after the last line with a key
 	}
 	return keys, scratch
 }
