@@ -86,11 +86,11 @@ type call struct {
 	now    int64  // the server's time in microseconds
 
 	// These fields are for a call with some keys of a batch.
-	number  int          // the number of the call in the batch
-	place   int          // the shard, or the string of a window, that has all these keys
-	hs      []bloom.Hash // the keys
-	indexes []int        // the indexes of the keys in the batch
-	answers []bool       // an answer for each key
+	number  int // the number of the call in the batch
+	place   int // the shard, or the string of a window, that has all of hs
+	hs      []bloom.Hash
+	indexes []int // the indexes of hs in the batch
+	answers []bool
 }
 
 // run runs a script once for each of calls, in order and in one round trip. After an error the
@@ -154,8 +154,8 @@ type noRetry struct{ *redis.Cmd }
 
 func (noRetry) NoRetry() bool { return true }
 
-// replied reports whether err is a reply that begins with word. For a command in a script, servers
-// before Redis 7 put other text before word.
+// replied reports whether err is a reply that begins with word. If a script fails, servers before
+// Redis 7 put other text before word.
 func replied(err error, word string) bool {
 	if redis.HasErrorPrefix(err, "Error running script ") {
 		text := err.Error()
@@ -175,7 +175,7 @@ var refusals = []string{
 	"TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "READONLY", "MOVED", "ASK", "BUSY",
 }
 
-// patience is the number of times that a refused command is resent, within about 4 seconds.
+// A refused command is resent patience times, within about 4 seconds.
 const patience = 12
 
 // after is time.After, unless a test replaces it.

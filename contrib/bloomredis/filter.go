@@ -192,7 +192,7 @@ func (f *Filter) create(ctx context.Context) (stored content, err error) {
 	return stored, nil
 }
 
-// keys returns the first three KEYS of scripts: the string, the stream and the identity.
+// keys returns the first three KEYS of scripts.
 func (f *Filter) keys() []string { return []string{f.key, f.stream, f.ident} }
 
 func (f *Filter) opened() string {
@@ -280,7 +280,7 @@ type content struct {
 	identity string // the value of the identity's key
 }
 
-// unlike returns the error for an unexpected string of the given size that begins with start.
+// unlike returns the error for an unexpected string that begins with start.
 func (c caller) unlike(start string, size int64) error {
 	err := new(bloom.Filter).UnmarshalBinary([]byte(start))
 	if errors.Is(err, bloom.ErrVersion) {
@@ -353,7 +353,7 @@ func (f *Filter) change(ctx context.Context, s script, keys []string, args ...an
 }
 
 // answer returns a script's reply if it is a string. Any other reply means that the script did not
-// find the filter with this id; answer then returns an error.
+// find the filter with this id.
 func (f *Filter) answer(reply any, id string) (string, error) {
 	if answer, ok := reply.(string); ok {
 		return answer, nil

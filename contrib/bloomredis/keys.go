@@ -14,9 +14,8 @@ import (
 type keyMethods struct{ impl store }
 
 type store interface {
-	// addKeys returns for each of hs whether it was new. token is empty if the caller gave none.
+	// addKeys returns for each of hs whether it was new. token may be empty.
 	addKeys(ctx context.Context, token string, hs []bloom.Hash) ([]bool, error)
-	// contains returns for each of hs whether it may have been added.
 	contains(ctx context.Context, hs []bloom.Hash) ([]bool, error)
 }
 

@@ -275,7 +275,7 @@ func (w *Window) learn(i int, reply known, epoch int) {
 	}
 }
 
-// changed reports whether a Delete or a loss may have replaced strings since the given epoch.
+// changed reports whether strings may have been replaced since the given epoch.
 func (w *Window) changed(epoch int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

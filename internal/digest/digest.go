@@ -10,7 +10,7 @@ package digest
 
 import "math/bits"
 
-// C1 and C2 are the constants by which the words of a block are multiplied.
+// C1 and C2 are the multipliers of MurmurHash3.
 const (
 	C1 = 0x87c37b91114253d5
 	C2 = 0x4cf5ad432745937f

@@ -109,8 +109,7 @@ func Follow(path string) (string, error) {
 	return "", fmt.Errorf("%s: too many symbolic links", path)
 }
 
-// tryLock opens or creates the file at name and locks it. It returns a nil file if another process
-// holds the lock, or has just removed the file.
+// tryLock returns a nil file if another process holds the lock, or has just removed the file.
 func tryLock(name string) (*os.File, error) {
 	file, created, err := openLock(name)
 	if file == nil {
@@ -130,8 +129,8 @@ func tryLock(name string) (*os.File, error) {
 	return nil, err
 }
 
-// openLock opens or creates the file at name. It returns an error if the file is not regular, and a
-// nil file if another process has just removed it.
+// openLock opens or creates the file at name. It returns a nil file if another process has just
+// removed it.
 func openLock(name string) (file *os.File, created bool, err error) {
 	file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err == nil {

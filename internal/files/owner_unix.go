@@ -8,9 +8,8 @@ import (
 	"syscall"
 )
 
-// keepOwner gives file the owner, group and access-control list of the file at path, as far as the
-// system permits. old is the FileInfo of that file. keepOwner returns the permissions to set for
-// file.
+// keepOwner gives file the owner, group and access-control list of the old file at path, as far as
+// the system permits. It returns the permissions to set for file.
 func keepOwner(file *os.File, path string, old fs.FileInfo) (fs.FileMode, error) {
 	perm := old.Mode().Perm()
 	stat, ok := old.Sys().(*syscall.Stat_t)

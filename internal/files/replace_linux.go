@@ -32,7 +32,7 @@ func attributes(path, dir string) error {
 	return nil
 }
 
-// statx returns the attributes of the file at path, or 0 if they are unknown.
+// statx returns 0 if the attributes are unknown.
 func statx(path string, flags int) (attributes uint64) {
 	var x unix.Statx_t
 	if err := unix.Statx(unix.AT_FDCWD, path, flags, unix.STATX_BASIC_STATS, &x); err != nil {

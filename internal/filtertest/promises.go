@@ -648,7 +648,6 @@ func testReaders(t *testing.T, typ Type) {
 	}
 }
 
-// testWriters tests that WriteTo returns the error of any write, and the number of bytes written.
 func testWriters(t *testing.T, typ Type) {
 	f := typ.filled()
 	size := int(f.Stats().SizeBytes)
@@ -808,7 +807,7 @@ func testInfo(t *testing.T, typ Type) {
 	}
 }
 
-// testFiles tests that a saved file holds the filter, and that errors mention their file once.
+// testFiles tests that errors mention their file once.
 func testFiles(t *testing.T, typ Type) {
 	f, path, _ := typ.saved(t)
 	dir := filepath.Dir(path)

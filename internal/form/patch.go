@@ -360,8 +360,8 @@ func (c *Changes) code() (high, low uint64, ok bool) {
 	return high, c.readBits(c.rice), true
 }
 
-// unary reads 0 bits and the 1 bit that ends them, and returns the number of 0 bits. ok is false if
-// the stream has no 1 bit left.
+// unary reads 0 bits and a 1 bit, and returns the number of 0 bits. ok is false if the stream has
+// no 1 bit left.
 func (c *Changes) unary() (zeros uint64, ok bool) {
 	for c.pos < 8*uint64(len(c.stream)) {
 		if rest := c.rest(); rest != 0 {

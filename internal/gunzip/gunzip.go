@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// magic is the beginning of each member of a gzip file.
+// magic begins each member of a gzip file.
 const magic = "\x1f\x8b"
 
 // Begins reports whether data begins like a gzip file.

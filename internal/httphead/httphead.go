@@ -95,8 +95,8 @@ func weights(lines []string) map[string]int {
 	return all
 }
 
-// weight returns the weight in the parameters of an element, or 1,000 if they have none. A
-// malformed weight counts as 0: a coding that the client does not want is worse than no coding.
+// weight returns the weight in the parameters of an element, or 1,000 by default. A malformed
+// weight counts as 0: a coding that the client does not want is worse than no coding.
 func weight(params string) int {
 	for param := range strings.SplitSeq(params, ";") {
 		name, value, _ := strings.Cut(param, "=")

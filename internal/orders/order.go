@@ -57,7 +57,7 @@ func (s *order) start(f func()) {
 	}()
 }
 
-// fail ends the order. Threads that have not ended wait forever.
+// After fail, threads that have not ended wait forever.
 func (s *order) fail(err error) {
 	if s.failure == nil {
 		s.failure = err
@@ -124,7 +124,7 @@ func (s *order) step(stops bool) {
 	}
 }
 
-// finish ends the order when no thread can continue. Unless all have ended, that is a deadlock.
+// finish ends the order when no thread can continue: all have ended, or there is a deadlock.
 func (s *order) finish() {
 	for i, t := range s.threads {
 		if !t.done {

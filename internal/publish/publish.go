@@ -30,8 +30,8 @@ const (
 	// History is the largest number of past versions from which there are patches.
 	History = 16
 
-	// smallPatch is an allowance for small filters: patches may together exceed half the size of
-	// the filter by this many bytes.
+	// smallPatch is an allowance for small filters: all patches together may exceed half the size
+	// of the filter by smallPatch bytes.
 	smallPatch = 4096
 
 	// A merge of patches is cheap if they change at most 1/cheapPart of the filter's bits, or at

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// maxGap is the largest gap, in bytes, between two ranges that are joined into one request.
+	// maxGap is the largest gap in bytes between two ranges in one request.
 	maxGap = 16 << 10
 	// maxRange is the largest number of bytes in a request.
 	maxRange = 256 << 10

@@ -93,7 +93,7 @@ func condition(function, call string, number int, text string) change {
 	}}
 }
 
-// value replaces the initial value of a function's variable.
+// value replaces the initial value of a local variable.
 func value(function, variable, text string) change {
 	return change{function: function, edit: func(s *source, f *ast.FuncDecl, _ []found) error {
 		n := len(s.edits)
@@ -112,7 +112,6 @@ func value(function, variable, text string) change {
 	}}
 }
 
-// copied replaces a function's body with one that has the bug.
 func copied(function, body string) change {
 	return change{function: function, edit: func(s *source, f *ast.FuncDecl, _ []found) error {
 		s.replace(f.Body.Pos(), f.Body.End(), "{"+body+"}")

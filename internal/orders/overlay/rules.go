@@ -132,7 +132,7 @@ func (s *source) explore() {
 	}
 }
 
-// arm returns the call into package orders that stands for a case of a select statement.
+// arm returns the call into package orders that replaces a case of a select statement.
 func (s *source) arm(stmt ast.Stmt) string {
 	switch stmt := stmt.(type) {
 	case *ast.SendStmt:

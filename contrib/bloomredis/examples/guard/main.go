@@ -30,9 +30,9 @@ var items = []byte("items") // the table
 // Table is a table of a database, and a filter of its keys.
 type Table struct {
 	db      *bbolt.DB
-	shared  *bloomredis.Filter // the filter that all machines share
-	near    *replica.Replica   // this machine's copy of the filter
-	n       uint64             // the number of keys that the filter has room for
+	shared  *bloomredis.Filter
+	near    *replica.Replica // this machine's copy of the filter
+	n       uint64           // the number of keys that the filter has room for
 	queries int
 }
 
