@@ -43,7 +43,6 @@ func filterContainsPortable(f *filter, key []byte) bool {
 func filterAddHashPortable(f *filter, h Hash) bool      { return f.addInGo(h) }
 func filterContainsHashPortable(f *filter, h Hash) bool { return f.contains(h) }
 
-// inAssembly reports whether assembly can add keys to f and look them up.
 func inAssembly(f *filter) bool {
 	return useAVX2 && f.strategy == Mitz64 && f.k > 0 && len(f.bits.words) >= 2
 }
@@ -54,7 +53,7 @@ const (
 	// firstBits is the number of a key's bits that a look-up fetches first. Most absent keys lack
 	// one of them.
 	firstBits = 4
-	// shortBatch is the length of the shortest batch that is faster than as many single calls.
+	// A batch shorter than shortBatch is slower than single calls.
 	shortBatch = 8
 	// slots is the number of slots in a stack frame of the assembly. A slot holds a bit of each of
 	// four keys.
@@ -98,8 +97,7 @@ func containsChunk(f *filter, dst []bool, hs []Hash) {
 	}
 }
 
-// callSize returns how many digests of hs to pass to assembly next: a multiple of 4, or 0 if Go
-// must process the rest.
+// callSize returns a multiple of 4, or 0 if Go must process the rest.
 func (f *filter) callSize(hs []Hash) int {
 	if !inAssembly(f) {
 		return 0

@@ -110,17 +110,13 @@ func sumKeys512(dst *Hash, keys unsafe.Pointer, fours int, size uintptr) int
 //go:noescape
 func sumAlike(dst *Hash, keys unsafe.Pointer, eights int, size uintptr) int
 
-// sumUint64s hashes 8*eights integers. eights must be positive.
-//
+// The functions below hash 8*eights or 16*sixteens integers. Their number must be positive.
+
 //go:noescape
 func sumUint64s(dst *Hash, keys unsafe.Pointer, eights int)
 
-// sumUint64s512 is like sumUint64s, but uses AVX-512.
-//
 //go:noescape
 func sumUint64s512(dst *Hash, keys unsafe.Pointer, eights int)
 
-// sumUint64sWide hashes 16*sixteens integers with 512-bit vectors. sixteens must be positive.
-//
 //go:noescape
 func sumUint64sWide(dst *Hash, keys unsafe.Pointer, sixteens int)

@@ -22,7 +22,7 @@ func bitsetOf(words []uint64) bitset {
 	return bitset{words, digest.Reciprocal(len(words))}
 }
 
-// set sets the bit that x selects, and returns its previous value.
+// set returns the previous value of the bit.
 func (b bitset) set(x uint64) uint64 {
 	i, pos := digest.Locate(x, uint64(len(b.words)), b.reciprocal)
 	w := b.words[i]
@@ -30,14 +30,11 @@ func (b bitset) set(x uint64) uint64 {
 	return w >> pos & 1
 }
 
-// get returns the value of the bit that x selects.
 func (b bitset) get(x uint64) uint64 {
 	i, pos := digest.Locate(x, uint64(len(b.words)), b.reciprocal)
 	return b.words[i] >> pos & 1
 }
 
-// getAtomic is like get, but other goroutines may set bits at the same time. It also returns the
-// index of the bit.
 func (b bitset) getAtomic(x uint64) (bit, index uint64) {
 	i, pos := digest.Locate(x, uint64(len(b.words)), b.reciprocal)
 	return atomic.LoadUint64(&b.words[i]) >> pos & 1, i<<6 | pos
@@ -45,7 +42,7 @@ func (b bitset) getAtomic(x uint64) (bit, index uint64) {
 
 func (b bitset) setAtomic(index uint64) { atomic.OrUint64(&b.words[index>>6], 1<<(index&63)) }
 
-// setFinal is like setAtomic, and reports whether the bit was clear.
+// setFinal reports whether the bit was clear.
 func (b bitset) setFinal(index uint64) bool {
 	return atomic.OrUint64(&b.words[index>>6], 1<<(index&63))>>(index&63)&1 == 0
 }

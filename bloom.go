@@ -69,11 +69,10 @@ type Filter struct {
 	filter
 }
 
-// filter has the data and the exported methods that Filter and SyncFilter share.
 type filter struct {
 	bits     bitset
 	ones     uint64 // number of bits set; 0 in a SyncFilter
-	k        int    // number of hash functions; 0 in the zero filter
+	k        int    // 0 in the zero filter
 	strategy Strategy
 	info     form.Kept
 }

@@ -122,7 +122,6 @@ func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
 	return m, k, nil
 }
 
-// tooStrict returns the error of StrictSize if even the largest filter has a rate above p.
 func tooStrict(n uint64, p float64, maxK int) error {
 	fits := func(n uint64) bool {
 		_, rate := strictK(64*form.MaxWords, n, maxK)
@@ -177,13 +176,11 @@ func FalsePositiveRate(m uint64, k int, n uint64) float64 {
 	return portable.Power(fillRatio(m, k, n), uint64(k))
 }
 
-// fillRatio returns the expected fraction of bits that are set.
 func fillRatio(m uint64, k int, n uint64) float64 {
 	return portable.OneMinusExp(float64(k) * float64(n) / float64(m))
 }
 
-// currentRate returns the rate of a Mitz64 filter. It adds the effect of double hashing only for
-// keys that chance alone does not report.
+// currentRate adds the effect of double hashing only for keys that chance alone does not report.
 func currentRate(m uint64, k int, fill float64) float64 {
 	chance := portable.Power(fill, uint64(k))
 	return chance + float64(min(doubleHashing(fill, m, k), 1)*(1-chance))

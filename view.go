@@ -56,7 +56,6 @@ func (l *layout) locate(x uint64) (offset int64, pos uint64) {
 // but reads all of a file for its checksum. Errors wrap [ErrFormat].
 func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}, true) }
 
-// newView is like NewView, but checks the checksum of the words only if verify is true.
 func newView(b storage.Bytes, verify bool) (*View, error) {
 	h, body, info, err := guavaForm.Parse(b.Data)
 	if err == nil && verify {

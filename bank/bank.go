@@ -140,7 +140,6 @@ func (s *state) grow() (n int, seg *segment, i int) {
 	return n, &segments[last], i
 }
 
-// newSegment returns a segment with one row of stride words in each page.
 func (s *state) newSegment(stride int) segment {
 	g := grid{stride: stride, page: stride}
 	return segment{grid: g, words: bitwords.Make(g.words(s.bits()))}
@@ -188,8 +187,7 @@ func (b *Bank) AppendFilter(f *bloom.Filter) (int, error) {
 	return n, nil
 }
 
-// fit folds f to the size of the members and returns its words. If info has no Hash, it gets f's
-// Hash.
+// fit also gives info the Hash of f, if info has none.
 func (s *state) fit(f *bloom.Filter, info *form.Kept) ([]uint64, error) {
 	switch {
 	case f == nil:
@@ -333,8 +331,7 @@ func (b *Bank) K() int {
 	return b.state.k
 }
 
-// maxName is the length in bytes of the longest name.
-const maxName = 1<<16 - 1
+const maxName = 1<<16 - 1 // bytes
 
 // SetName sets the name of member i, for example to the file that its keys came from. Saved files
 // keep the name. SetName panics if name is longer than 65,535 bytes.

@@ -38,7 +38,6 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	return &Reader{layout: l, r: r, info: info}, nil
 }
 
-// read is a source.
 func (r *Reader) read(offset, n int) ([]byte, error) {
 	return form.Bank.ReadAt(r.r, int64(form.Bank.HeadSize())+int64(offset), int64(n))
 }

@@ -29,7 +29,6 @@ const (
 	segmentMembers = 8 * (pageBytes - checkBytes)
 )
 
-// grid is the arrangement of a segment's rows.
 type grid struct {
 	stride int // words in a row
 	shift  int // a page has 1<<shift rows
@@ -59,7 +58,6 @@ func (g *grid) pages(rows uint64) int { return int(rows >> g.shift) }
 
 func (g *grid) words(rows uint64) int { return g.pages(rows) * g.page }
 
-// segment has the rows of a segment, either as words in memory or as bytes of a file.
 type segment struct {
 	grid
 	words []uint64
@@ -227,8 +225,7 @@ func (s *shape) which(dst []int, seg *segment, first, members int, hs []bloom.Ha
 	return appendBits(dst, first, acc)
 }
 
-// appendBits appends to dst the numbers of the bits that are set in acc. The first bit of acc has
-// the number first.
+// appendBits gives the first bit of acc the number first.
 func appendBits(dst []int, first int, acc []uint64) []int {
 	n := 0
 	for _, w := range acc {
@@ -255,7 +252,6 @@ func (s *shape) filter(seg *segment, i int, info form.Info) *bloom.Filter {
 	return door.Filter[bloom.Filter](h, words, info)
 }
 
-// size is the length of the binary form.
 func (s *shape) stats(segments func(int) segment, n int, size int64) bloom.Stats {
 	st := bloom.Stats{M: s.bits(), K: s.k, SizeBytes: size}
 	membersWith := map[uint64]int{} // how many members have a given number of bits set

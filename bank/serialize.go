@@ -30,7 +30,7 @@ type layout struct {
 	names   int // number of bytes in the table of names and in the names
 }
 
-const entryBytes = 12 // number of bytes in an entry of the table of names
+const entryBytes = 12 // in the table of names
 
 // parse is a form.Check that sets l.
 func (l *layout) parse(params []uint64) (total uint64, err error) {
@@ -72,7 +72,6 @@ func (l *layout) padding() int {
 	return -(form.Bank.HeadSize() / 8) & (pageWords - 1)
 }
 
-// segment returns the word at which segment s begins, its grid, and the number of its members.
 func (l *layout) segment(s int) (start int, g grid, members int) {
 	members = min(l.members-s*segmentMembers, segmentMembers)
 	return l.padding() + s*64*l.size*pageWords, gridFor(members), members
@@ -151,7 +150,7 @@ func (l *layout) readRow(read source, s int, r uint64) ([]byte, error) {
 	return page[8*word:][:8*g.stride], nil
 }
 
-// nameSum returns the checksum of member i's name, which begins at byte start of the names.
+// start is the offset of the name of member i in the names.
 func nameSum(name []byte, i, start int) uint32 {
 	return sum(name, uint64(i), uint64(start), uint64(start+len(name)))
 }
@@ -283,7 +282,7 @@ func (l *layout) params() []uint64 {
 
 func (l *layout) words() int { return l.table() + (l.names+7)/8 }
 
-// fill fills dst with the next bytes. form.WriteFunc calls it for all chunks in order.
+// form.WriteFunc calls fill for all chunks in order.
 func (e *encoder) fill(dst []byte, _ int) {
 	for len(dst) > 0 {
 		if len(e.piece) == 0 {
@@ -315,8 +314,7 @@ func (e *encoder) advance() {
 	}
 }
 
-// putPage makes the next page the current piece. It omits members that were appended after the
-// encoding began.
+// putPage omits members that were appended after the encoding began.
 func (e *encoder) putPage() {
 	s, p := e.segment, e.page
 	_, g, members := e.layout.segment(s)
@@ -389,7 +387,7 @@ func (b *Bank) ReadFrom(r io.Reader) (int64, error) {
 	return n, b.decode(l, array, info)
 }
 
-// decode sets b from the words of a frame, and retains array.
+// decode retains array.
 func (b *Bank) decode(l layout, array []uint64, info form.Info) error {
 	var buf []byte
 	names, err := l.readAll(func(start, n int) ([]byte, error) {

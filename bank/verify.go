@@ -47,7 +47,6 @@ func (s *state) verifyAdded(seg *segment, j int, h bloom.Hash) {
 	invariants.Require(s.contains(seg, j, h), "bank: %v is not found after its addition", h)
 }
 
-// verifyWider checks that w has the bits of old, and no others.
 func (s *state) verifyWider(w, old *segment) {
 	for r := range s.bits() {
 		for i := range w.stride {

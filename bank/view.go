@@ -76,7 +76,6 @@ func (v *View) segment(s int) segment {
 	return segment{grid: g, data: v.body[8*start:][:8*n]}
 }
 
-// read is a source.
 func (v *View) read(offset, n int) ([]byte, error) { return v.body[offset:][:n], nil }
 
 // ContainsHash is like [Bank.ContainsHash].

@@ -35,8 +35,7 @@ func (f *Filter) Intersect(g *Filter) error {
 	return nil
 }
 
-// compatible returns an error if f cannot be merged with g. Otherwise, if only g has a Hash in its
-// Info, f gets that Hash.
+// compatible also gives f the Hash in g's Info, if f has none.
 func (f *filter) compatible(g *Filter) error {
 	if g == nil {
 		return form.MismatchNil("blocked")

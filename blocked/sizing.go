@@ -94,8 +94,7 @@ func FalsePositiveRate(m uint64, lines int, n uint64) float64 {
 	return max(0, min(rate(n, blocks, lines), 1))
 }
 
-// rate returns the false-positive rate of a filter with n keys. Several lines of a key may lie in
-// the same block.
+// rate takes into account that several lines of a key may lie in the same block.
 func rate(n, blocks uint64, lines int) float64 {
 	mean := float64(n) * float64(lines) / float64(blocks)
 	e, q := blockRates(mean, lines), 1/float64(blocks)

@@ -10,8 +10,7 @@ var useAVX2 = cpu.X86.HasAVX2
 // interrupt the call, which takes tens of microseconds if the system must first provide the pages.
 const bitsAtOnce = 4 << 10
 
-// manyToBits sets the first n words of dst to the bits of their counters. n is a multiple of 4. The
-// caller must set the other words.
+// manyToBits sets only dst[:n]. n is a multiple of 4.
 func manyToBits(dst, counters []uint64) (n int) {
 	if !useAVX2 {
 		return 0

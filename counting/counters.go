@@ -30,8 +30,7 @@ func countersOf(words []uint64) counters {
 	return counters{words, digest.Reciprocal(len(words) / perBits)}
 }
 
-// find returns the index of the word that holds the counter for x, and the position of the
-// counter's lowest bit in that word.
+// find returns the index of a word, and the position of the counter's lowest bit in that word.
 func (c counters) find(x uint64) (word, shift uint64) {
 	i, pos := digest.Locate(x, uint64(len(c.words)/perBits), c.reciprocal)
 	return i*perBits | pos%perBits, pos / perBits * 4
@@ -57,7 +56,7 @@ func (c counters) change(word, shift uint64, delta int64) uint64 {
 	}
 }
 
-// toBits returns the word of bits for four words of counters. A bit is set if its counter is not 0.
+// toBits sets a bit for each counter that is not 0.
 func toBits(c0, c1, c2, c3 uint64) uint64 {
 	const (
 		bit0 = ones

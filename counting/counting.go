@@ -139,7 +139,7 @@ func (s *state) onesCount() uint64 {
 	return uint64(max(0, ones))
 }
 
-// setOnes sets the result of onesCount. The caller must hold all stripes.
+// The caller of setOnes must hold all stripes.
 func (s *state) setOnes(ones uint64) {
 	for i := range s.stripes {
 		s.stripes[i].ones.Store(0)

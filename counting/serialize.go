@@ -11,7 +11,6 @@ import (
 
 const errNoForm = form.NoForm("counting")
 
-// checkParams is a form.Check.
 func checkParams(p []uint64) (uint64, error) {
 	switch {
 	case p[0] < 1 || p[0] > maxWords:

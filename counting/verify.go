@@ -23,7 +23,6 @@ func (s *state) verifyAdded(h bloom.Hash) {
 	}
 }
 
-// verifySums checks that each counter of c is the sum of the same counters of a and b, or full.
 func (c counters) verifySums(a, b counters) {
 	for i, w := range c.words {
 		for shift := 0; shift < 64; shift += 4 {
@@ -33,7 +32,6 @@ func (c counters) verifySums(a, b counters) {
 	}
 }
 
-// verifyBits checks that dst has a bit set for each counter that is not 0, and no others.
 func (c counters) verifyBits(dst []uint64) {
 	for i := range uint64(len(dst)) * 64 {
 		word := i/64*perBits | i%perBits

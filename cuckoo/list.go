@@ -46,7 +46,7 @@ func (t *table) listed(h bloom.Hash, tag uint64) bool {
 	return atomic.LoadUint64(&t.list[0])>>(tag%64)&1 != 0 && t.index(h) >= 0
 }
 
-// enlist adds h to the list once more. It reports whether there was room.
+// enlist reports whether there was room.
 func (t *table) enlist(h bloom.Hash, tag uint64) bool {
 	i := t.index(h)
 	for free := 0; i < 0 && free < room; free++ {
@@ -66,7 +66,7 @@ func (t *table) enlist(h bloom.Hash, tag uint64) bool {
 	return true
 }
 
-// delist removes h from the list once. It reports whether h was there.
+// delist reports whether h was in the list.
 func (t *table) delist(h bloom.Hash, tag uint64) bool {
 	if !t.listed(h, tag) {
 		return false

@@ -11,8 +11,7 @@ import (
 
 const errNoForm = form.NoForm("cuckoo")
 
-// checkParams is a form.Check. The words of the frame are the buckets, the number of keys, and the
-// entries of the list.
+// The words of the frame are the buckets, the number of keys, and the entries of the list.
 func checkParams(params []uint64) (uint64, error) {
 	buckets, bits, entries := params[0], params[1], params[2]
 	if err := checkSize(buckets, bits); err != nil {

@@ -124,7 +124,6 @@ func (b *batch) sort(hs []bloom.Hash) {
 	}
 }
 
-// shard returns the digests of shard i, and their indexes before sorting.
 func (b *batch) shard(i int) ([]bloom.Hash, []uint16) {
 	return b.hs[b.ends[i]:b.ends[i+1]], b.places[b.ends[i]:b.ends[i+1]]
 }
@@ -157,8 +156,8 @@ func (b *batch) absent(hs []bloom.Hash, places []uint16, list []*layer) ([]bloom
 	return hs, places
 }
 
-// addShard adds the digests of the batch that belong to s. A new key is looked up in the newest
-// layer only once, by AddBatch, unless another goroutine is adding to s.
+// addShard looks a new key up in the newest layer only once, in AddBatch, unless another goroutine
+// is adding to s.
 func (b *batch) addShard(s *shard, added []bool) {
 	hs, places := b.shard(s.number)
 	for {

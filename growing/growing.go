@@ -164,7 +164,6 @@ func pick(h bloom.Hash) uint64 {
 
 func (s *state) zero() bool { return s == nil }
 
-// count estimates the number of distinct keys that were added.
 func (f *Filter) count() uint64 {
 	n := 0.0
 	for i := range f.shards {

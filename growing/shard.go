@@ -33,7 +33,6 @@ type layer struct {
 	count    uint64            // number of keys that were new; guarded by the shard's mu
 }
 
-// newLayer returns layer i with m bits, rounded up to whole blocks.
 func newLayer(r *rates, i int, m uint64) *layer {
 	blocks := m/splitblock.Bits + min(m%splitblock.Bits, 1)
 	b := splitblock.New(min(blocks, splitblock.Max), r.sizing(i).lines)
