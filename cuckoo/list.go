@@ -12,8 +12,7 @@ import (
 //
 // The list is one word, followed by the entries. Bit t of the first word is set if the list has a
 // key with a tag of t modulo 64, so most look-ups read only that word. An entry has three words:
-// the two words of a digest, and the number of times that it is in the list, or 0 if the entry is
-// free.
+// the two words of a digest, and its count, which is 0 if the entry is free.
 const (
 	room       = 32 // number of entries
 	entryWords = 3
@@ -23,7 +22,7 @@ const (
 
 type entry = [entryWords]uint64
 
-const times = 2 // index of the number of times in an entry
+const times = 2 // index of the count in an entry
 
 func (t *table) entry(i int) *entry { return (*entry)(t.list[1+entryWords*i:]) }
 

@@ -19,7 +19,6 @@ type node struct {
 // expanded is the largest number of buckets from which a search tries to move the four tags.
 const expanded = 1024
 
-// limit returns expanded, or less after refusals.
 func (t *table) limit() int { return expanded >> t.tired }
 
 // tiredest is the largest value of tired. A search then tries to move the tags of eight buckets.
