@@ -26,7 +26,7 @@ func filterContainsHash(f *filter, h Hash) bool
 
 func filterAddPortable(f *filter, key []byte) bool {
 	h := Sum(key)
-	if inAssembly(f) {
+	if inAssembly(f) { // speed
 		return filterAddHash(f, h)
 	}
 	return f.addInGo(h)
@@ -34,7 +34,7 @@ func filterAddPortable(f *filter, key []byte) bool {
 
 func filterContainsPortable(f *filter, key []byte) bool {
 	h := Sum(key)
-	if inAssembly(f) {
+	if inAssembly(f) { // speed
 		return filterContainsHash(f, h)
 	}
 	return f.contains(h)

@@ -6,7 +6,7 @@ import (
 )
 
 func adviseHuge(words []uint64) {
-	_ = syscall.Madvise(hugePages(words), syscall.MADV_HUGEPAGE)
+	_ = syscall.Madvise(hugePages(words), syscall.MADV_HUGEPAGE) // speed
 }
 
 // hugePages returns the 2 MiB pages that lie wholly within words, which must have at least 4 MiB.

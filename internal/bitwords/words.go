@@ -21,8 +21,8 @@ import (
 // make does.
 func Make(n int) []uint64 {
 	words := make([]uint64, n)
-	if n >= hugeBytes/8 {
-		adviseHuge(words)
+	if n >= hugeBytes/8 { // speed
+		adviseHuge(words) // speed
 	}
 	return words
 }
