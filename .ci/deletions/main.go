@@ -85,6 +85,9 @@ func try(dir string) (lived int, err error) {
 		return 0, err
 	}
 	defer os.RemoveAll(temp)
+	if err := os.Chmod(temp, 0o755); err != nil { // some tests run as another user
+		return 0, err
+	}
 	name, guards, err := overlay(dir, temp)
 	if err != nil || len(guards) == 0 {
 		return 0, err
@@ -241,6 +244,9 @@ func (p *program) measure(name, temp string) error {
 func (p *program) record(pattern, temp string) (out string, err error) {
 	reached := filepath.Join(temp, "reached")
 	if err := os.WriteFile(reached, nil, 0o600); err != nil {
+		return "", err
+	}
+	if err := os.Chmod(reached, 0o666); err != nil { // regardless of the umask
 		return "", err
 	}
 	began := time.Now()
