@@ -115,6 +115,10 @@ func TestSpoolErrors(t *testing.T) {
 		io.Seeker
 	}{iotest.ErrReader(broken), strings.NewReader("")}
 	require.ErrorIs(t, addSpooled(t.Context(), f, disk, nil), broken)
+	_, err := makeSpooled(t.Context(), nil, 0, 1, func(uint64) (hashFilter, error) {
+		return nil, broken
+	})
+	require.ErrorIs(t, err, broken)
 
 	t.Chdir(t.TempDir())
 	write(t, "input", strings.Repeat("a line of the input\nanother\n", 1000))

@@ -192,7 +192,7 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 	}
 	file, path, err := temporaryAt("bloom-*")
 	if err != nil {
-		return nil, fmt.Errorf("no temporary file in %s ($TMPDIR): %w", os.TempDir(), cause(err))
+		return nil, err
 	}
 	defer discard(file)
 	err = copyChecked(file, io.MultiReader(bytes.NewReader(inner), in), arrived)

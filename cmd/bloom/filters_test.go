@@ -78,6 +78,7 @@ func TestWarnsOfTooManyLines(t *testing.T) {
 		saying(t, 0, says, numbers(0, 1000), build+" -n 40")
 		require.Equal(t, says == "", bloom.Must(load("f")).Stats().FPR <= 0.01, k.flag)
 		good(t, numbers(0, 1000), build+" -n 1000")
+		saying(t, 0, says, numbers(0, 1060), build+" -n 1000")
 		good(t, numbers(0, 1000), build)
 		saying(t, 0, says, numbers(0, 4000), "add f")
 	}
@@ -331,6 +332,27 @@ func TestLongInfoIsReplaced(t *testing.T) {
 	require.NoError(t, f.SaveFile("list"))
 	good(t, "a\n", "build -o list")
 	good(t, "", "check -q list", write(t, "in", "a\n"))
+}
+
+// TestInfoThatIsTooLong: a file whose Info would become too long to be read again stays as it is.
+func TestInfoThatIsTooLong(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, kind := range []string{"guava", "blocked", "counting"} {
+		for _, name := range []string{"a", "b"} {
+			good(t, "x,y\n", "build --force -n 10 --type "+kind+" -o", name)
+			f, err := load(name)
+			require.NoError(t, err)
+			f.UpdateInfo(func(i *bloom.Info) { i.Meta = name + "=" + strings.Repeat(name, 4090) })
+			require.NoError(t, (&target{path: name}).save(f))
+		}
+		before := read(t, "a")
+		for _, line := range []string{"merge -o a a b", "add --force -f 1 a"} {
+			saying(t, 1, "a was not saved: ", "x,z\n", line)
+			require.Equal(t, before, read(t, "a"), line)
+			requireBeside(t, "a", "b")
+		}
+		saying(t, 1, "len(Info.Meta) = ", "", "merge -o - a b")
+	}
 }
 
 // TestFileInfo: what build says of a file stays with it.

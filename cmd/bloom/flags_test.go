@@ -26,6 +26,45 @@ func failed(t *testing.T, line string) error {
 	return err
 }
 
+// TestInputFlagsAreChecked: each command that reads lines refuses flags that make no sense, and
+// changes no file.
+func TestInputFlagsAreChecked(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "in", "a\n")
+	good(t, "a\n", "build --type counting -n 10 -o list")
+	good(t, "a\n", "dedupe --state state")
+	for _, line := range []string{
+		"dedupe", "dedupe --state state", "dedupe --state new", "build -o new", "build -o list",
+		"check list", "add list", "remove list", "bank build -n 10 -o new",
+	} {
+		for flags, says := range map[string]string{
+			"-f 0":              "-f 0: fields are counted from 1",
+			"-f -1":             "-f -1: fields are counted from 1",
+			"--json=":           `--json "" is not the name of a value`,
+			"--json=\xff":       `--json "\xff" is not the name of a value`,
+			"--json a -f 1":     "--json and -f are two ways to say what is compared",
+			"--sep ab -f 1":     `--sep "ab" is not one byte`,
+			`--sep \u0100 -f 1`: "is not one byte",
+			"--sep ,":           "--sep needs -f",
+			"--long 9":          "--long 9 is outside [10, 31]",
+			"--long 32":         "--long 32 is outside [10, 31]",
+			"--json " + strings.Repeat("n", maxName+1): "--json has 513 bytes, and may have 512",
+		} {
+			before := []string{read(t, "list"), read(t, "state")}
+			require.ErrorContains(t, failed(t, line+" "+flags+" in"), says, line)
+			require.Equal(t, before, []string{read(t, "list"), read(t, "state")}, "%s %s", line, flags)
+			requireBeside(t, "in", "list", "state")
+		}
+	}
+}
+
+// TestCompletionOfTypes: a shell completes the value of --type with each type that build makes.
+func TestCompletionOfTypes(t *testing.T) {
+	stdout, _, status := bloomRun(t, "", "__complete build --type", "")
+	require.Zero(t, status)
+	require.Equal(t, "blocked\ncounting\ncuckoo\ngrowing\nguava\n:4\n", stdout)
+}
+
 // TestOutOfRange: the error for a value that is out of range names the flag with its range, and
 // advises only what the command can do.
 func TestOutOfRange(t *testing.T) {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -47,4 +48,41 @@ func TestNothingInTemporary(t *testing.T) {
 	require.Equal(t, "a\n", good(t, "a\nb\n", "check", write(t, "list.gz", packed)))
 	require.True(t, list == good(t, packed, "merge -o - -"))
 	require.True(t, strings.HasPrefix(good(t, "", "info list.gz"), "list.gz\n"))
+}
+
+// TestTemporary: a temporary file loses its name as soon as it is made, and is closed at its end. Without a directory for it, a command that needs one fails.
+func TestTemporary(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	file, err := temporary("test-*")
+	require.NoError(t, err)
+	require.Empty(t, filesIn(t, dir))
+	discard(file)
+	require.ErrorIs(t, file.Close(), os.ErrClosed)
+
+	file, path, err := temporaryAt("test-*")
+	require.NoError(t, err)
+	_, err = file.WriteString("text")
+	require.NoError(t, err)
+	require.Equal(t, "text", read(t, path))
+	require.Empty(t, filesIn(t, dir))
+	discard(file)
+	require.ErrorIs(t, file.Close(), os.ErrClosed)
+	require.Empty(t, filesIn(t, dir))
+
+	file, err = os.CreateTemp("", "test-*") // as where a file keeps its name
+	require.NoError(t, err)
+	discard(file)
+	require.Empty(t, filesIn(t, dir))
+
+	good(t, "a\n", "build -n 10 -o "+dir+"/list")
+	filter := read(t, dir+"/list")
+	require.NoError(t, os.Remove(dir+"/list"))
+	t.Setenv("TMPDIR", dir+"/none")
+	for line, in := range map[string]string{
+		"build -o " + dir + "/new": "a\n", "merge -o " + dir + "/new -": filter,
+	} {
+		saying(t, 1, "no temporary file in "+dir+"/none ($TMPDIR): no such", in, line)
+		require.Empty(t, filesIn(t, dir), line)
+	}
 }

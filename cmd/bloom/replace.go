@@ -119,17 +119,25 @@ func (f *target) produceStdout(read []string, create func() (saver, error)) erro
 // temporary returns a new temporary file. If the system permits, its name is removed immediately,
 // so that nothing is left however the process ends.
 func temporary(pattern string) (*os.File, error) {
-	file, err := os.CreateTemp("", pattern)
+	file, err := createTemporary(pattern)
 	if err == nil {
 		os.Remove(file.Name())
 	}
 	return file, err
 }
 
+func createTemporary(pattern string) (*os.File, error) {
+	file, err := os.CreateTemp("", pattern)
+	if err != nil {
+		return nil, fmt.Errorf("no temporary file in %s ($TMPDIR): %w", os.TempDir(), cause(err))
+	}
+	return file, nil
+}
+
 // temporaryAt is like temporary, for a file that is opened again, at path. Only Linux can open a
 // file without a name, so elsewhere the file keeps its name until discard is called.
 func temporaryAt(pattern string) (file *os.File, path string, err error) {
-	file, err = os.CreateTemp("", pattern)
+	file, err = createTemporary(pattern)
 	if err != nil {
 		return nil, "", err
 	}

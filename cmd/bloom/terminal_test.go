@@ -159,6 +159,23 @@ func TestProgressOfTheSecondPass(t *testing.T) {
 	}
 }
 
+// TestNoFilterOnTheTerminal: -o - writes a filter to a pipe or a file only.
+func TestNoFilterOnTheTerminal(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, "a\n", "build -n 10 -o filter")
+	for _, line := range []string{"build -o -", "bank build -n 10 -o - -", "merge -o - filter",
+		"diff -o - filter filter"} {
+		terminal, s := newTerminal(t)
+		cmd := command(t, line)
+		var stderr strings.Builder
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("a\n"), terminal, &stderr
+		require.Error(t, cmd.Run(), line)
+		require.Equal(t, 2, cmd.ProcessState.ExitCode(), line)
+		requireError(t, stderr.String(), "-o - would write a filter to the terminal")
+		require.Empty(t, s.String(), line)
+	}
+}
+
 // TestKeyboard: who types lines is told how they end, and no line of progress is in the way. Nor
 // is it on a terminal that cannot clear a line.
 func TestKeyboard(t *testing.T) {
