@@ -24,8 +24,9 @@ var useAVX512 = useAVX2 &&
 	cpu.X86.HasAVX512VL &&
 	cpu.X86.HasAVX512BW
 
-// useWide reports whether 512-bit vectors are faster than 256-bit ones. They are from Ice Lake and
-// Zen 4 on, the first with VBMI2. Older processors lower their clock rate for long vectors.
+// useWide reports whether 512-bit vectors are faster than 256-bit ones. They are faster on Ice
+// Lake, Zen 4 and later processors, which have VBMI2. Older processors lower their clock rate for
+// long vectors.
 var useWide = useAVX512 && cpu.X86.HasAVX512VBMI2
 
 func sumMany[K []byte | string | uint64](dst []Hash, keys []K) (done int) {

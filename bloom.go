@@ -16,8 +16,8 @@ type Strategy uint8
 
 const (
 	// Mitz32 is Guava's MURMUR128_MITZ_32, the default before Guava 17. It uses 64 bits of the
-	// Hash. Its indexes have 31 bits, so it never sets a bit beyond the first 2^31. From about
-	// 1.6e9 bits on, the false-positive rate is higher than FPR; see docs/java.md.
+	// Hash. Its indexes are 31 bits long, so it never sets a bit beyond the first 2^31. With about
+	// 1.6e9 bits or more, the false-positive rate is higher than FPR; see docs/java.md.
 	Mitz32 Strategy = 0
 	// Mitz64 is Guava's MURMUR128_MITZ_64, the default in Guava and in this package.
 	Mitz64 Strategy = 1
@@ -84,7 +84,7 @@ var ErrMismatch = form.ErrMismatch
 
 // ParamError is the error for a parameter that is out of range. The constructors and configurations
 // of all packages in this module return it. A program that takes parameters from its own users can
-// show them another text, with its own name for the parameter:
+// show them a different message, with its own name for the parameter:
 //
 //	var bad *bloom.ParamError
 //	if errors.As(err, &bad) && bad.Param == "p" {
@@ -101,7 +101,7 @@ type ParamError struct {
 	Advice  string // what a Go program can do instead, or ""
 }
 
-// Error returns a text such as "bloom: p = 2 is outside (0, 1)".
+// Error returns a message such as "bloom: p = 2 is outside (0, 1)".
 func (e *ParamError) Error() string { return form.Param(*e).String() }
 
 // New returns an empty filter for n distinct keys. When it contains n keys, it reports a key that
@@ -131,7 +131,7 @@ func NewWithStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
 // functions. Its Info is zero. NewSize returns an error unless 1 <= k <= 255, k <= m, and the
 // filter has at most 2^31-1 64-bit words (16 GiB), or 2^28-1 words on 32-bit platforms.
 //
-// Pass the results of [Size] or [StrictSize]. The sizes of other packages have other meanings:
+// Pass the results of [Size] or [StrictSize]. In other packages, sizes have different meanings:
 // blocked.Size returns 1 to 4 lines, and a filter with so few hash functions would have a high
 // rate. NewSize cannot refuse that, because [New] uses one hash function for rates near 1/2.
 func NewSize(m uint64, k int) (*Filter, error) {

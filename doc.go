@@ -159,8 +159,8 @@
 // io.ReaderAt can read. NewReader reads the header and the Info in at most two requests, and
 // look-ups request only the bytes that they need. If the io.ReaderAt fails, a look-up returns the
 // error, and does not report the key as absent. The file must not change while a Reader uses it. If
-// the store can refuse requests for an object that has changed, as with the HTTP header If-Match,
-// use that.
+// the store can refuse requests for an object that has changed, as with HTTP's If-Match header, use
+// that.
 //
 // If another program wrote a file, check the Hash in its Info before the first look-up. Hash says
 // how keys were hashed; it is empty if the writer, such as Java, did not set it. For example, the

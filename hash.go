@@ -59,7 +59,7 @@ func (h *Hash) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Salt returns another digest for the same key. Two filters have independent false positives if
+// Salt returns a different digest for the same key. Two filters have independent false positives if
 // their digests are salted with different seeds, or if only one filter's digests are salted. Each
 // seed, including 0, changes the digest. Different digests remain different.
 //

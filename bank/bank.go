@@ -18,8 +18,8 @@ import (
 
 // Bank is a collection of Bloom filters of one size, its members, which are numbered from 0. Each
 // member is, bit for bit, a [bloom.Filter] with the Strategy [bloom.Mitz64]. A look-up reads K bits
-// of each member, in long runs. A look-up in as many separate filters would read at least one cache
-// line of each.
+// of each member, in long runs. A look-up in the same number of separate filters would read at
+// least one cache line of each.
 //
 // Any number of goroutines may use a Bank; see "Goroutines" in package bloom. Calls that write take
 // turns. Which, WhichAll and ContainsHash take no lock, so they may see a part of a concurrent
@@ -160,8 +160,8 @@ func (s *state) widen(old *segment) segment {
 }
 
 // AppendFilter adds a member with the keys of f, and returns its number. It folds f to the size of
-// the members; see [bloom.Filter.Fold]. A concurrent look-up sees either the whole member or
-// nothing of it. AppendFilter does not retain f. Of f's Info, it uses only the Hash.
+// the members; see [bloom.Filter.Fold]. A concurrent look-up sees either the whole member or none
+// of it. AppendFilter does not retain f. Of f's Info, it uses only the Hash.
 //
 // AppendFilter returns an error that wraps [bloom.ErrMismatch], and changes nothing, if f is nil,
 // if f's Strategy is not [bloom.Mitz64], if f's K is not the Bank's K, if f's M is not a multiple

@@ -21,7 +21,7 @@ import (
 //	row      one bit of each member of a segment: bit i of row r is bit r of the segment's
 //	         member i. A segment has as many rows as a member has bits.
 //	page     up to 64 consecutive rows. In a file, each page has a checksum, and is read and
-//	         checked by itself. A page has at most 4 KiB. In a full segment it has one row.
+//	         checked by itself. A page is at most 4 KiB. In a full segment it has one row.
 const (
 	pageBytes      = 4096
 	pageWords      = pageBytes / 8

@@ -112,7 +112,7 @@ func (b *batch) hash(id func(i uint64) uint64) {
 }
 
 // look returns the nanoseconds of a look-up, with hashing: the tenth percentile of 300 batches. It
-// panics if a batch finds another number of keys than want, unless want is -1.
+// panics if a batch does not find want keys, unless want is -1.
 func (b *batch) look(f grown, id func(i uint64) uint64, want int) float64 {
 	var times []float64
 	for range 300 {

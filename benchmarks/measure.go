@@ -118,8 +118,9 @@ func (p plan) keys(op, i int) (first, n int) {
 	return i % (p.n / p.turn) * p.turn, p.turn
 }
 
-// warm returns the index of n keys next to those from first to first+n-1. They are looked up before
-// a turn is timed, because the previous row has used the cache and the branch predictors.
+// warm returns the first of n keys that lie next to the keys from first to first+n-1. These are
+// looked up before a turn is timed, because the previous row has used the cache and the branch
+// predictors.
 func warm(first, n int) int {
 	if first >= n {
 		return first - n

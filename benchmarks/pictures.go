@@ -196,7 +196,7 @@ func bitsAKey() picture {
 	return p
 }
 
-// rate shows how the rate changes when more keys come than a filter was made for.
+// rate shows how the rate changes when more keys are added than a filter was made for.
 func rate() picture {
 	const n, steps = 100_000, 60
 	p := picture{
@@ -236,7 +236,7 @@ func rate() picture {
 }
 
 // memory shows the share of keys that filters of equal size remember, by the age of the keys. The
-// age of a key is the number of keys that came after it. Keys come evenly.
+// age of a key is the number of keys that were added after it. Keys arrive evenly.
 func memory() picture {
 	const n, steps = 100_000, 121
 	p := picture{title: "Share of keys remembered, by age, in equally large filters",
@@ -248,7 +248,7 @@ func memory() picture {
 		p.xs = append(p.xs, 3*float64(i)/(steps-1))
 	}
 	var size int64
-	windowed := func(perSpan int) func(float64) float64 { // perSpan keys come in a Span
+	windowed := func(perSpan int) func(float64) float64 { // perSpan keys arrive in a Span
 		const keys = 4 * n
 		now := time.Unix(0, 0)
 		w := bloom.Must(window.New(window.Config{

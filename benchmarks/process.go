@@ -34,8 +34,8 @@ import (
 //	add <first> <n> <warm>     adds n keys of the file, and answers <nanoseconds> 0
 //	find <first> <n> <warm>    looks n keys up, and answers <nanoseconds> <keys found>
 //
-// Before add and find start the clock, they look up n keys from warm on. The answer to add is nan 0
-// if the program fills its filters itself.
+// Before add and find start the clock, they look up n keys, beginning with key warm. The answer to
+// add is nan 0 if the program fills its filters itself.
 type process struct {
 	name, note string
 	args       []string // the program and its first arguments

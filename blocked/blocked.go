@@ -66,8 +66,8 @@ type filter struct {
 // optimum.
 //
 // New returns an error unless n > 0, 1e-12 <= p < 1, and the filter has at most 2^35 blocks, which
-// are a tebibyte. Below 1e-12, four lines need much more memory than [bloom.New]. If the machine
-// has too little memory, the process ends, as with make. The filter's Info has n and p.
+// is a tebibyte. Below 1e-12, four lines need much more memory than [bloom.New]. If the machine has
+// too little memory, the process ends, as with make. The filter's Info has n and p.
 func New(n uint64, p float64) (*Filter, error) {
 	m, lines, err := Size(n, p)
 	if err != nil {

@@ -31,7 +31,8 @@ func Size(n uint64, p float64) (m uint64, lines int, err error) {
 	return blocks * splitblock.Bits, lines, nil
 }
 
-// blocksFor returns the fewest lines for which the memory is within 10 % of the optimum.
+// blocksFor returns the fewest lines for which the memory is within 10 % of the optimum, and the
+// number of blocks that they need.
 func blocksFor(n uint64, p float64) (blocks uint64, lines int) {
 	var need [splitblock.MaxLines + 1]uint64
 	least := uint64(math.MaxUint64)

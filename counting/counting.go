@@ -30,7 +30,7 @@ const maxWords = min(form.MaxWords, form.MaxFrameWords/perBits)
 //
 // Any number of goroutines may use a Filter; see "Goroutines" in package bloom. Look-ups and Stats
 // take no lock. Adding and removing take one of several locks. Methods that copy, encode, compare
-// or reset the filter take all of them, so a copy contains either all of a key or nothing of it.
+// or reset the filter take all of them, so a copy contains either all of a key or none of it.
 //
 // The zero Filter contains nothing and can be decoded into; adding to it panics. A Filter must not
 // be copied; see [Filter.Clone].

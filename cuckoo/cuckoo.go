@@ -167,8 +167,8 @@ func (f *filter) RemoveHash(h bloom.Hash) bool {
 }
 
 // InsertBatch inserts hs in order, and sets inserted[i] to the result of InsertHash(hs[i]). It
-// panics if inserted is shorter than hs; it must not be nil, because the caller must see which keys
-// were refused. In a SyncFilter, other goroutines may write between two keys of a batch.
+// panics if inserted is shorter than hs, even if inserted is nil, because the caller must see which
+// keys were refused. In a SyncFilter, other goroutines may write between two keys of a batch.
 func (f *filter) InsertBatch(inserted []bool, hs []bloom.Hash) {
 	if f.table == nil && len(hs) > 0 {
 		panic(errZero)

@@ -62,7 +62,7 @@ func Write(path string, w io.WriterTo) error {
 //
 // target is path or, if path is a symbolic link, the path to which it leads. Load and save the file
 // at target: SaveFile at path would replace the link. All symbolic links to a file share its lock,
-// but each of its hard links has another lock.
+// but each of its hard links has a lock of its own.
 //
 // Lock tries at least once, and waits while another holder has the lock. If ctx is done during this
 // wait, the error wraps ctx.Err(). If locks are not supported here, the error wraps

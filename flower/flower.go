@@ -269,8 +269,8 @@ func (f *Filter) Stats() bloom.Stats {
 // LogValue implements slog.LogValuer. The value is the result of String.
 func (f *Filter) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
-// Recall returns the probability that Contains finds a key after t other keys were added. With
-// growing t, it falls to the rate of false positives when all slots are full.
+// Recall returns the probability that Contains finds a key after t other keys were added. As t
+// grows, it falls to the rate of false positives when all slots are full.
 func (f *Filter) Recall(t uint64) float64 {
 	if f.ways == 0 {
 		return 0

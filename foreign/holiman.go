@@ -42,9 +42,9 @@ const holimanVersion = "v02\n"
 // WriteFile, which is compressed with gzip, or that of its MarshalBinary, which is not. For JSON,
 // use [Holiman.UnmarshalJSON].
 //
-// To protect against crafted files, NewHoliman refuses compressed data if the filter has more than
-// 1 MiB and is more than 100 times as long as data. A filter that compresses so well is nearly
-// empty. To read it, decompress data, and pass the result to NewHoliman.
+// To protect against crafted files, NewHoliman refuses compressed data if the filter is larger than
+// 1 MiB and more than 100 times as long as data. A filter that compresses so well is nearly empty.
+// To read it, decompress data, and pass the result to NewHoliman.
 func NewHoliman(data []byte) (*Holiman, error) {
 	read, err := parseHoliman(data)
 	if err != nil {

@@ -15,15 +15,15 @@ import (
 )
 
 // Spark is a filter of Apache Spark's class org.apache.spark.util.sketch.BloomFilter; a DataFrame's
-// stat.bloomFilter makes such filters. Up to version 4.0, Spark wrote form V1; from 4.1 on, it
-// writes V2. [NewSpark] reads both. A Spark must not be copied.
+// stat.bloomFilter makes such filters. Spark 4.0 and earlier versions write form V1; 4.1 and later
+// versions write V2. [NewSpark] reads both. A Spark must not be copied.
 //
 // Spark has three kinds of keys. For longs, use AddInt64 and ContainsInt64. Spark treats Ints,
 // Shorts and Bytes as longs, so convert them to int64. For strings, use AddString and
 // ContainsString, which hash the UTF-8 bytes. For binary keys, use Add and Contains. A string and
 // its UTF-8 bytes are the same key.
 //
-// Spark's hashes have 32 bits. In a V1 filter with more than about 1e9 bits, the rate of false
+// Spark's hashes are 32 bits long. In a V1 filter with more than about 1e9 bits, the rate of false
 // positives is therefore higher than FPR in Stats. V2 does not have this fault.
 //
 // The original has neither JSON nor text, so MarshalJSON and MarshalText return an error.
@@ -135,7 +135,7 @@ func sparkSumInt64(key int64, seed uint32) uint32 {
 // of step; if an index is negative, all its bits are inverted.
 type sparkIndexes struct {
 	sum, step int64
-	narrow    bool // the sums have 32 bits, as in V1
+	narrow    bool // the sums are 32-bit, as in V1
 }
 
 func (f *spark) indexes(h1, h2 uint32) sparkIndexes {

@@ -177,7 +177,7 @@ func (f *Filter) count() uint64 {
 // at most the p that New was given.
 //
 // ApproxCount is estimated from the number of calls for which Add returned true; it is corrected
-// for new keys for which Add returned false. From 10,000 keys on, it is within 2 % of the true
+// for new keys for which Add returned false. With 10,000 keys or more, it is within 2 % of the true
 // number for p <= 0.1, and up to 10 % too low for p <= 0.5.
 func (f *Filter) Stats() bloom.Stats {
 	var s bloom.Stats

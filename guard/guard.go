@@ -78,10 +78,10 @@ type Config struct {
 	// next load. If look-ups of absent keys follow Zipf's law with an exponent of 1 to 1.3, a
 	// memory of 1,024 keys saves the store half to nine tenths of the false positives.
 	//
-	// Learn is at most 2^26, and is rounded up to a multiple of 1,024. A key needs 16 bytes. About
-	// four fifths of the last Learn keys are remembered. Each load starts with an empty memory. A
-	// Guard learns nothing within a Lag after a load, and hardly anything if a thousand inserts or
-	// more end within each Lag. If Learn is 0, it learns nothing.
+	// Learn must be at most 2^26, and is rounded up to a multiple of 1,024. A key needs 16 bytes.
+	// About four fifths of the last Learn keys are remembered. Each load starts with an empty
+	// memory. A Guard learns nothing within a Lag after a load, and hardly anything if a thousand
+	// inserts or more end within each Lag. If Learn is 0, it learns nothing.
 	Learn int
 	// OnError, if not nil, is called by Run with the error of each failed load, unless the end of
 	// Run's context caused it. If OnError is nil, these errors go to the default logger of package
@@ -128,9 +128,9 @@ func (l *Loader) filter() *growing.Filter {
 // methods have no result, because before its first load a Guard does not know whether a key is new.
 //
 // Load, Insert, Add, Contains and Lookup must get the same bytes for the same key. If the store
-// treats "Ada" and "ada" as one key, pass the lower-case form everywhere. An update that gives a
-// row another key is an insert of that key. Removed rows need no call, because the next load
-// forgets them. A transaction that may still see a removed row must ask the store directly.
+// treats "Ada" and "ada" as one key, pass the lower-case form everywhere. An update that changes a
+// row's key is an insert of the new key. Removed rows need no call, because the next load forgets
+// them. A transaction that may still see a removed row must ask the store directly.
 //
 // A Guard cannot be saved, because after a crash a saved filter would lack the newest rows.
 type Guard struct {

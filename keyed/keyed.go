@@ -17,8 +17,8 @@
 //	h.Mark(seen)
 //	seen.AddHash(h.SumString("ada"))
 //
-// The secret has 16 bytes. The digests are for the methods of any filter that take a Hash, such as
-// AddHash and ContainsHash. If a key has several fields, hash each with its length; see the
+// The secret is 16 bytes long. The digests are for the methods of any filter that take a Hash, such
+// as AddHash and ContainsHash. If a key has several fields, hash each with its length; see the
 // example. Java's Funnels cannot compute these digests.
 //
 // Keys that were added with one secret are not found with another. [Hasher.Check] notices a wrong
@@ -53,7 +53,7 @@ type Hasher struct {
 
 // New returns a Hasher with the given secret, which should be random, such as 16 bytes from
 // crypto/rand. Store the secret where only the users of the filter can read it. New returns an
-// error unless secret has [SecretSize] bytes. It does not retain secret.
+// error unless secret is [SecretSize] bytes long. It does not retain secret.
 func New(secret []byte) (*Hasher, error) {
 	if len(secret) != SecretSize {
 		return nil, &bloom.ParamError{

@@ -25,7 +25,7 @@ type FileSource struct {
 	Path string
 
 	mu   sync.Mutex
-	last files.Identity // of the file at Path, when it was last examined
+	last files.Identity // the identity of the file at Path when it was last examined
 }
 
 // Fetch implements [Source].

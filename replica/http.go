@@ -188,7 +188,7 @@ func errNotAsked(resp *http.Response) error {
 }
 
 // madeOf returns the time at which the version in an answer was made, or the zero Time if it is
-// unknown. The header Date has the time of the answer instead.
+// unknown. The Date header has the time of the answer instead.
 func madeOf(h http.Header) time.Time {
 	if made, err := time.Parse(time.RFC3339Nano, h.Get(publish.MadeHeader)); err == nil {
 		return made

@@ -134,7 +134,7 @@ type state struct {
 	filter  *bloom.SyncFilter
 	size    int64 // length of the binary form
 	version string
-	made    time.Time // of this version or, if unknown, of an earlier one
+	made    time.Time // when this version was made or, if unknown, an earlier one
 }
 
 // precedes reports whether u is known to be older than s.

@@ -122,7 +122,7 @@ func (q *Queue[T]) Pop() (T, bool) {
 	q.n--
 	q.changes++
 	// The buffer shrinks when it is a quarter full, not half, so it is half full after each resize.
-	// After a resize that copied n values, at least n/2 calls come before the next one.
+	// After a resize that copied n values, at least n/2 calls precede the next one.
 	if q.n <= len(q.buf)/4 && len(q.buf) > minBuf {
 		q.resize(len(q.buf) / 2)
 	}

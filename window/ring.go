@@ -370,7 +370,7 @@ type clock struct {
 
 const (
 	stale           = math.MinInt64 // the value of reading when the time must be read
-	farthest        = 1 << 62       // in nanoseconds from 1970; time stops there
+	farthest        = 1 << 62       // the limit of times, in nanoseconds before or after 1970
 	coarsePrecision = 100 * time.Millisecond
 	coarseFrom      = int64(time.Second) // the shortest part with which a coarse clock is used
 )
@@ -426,13 +426,13 @@ func (r *ring) exact() int64 {
 
 // notice adjusts the ring to t, which the clock shows. The caller must hold the lock.
 //
-// Planes that began earlier get the stamps of the present in three cases: t is the first time since
-// the planes were decoded, t is the first time after keys were added without a time, or the clock
-// was far behind and has now been set.
+// In three cases, notice raises the stamps of planes that began earlier; see raise: t is the first
+// time since the planes were decoded, t is the first time after keys were added without a time, or
+// the clock was far behind and has now been set.
 //
 // A clock that was far behind counts as set when it is nearer to r.stamped than the ring's time is,
-// and has advanced by more than a life. After so long, all planes are due to die even if the clock
-// was not set, but ran evenly.
+// and has advanced by more than a life. If the clock was not set, but ran evenly for that long, all
+// planes are due to die anyway.
 func (r *ring) notice(t time.Time) {
 	clock, live := nanoseconds(t), r.planes()
 	if t.IsZero() || clock <= -farthest || live.len() == 0 {
@@ -468,9 +468,9 @@ func (r *ring) notice(t time.Time) {
 	}
 }
 
-// raise raises the stamps of the live planes from first on, so that their keys are found for a Span
-// from now. It raises r.stamped as well, so that calls with an earlier reading read the time again.
-// The caller must hold the lock.
+// raise raises the stamps of live plane first and of all later ones, so that their keys are found
+// for a Span from now. It raises r.stamped as well, so that calls with an earlier reading read the
+// time again. The caller must hold the lock.
 func (r *ring) raise(first uint64, live run, now int64) {
 	for plane := first; plane <= live.newest(); plane++ {
 		r.stampOf(plane).Store(max(r.stampOf(plane).Load(), r.latest(plane, live, now)))

@@ -111,11 +111,11 @@ type Config struct {
 	// repeats count as new.
 	N uint64
 	// P is the highest false-positive rate: the probability of reporting a key that is not
-	// remembered. It is between 0 and 1. It holds whatever the traffic: it does not rise if a day's
-	// keys arrive in a minute, if a hundred times N keys or many repeats arrive, or if the clock
-	// leaps. A P below 6.4e-17 counts as 6.4e-17.
+	// remembered. P must be between 0 and 1. It holds whatever the traffic: it does not rise if a
+	// day's keys arrive in a minute, if a hundred times N keys or many repeats arrive, or if the
+	// clock leaps. A P below 6.4e-17 counts as 6.4e-17.
 	P float64
-	// Span is how long a key is remembered after Add returned true for it. It is at least a
+	// Span is how long a key is remembered after Add returned true for it. It must be at least a
 	// millisecond for each generation, and less than 36 years. If Span is 0, there is no clock, and
 	// the newest N keys are remembered.
 	Span time.Duration
@@ -169,7 +169,7 @@ type Config struct {
 	// than N/2 keys are added in that time, the newest N/2 are found, and Reach returns how far
 	// back that is.
 	//
-	// Time stops 146 years before and after 1970.
+	// Times are limited to 146 years before and after 1970.
 	Now func() time.Time
 }
 

@@ -256,7 +256,7 @@ func shownName(name string) string {
 }
 
 // checkBank returns an error if the file at path does not begin like a bank. The error ends with
-// the text ifFilter if the file begins like a filter, and otherwise with the text order.
+// ifFilter if the file begins like a filter, and otherwise with order.
 func checkBank(path, ifFilter, order string) error {
 	file, err := os.Open(path)
 	if err != nil {

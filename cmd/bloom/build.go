@@ -100,7 +100,7 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 		}
 		return f, err
 	}
-	empty, err := makeFor(room) // before the input is read, so that an error comes early
+	empty, err := makeFor(room) // before the input is read, so that an error is reported early
 	if err != nil {
 		return err
 	}
@@ -190,8 +190,8 @@ func warnTooMany(f filter, held uint64) {
 		"other lines are reported at a rate of %.2g", held, f.Stats().FPR)
 }
 
-// refused returns an error if f was too full to add all keys that came. Only kinds with repeats
-// refuse keys. The error wraps errRepeats if f holds fewer lines than it was made for.
+// refused returns an error if f was too full to add all keys. Only kinds with repeats refuse keys.
+// The error wraps errRepeats if f holds fewer lines than it was made for.
 func refused(f filter, added, came int) error {
 	if added == came || !kindOfFilter(f).repeats {
 		return nil
@@ -226,8 +226,8 @@ func buildMeasured(ctx context.Context, cfg *lines.Config, repeats bool,
 	if !repeats {
 		return makeSpooled(ctx, file, all, different.count(), create)
 	}
-	// Repeated lines leave some places unused: an eighth if each line comes twice, a third if it
-	// comes three times, and two thirds if four times. Lines that come more often seldom fit.
+	// Repeated lines leave some places unused: an eighth if each line occurs twice, a third if it
+	// occurs three times, and two thirds if four times. Lines that occur more often seldom fit.
 	n := min(all, 8*different.count())
 	var full error
 	for _, room := range []float64{1, 1.2, 1.7, 3} {
@@ -348,7 +348,8 @@ func (s *sample) keeps(h bloom.Hash) bool {
 	return h1>>(64-s.level) == 0
 }
 
-// count adds a percent to an estimate, so that it is rarely too small.
+// count returns the number of different hashes. It adds a percent to an estimate, so that the
+// result is rarely too small.
 func (s *sample) count() uint64 {
 	n := uint64(len(s.sampled)) << s.level
 	if s.level > 0 {

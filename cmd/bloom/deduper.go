@@ -18,7 +18,7 @@ type deduper struct {
 	room     uint64 // the number of lines that seen has room for, or 0 if unknown
 	held     uint64 // an estimate of the number of lines in seen
 	begun    bool   // lines have come
-	blank    bool   // the empty line has come
+	blank    bool   // the empty line was seen
 	warned   bool
 	kept     []int // a buffer for the indexes of new lines
 	progress *progress

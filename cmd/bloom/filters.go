@@ -247,7 +247,7 @@ func replaceable(path string) bool {
 		return err == nil
 	}
 	if begins("BLM")(head) {
-		// In a frame, a capital letter and a control character follow the magic. In a text, that is
+		// In a frame, a capital letter and a control character follow the magic. In text, that is
 		// unlikely.
 		return len(head) > 4 && 'A' <= head[3] && head[3] <= 'Z' && head[4] < ' '
 	}

@@ -195,7 +195,8 @@ type inputFlags struct {
 	long    int
 }
 
-// addBlank adds --blank. dedupe has no such flag: it knows exactly whether the empty line came.
+// addBlank adds --blank. dedupe has no such flag: it knows exactly whether it has seen the empty
+// line.
 func (f *inputFlags) addBlank(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.blank, "blank", false,
 		"take blank lines, which are left out otherwise")

@@ -46,9 +46,10 @@ func (k keyRule) setInfo(f infoHolder, comment string, blank bool) {
 // mixedHash is the Hash of a filter with keys that were hashed in different ways.
 const mixedHash = "several ways"
 
-// mergeInfo changes the Info of f before keys made by k are added. A Hash that names another way of
-// making keys becomes mixedHash, and another field becomes mixedFact. An empty Hash stays empty. A
-// filter of another program gets a record of the field, so that no later run adds another field.
+// mergeInfo changes the Info of f before keys made by k are added. A Hash that names a different
+// way of making keys becomes mixedHash, and a different field becomes mixedFact. An empty Hash
+// stays empty. A filter of another program gets a record of the field, so that no later run uses a
+// different field.
 func (k keyRule) mergeInfo(f *loaded) {
 	dropNever(f, f.path)
 	place, known := placeOfMore(f)

@@ -12,7 +12,7 @@ import (
 type memory struct {
 	f      hashFilter
 	counts bool              // f counts keys, so each must be added only once
-	create func() hashFilter // makes the final f when the first lines come; nil if f is final
+	create func() hashFilter // makes the final f when the first lines arrive; nil if f is final
 	added  []bool            // a buffer for the answers of AddBatch
 }
 
@@ -60,9 +60,9 @@ const (
 )
 
 // newGrower returns a memory for an unknown number of lines. estimate returns how many lines will
-// probably come, or 0. With room for that many lines, the filter has a single layer, and is as fast
-// as one of a known size. If estimate returns a number, a filter that is saved gets room for half
-// of it.
+// probably arrive, or 0. With room for that many lines, the filter has a single layer, and is as
+// fast as one of a known size. If estimate returns a number, a filter that is saved gets room for
+// half of it.
 func newGrower(p float64, saved bool, estimate func() uint64) (*memory, error) {
 	f, err := growing.New(0, p)
 	if err != nil {
@@ -92,8 +92,8 @@ type arrivals struct {
 	shard shard         // the shard that this run handles
 }
 
-// left estimates how many more lines of the shard will come, at least 1. It returns 0 if it cannot
-// tell.
+// left estimates how many more lines of the shard will arrive, at least 1. It returns 0 if it
+// cannot tell.
 func (a *arrivals) left() uint64 {
 	read := min(a.read.Load(), a.used)
 	if a.total == 0 || read == 0 {

@@ -45,7 +45,7 @@ type output struct {
 	named bool      // the file had a name when the run began
 	known bool      // the state had a record of OUT when the run began
 	delim byte      // the byte that ends each line
-	left  tailLines // the lines of the tail that have not yet come in the input
+	left  tailLines // the lines of the tail that have not yet appeared in the input
 
 	// Offsets in OUT; see check for their order. Standard output has only the last two.
 	head    int64 // the end of the head
@@ -144,7 +144,7 @@ func (o *output) sync(f infoHolder) error {
 		return nil
 	}
 	size := stat.Size()
-	if o.end == o.tail { // nothing was appended: the lines in left may still come in the next run
+	if o.end == o.tail { // nothing was appended: the lines in left may still appear in the next run
 		size = o.lineEnd - o.left.bytes
 	}
 	digest, err := o.digest(size)

@@ -25,7 +25,7 @@ import (
 const (
 	maxBody      = 8 << 20   // bytes of a request's body
 	maxPasted    = 256 << 10 // bytes of the page's form
-	bodyPiece    = 64 << 10  // bytes of a piece of a body; only full pieces count
+	bodyPiece    = 64 << 10  // bytes of a piece of a body; maxPieces counts only full ones
 	maxPieces    = 1024      // pieces of all bodies in memory
 	maxDownloads = 32        // downloads of /filter under way
 	maxClients   = 1024      // connections that are open
@@ -65,7 +65,7 @@ func serveCommand() *cobra.Command {
 			if err := s.run(c.Context(), addr); err != nil {
 				return err
 			}
-			return silent(0) // a signal ended the server, which is no error
+			return silent(0) // a signal ended the server, which is not an error
 		},
 	}
 	flags := c.Flags()
@@ -192,7 +192,7 @@ func (s *server) reload() (bool, error) {
 }
 
 // watch reloads the file at each tick until ctx ends. It logs when loading begins to fail, when it
-// fails for another reason, and when it succeeds again.
+// fails for a different reason, and when it succeeds again.
 func (s *server) watch(ctx context.Context, ticks <-chan time.Time) {
 	failing := ""
 	for {

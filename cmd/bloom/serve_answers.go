@@ -135,7 +135,7 @@ func checkKind(r *http.Request, kinds ...string) error {
 	return nil
 }
 
-// charsets lists the charsets that a body may have. In other charsets, a key has other bytes.
+// charsets lists the charsets that a body may have. In other charsets, a key has different bytes.
 var charsets = []string{"", "utf-8", "utf8", "us-ascii"}
 
 func (s *server) getContains(w http.ResponseWriter, r *http.Request) {

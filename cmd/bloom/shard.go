@@ -64,8 +64,8 @@ func shardOf(h bloom.Hash, n uint64) uint64 {
 	return i
 }
 
-// share returns the number of lines that s must have room for: an n-th of all, and four standard
-// deviations more.
+// share returns the number of lines that s must have room for: an n-th of all lines, plus four
+// standard deviations.
 func (s shard) share(lines uint64) uint64 {
 	if s.n <= 1 || lines == 0 {
 		return lines

@@ -304,7 +304,7 @@ func begins(magic string) func(head []byte) bool {
 // sparkHead has the numbers at the beginning of a Spark filter, and their size in bytes.
 type sparkHead struct{ version, k, seed, words, size uint32 }
 
-// sparkHeadOf decodes head, which has 16 bytes or more.
+// sparkHeadOf decodes head, which must be at least 16 bytes long.
 func sparkHeadOf(head []byte) sparkHead {
 	at := func(i int) uint32 { return binary.BigEndian.Uint32(head[i:]) }
 	if at(0) == 2 {

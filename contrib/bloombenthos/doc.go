@@ -1,13 +1,13 @@
-// Package bloombenthos has caches for the dedupe processor of Redpanda Connect and of every other
-// program built on Benthos. The caches keep ids in Bloom filters. At a rate of 1e-9, an id needs 64
-// bits if ids are forgotten after a span, and about 80 bits otherwise. A cache that keeps the ids
-// themselves needs hundreds of bytes for each.
+// Package bloombenthos provides caches for the dedupe processor of Redpanda Connect and of every
+// other program built on Benthos. The caches keep ids in Bloom filters. At a rate of 1e-9, an id
+// needs 64 bits if ids are forgotten after a span, and about 80 bits otherwise. A cache that keeps
+// the ids themselves needs hundreds of bytes for each.
 //
 //	service.RunCLI(ctx, bloombenthos.OpenCaches) // and import the components that a pipeline uses
 //
-// Importing the package registers two caches. The cache bloom is a filter in memory: with a span, a
+// Importing the package registers two caches. The bloom cache is a filter in memory: with a span, a
 // window.Filter, which forgets ids after the span, and otherwise a growing.Filter. With a path, the
-// filter survives restarts. The cache bloom_redis is a bloomredis.Window, which several instances
+// filter survives restarts. The bloom_redis cache is a bloomredis.Window, which several instances
 // share. The engine opens a cache when a message first needs it. With [OpenCaches] in
 // service.RunCLI, as in cmd/bloom-connect, a program opens its caches first, and does not start if
 // a file is damaged.

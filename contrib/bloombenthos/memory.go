@@ -167,7 +167,7 @@ func (t *times) see(id string) {
 }
 
 // newestName is the name of the newest time in Info.Meta, in RFC 3339. Without it, a loaded window
-// would forget nothing until a message with a time comes.
+// would forget nothing until a message with a time arrives.
 const newestName = "newest"
 
 func (t *times) load(f filter) {
@@ -292,7 +292,7 @@ func newMemoryCache(
 	return newCache(m, f.span, every, res), nil
 }
 
-// hold locks the file at path against other caches and against the command bloom, until unlock is
+// hold locks the file at path against other caches and against the bloom command, until unlock is
 // called. It does not wait for the lock. target is the path that [file.Lock] returns.
 func hold(path string) (target string, unlock func() error, err error) {
 	unlock = func() error { return nil }

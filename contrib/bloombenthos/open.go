@@ -14,8 +14,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// OpenCaches is an option of service.RunCLI. It opens the caches bloom and bloom_redis in the
-// program's configuration, and in the files of its flag -r, before the program starts a stream. The
+// OpenCaches is an option of service.RunCLI. It opens the bloom and bloom_redis caches in the
+// program's configuration, and in the files of its -r flag, before the program starts a stream. The
 // program does not start if a cache cannot be opened.
 //
 // Without this option, the engine opens a cache when a message first needs it. If that fails,
@@ -70,7 +70,7 @@ func OpenCaches(b *service.CLIOptBuilder) {
 	})(b)
 }
 
-// match returns all files that the engine has read for the patterns of its flag -r, and possibly
+// match returns all files that the engine has read for the patterns of its -r flag, and possibly
 // more. In a pattern, ** stands for any number of directories.
 func match(patterns []string) (files []string) {
 	for _, pattern := range patterns {

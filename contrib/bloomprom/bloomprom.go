@@ -88,7 +88,7 @@ func (f *FilterCollector) Collect(ch chan<- prometheus.Metric) {
 
 // NewReachCollector returns a collector of how far back a window remembers every key. Each scrape
 // calls reach once; reach can be the Reach method of a window.Filter. A reach below the window's
-// Span means that more keys came than the window was made for.
+// Span means that more keys arrived than the window was made for.
 //
 // It panics if reach is nil.
 func NewReachCollector(name string, reach func() time.Duration) prometheus.Collector {

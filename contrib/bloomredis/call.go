@@ -175,7 +175,7 @@ var refusals = []string{
 	"TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "READONLY", "MOVED", "ASK", "BUSY",
 }
 
-// A refused command is resent patience times, within about 4 seconds.
+// A refused command is resent up to patience times, within about 4 seconds.
 const patience = 12
 
 // after is time.After, unless a test replaces it.

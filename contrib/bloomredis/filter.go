@@ -61,12 +61,12 @@ type Filter struct {
 
 // Open returns the filter under key, for n expected keys at a false-positive rate of p, with the
 // parameters that [bloom.New] chooses. If there is no such key, Open creates the filter. If several
-// processes race, one of them creates it, and all use it. If the key holds a filter with other
+// processes race, one of them creates it, and all use it. If the key holds a filter with different
 // parameters, the error wraps [bloom.ErrMismatch]. If it holds any other value, the error wraps
 // [bloom.ErrFormat], and also [bloom.ErrVersion] if a newer version of this package wrote the
 // value. Open never changes such a value.
 //
-// A Redis string has up to 512 MB, enough for about 448 million keys at 1 %. For more keys see
+// A Redis string is at most 512 MB, enough for about 448 million keys at 1 %. For more keys see
 // [Sharded]. While Redis clears the memory of a new filter, in time proportional to the size, it
 // serves no other client.
 //
@@ -74,11 +74,11 @@ type Filter struct {
 // Open refuses a key that has a closing brace but no such part.
 //
 // The client must not read from replicas of the server: they lag, so a key that was just added is
-// absent there. Open and the other constructors refuse a client with the option ReadOnly,
-// RouteByLatency or RouteRandomly. They also refuse a client if its server is a replica at that
-// time, for example because of ReplicaOnly. They cannot detect a server that becomes a replica
-// later, a Dialer or ClusterSlots that leads to replicas, or the options of a client inside a
-// wrapper that has no Options method, such as an AutoPipeliner.
+// absent there. Open and the other constructors refuse a client with the ReadOnly, RouteByLatency
+// or RouteRandomly option. They also refuse a client if its server is a replica at that time, for
+// example because of ReplicaOnly. They cannot detect a server that becomes a replica later, a
+// Dialer or ClusterSlots that leads to replicas, or the options of a client inside a wrapper that
+// has no Options method, such as an AutoPipeliner.
 func Open(
 	ctx context.Context, client redis.UniversalClient, key string, n uint64, p float64,
 ) (*Filter, error) {
@@ -459,8 +459,8 @@ func (f *Filter) Reset(ctx context.Context) error {
 
 // Delete deletes the filter with its stream and identity, for all processes. Their calls then
 // return errors that wrap [ErrLost]. Delete returns no error if the filter was deleted before. If
-// the filter was lost, Delete deletes what is left of its Redis keys. If the key holds another
-// value, Delete keeps that value and returns an error. Uploads of a Merge expire by themselves.
+// the filter was lost, Delete deletes what is left of its Redis keys. If the key holds something
+// else, Delete keeps it and returns an error. Uploads of a Merge expire by themselves.
 func (f *Filter) Delete(ctx context.Context) error {
 	_, err := f.change(ctx, deleteScript, f.keys())
 	return err

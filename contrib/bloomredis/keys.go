@@ -82,8 +82,8 @@ func checkRoom(dst []bool, hs []bloom.Hash) {
 //
 // A token belongs to one caller and one piece of its work: if two callers use the same token, both
 // learn that a key is new. A good token is a process's name with a counter. Redis keeps about 150
-// bytes for each call, or for each 128 keys of a larger call. While a cluster moves the key's slot,
-// it refuses AddOnce, which is then retried like any refused call.
+// bytes for each call, or for every 128 keys of a larger call. While a cluster moves the key's
+// slot, it refuses AddOnce, which is then retried like any refused call.
 func (k *keyMethods) AddOnce(ctx context.Context, token string, hs ...bloom.Hash) ([]bool, error) {
 	impl := k.store()
 	token, err := tokenOf(token, hs)
@@ -178,7 +178,7 @@ func ones(answers string) []bool {
 // before anything else: if the server refuses the write, nothing has changed.
 const rememberFor = `'PX', 300000`
 
-// tokenOf returns a text that is the same only for calls with the same token and the same keys.
+// tokenOf returns a string that is the same only for calls with the same token and the same keys.
 func tokenOf(token string, hs []bloom.Hash) (string, error) {
 	if token == "" {
 		return "", errors.New("bloomredis: token is empty")

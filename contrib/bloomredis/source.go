@@ -78,7 +78,7 @@ func (s source) Fetch(ctx context.Context, have string) (replica.Update, error) 
 }
 
 // since returns the keys that were added after the entry last. It returns a zero Update if the
-// stream no longer has that entry, or has a change other than a key after it.
+// stream no longer has that entry, or has an entry after it that is not a key.
 func (s source) since(ctx context.Context, last entry) (replica.Update, error) {
 	var u replica.Update
 	for {
@@ -121,8 +121,7 @@ func value(e redis.XMessage) string {
 }
 
 // full returns the whole filter. It reads the end of the stream before the string, so keys that are
-// added in between are in the string and come again with the next fetch. Without a stream the
-// version is empty.
+// added in between are in the string and are fetched again. Without a stream the version is empty.
 func (s source) full(ctx context.Context) (replica.Update, error) {
 	var u replica.Update
 	cmd := redis.NewXMessageSliceCmd(ctx, "XREVRANGE", s.f.stream, "+", "-", "COUNT", 1)

@@ -22,10 +22,11 @@ import (
 // can share it. Only the server's clock matters, not the clients' clocks.
 //
 // A key that is not remembered is reported as present with a probability of at most P, whatever the
-// traffic. If at most N new keys come within any Span, however unevenly, each key that Add reported
-// as new is found for at least Span, and for at most Span + Span/Generations. With Renew each key
-// is found for at least Span after each Add, and for at most Span + 2 Span/Generations. If more
-// keys come, the newest N are found, and [Window.Reach] tells how far back every key is remembered.
+// traffic. If at most N new keys arrive within any Span, however unevenly, each key that Add
+// reported as new is found for at least Span, and for at most Span + Span/Generations. With Renew
+// each key is found for at least Span after each Add, and for at most Span + 2 Span/Generations. If
+// more keys arrive, the newest N are found, and [Window.Reach] tells how far back every key is
+// remembered.
 //
 // If the server's clock leaps ahead, keys whose Span ends within the leap are forgotten. If it
 // steps back, as it may when a replica takes over, no key is forgotten early. After the step, keys
@@ -70,15 +71,15 @@ type known struct {
 // WindowConfig configures a [Window]. All processes that share a key must use the same values,
 // except for OnLost.
 type WindowConfig struct {
-	// N is the largest number of new keys within a Span, however unevenly they come. It is at least
-	// 1. With Renew, some repeats count as new.
+	// N is the largest number of new keys within a Span, however unevenly they arrive. It must be
+	// at least 1. With Renew, some repeats count as new.
 	N uint64
 	// P is the highest false-positive rate, between 0 and 1: the probability of reporting a key
 	// that is not remembered. A P below 3.2e-17 counts as 3.2e-17. See SizeBytes for the memory.
 	P float64
-	// Span is the shortest time for which a key is remembered. It is a millisecond or more for each
-	// generation, and less than 36 years. If Span is 0, there is no clock: the newest N keys are
-	// remembered, however old they are.
+	// Span is the shortest time for which a key is remembered. It must be at least a millisecond
+	// for each generation, and less than 36 years. If Span is 0, there is no clock: the newest N
+	// keys are remembered, however old they are.
 	Span time.Duration
 	// Renew makes each Add remember its key for another Span, even if the key was there already.
 	// Use Renew for keys that a later Contains must find, such as revoked tokens. A key is then
@@ -376,8 +377,8 @@ func (w *Window) each(ctx context.Context, s script, visit func(st state, now in
 }
 
 // Reach returns how far back every added key is remembered, in one round trip. That is Span, unless
-// more than N keys came and some were forgotten early. Then it is the time since the newest of the
-// forgotten keys was added, or less: by up to Span/Generations if the clock runs evenly, and
+// more than N keys arrived and some were forgotten early. Then it is the time since the newest of
+// the forgotten keys was added, or less: by up to Span/Generations if the clock runs evenly, and
 // possibly by more with Renew. It is 0 if Span is 0.
 func (w *Window) Reach(ctx context.Context) (time.Duration, error) {
 	reach := w.config.Span
@@ -461,7 +462,7 @@ func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string)
 		}
 		return c.unlike(r.head, r.size)
 	}
-	// Any of the strings may be gone. The head of each has the number of all strings.
+	// Any of the strings may be gone. The head of each says how many strings there are.
 	for first, limit := 0, 16; first < limit; {
 		names, err := c.windowNames(first, limit)
 		if err != nil {
@@ -564,7 +565,7 @@ func (r remains) hasState(floor int) bool {
 	return right && counts > 0 && st.Seq >= st.Tail && st.Seq-st.Tail < planes
 }
 
-// remove deletes the string under name if it is still r, and reports whether it was. If zeros is
+// remove deletes the string under name if it is still r, and reports whether it did. If zeros is
 // true, remove deletes only a string of zeros.
 func (c caller) remove(ctx context.Context, name string, r remains, zeros bool) (bool, error) {
 	whole := 0

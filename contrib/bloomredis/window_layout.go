@@ -20,7 +20,7 @@ type layout struct {
 	k       int    // the number of lanes of a key
 	share   uint64 // the number of keys of a plane
 	full    int    // the number of full planes that must be kept
-	slack   int    // the number of planes that may end by time, before they are full
+	slack   int    // the number of planes that may end before they are full
 	lean    int    // with Renew, a key is rewritten if more planes than this follow its plane
 	lanes   uint64 // the number of lanes in a page
 	pages   uint64 // the number of pages in a string

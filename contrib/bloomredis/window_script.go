@@ -9,12 +9,12 @@ package bloomredis
 //
 // The words of this file, most of which package window defines:
 //
-//	plane       a set of keys that came one after another; bit i of each lane belongs to plane i
+//	plane       a set of keys added one after another; bit i of each lane belongs to plane i
 //	lane        32 bits, one for each plane
 //	page        a stamp of 8 bytes and the lanes of some keys
 //	generation  Span / Generations, the longest time in which a plane receives keys
 //	share       the number of keys at which a plane ends, even before its generation is over
-//	full        how many planes with their share must be kept for the newest N keys
+//	full        how many planes that have their share must be kept for the newest N keys
 //	slack       how many live planes may have less than their share; there are more only if the
 //	            clock jumps
 //	lean        with Renew, a key is rewritten if more planes than this follow its plane
@@ -30,13 +30,12 @@ package bloomredis
 //   - With Renew, a key that is found is written again, unless the newest plane that has it is
 //     open, or ended less than a generation ago. The key is also written again if more than lean
 //     planes follow that plane, including one that the write would begin.
-//   - Of the live planes, at most slack may have ended by time, without their share. Only a clock
+//   - Of the live planes, at most slack may have ended before they had their share. Only a clock
 //     that jumps back and forth would end more, and such planes must not push out the newest N
 //     keys.
-//   - If no plane is free, the oldest one is given up, and then more of them, as long as the
-//     number of remaining planes with their share does not fall below full. lost is a time: no
-//     key of the planes that were given up was added after it, or found after it and not written
-//     again.
+//   - If no plane is free, the oldest one is given up. More are given up, oldest first, while at
+//     least full planes that have their share would remain. lost is a time: no key of the planes
+//     that were given up was added after it, or found after it and not written again.
 //   - If the clock steps back, the ends of planes follow it: no plane ends later than a
 //     generation from now, and no plane that has ended has an end later than now.
 //   - The bits of dead planes are cleared lazily. A page's stamp plus 32 is the number of the last

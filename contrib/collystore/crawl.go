@@ -59,8 +59,8 @@ type SavedSet interface {
 // A page counts as fetched once its callbacks have returned. It also counts as fetched if its
 // server refuses it, with a status such as 404, or if colly cannot request its URL or the URL that
 // it redirects to, such as mailto:ada@example.org. A page stays under way until the next Resume if
-// no answer comes, or if the status is temporary: 304, 407, 408, 409, 421, 423, 424, 425, 429, any
-// status of 500 or above, a 4xx that no standard registers, such as 420, or a 302, 303 or 307
+// no answer arrives, or if the status is temporary: 304, 407, 408, 409, 421, 423, 424, 425, 429,
+// any status of 500 or above, a 4xx that no standard registers, such as 420, or a 302, 303 or 307
 // without a Location. A page also stays under way if a callback aborts the request before it is
 // sent, or refuses a redirect with an error of its own.
 //

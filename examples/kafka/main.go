@@ -15,10 +15,10 @@
 //  4. let the group move partitions.
 //
 // A kill at any moment loses no message, because an offset is committed after all messages before
-// it were handled. An id is handled again only if a kill comes after it was handled and before its
-// window is saved. A program that adds or commits before it handles a message can lose the message.
-// One new message in a billion is lost because the window mistakes its id for an old one, even
-// while a backlog is read. The windows' files are on one machine here; consumers on several
+// it were handled. An id is handled again only if a consumer is killed after handling it and before
+// saving its window. A program that adds or commits before it handles a message can lose the
+// message. One new message in a billion is lost because the window mistakes its id for an old one,
+// even while a backlog is read. The windows' files are on one machine here; consumers on several
 // machines need them on shared storage.
 package main
 
@@ -168,7 +168,7 @@ func (g *group) work(
 	for _, r := range records {
 		path, w := filepath.Join(g.dir, fmt.Sprint(r.Partition)), windows[r.Partition]
 		if w == nil {
-			// N is the number of new ids per partition and day. If more come, the newest N are
+			// N is the number of new ids per partition and day. If more arrive, the newest N are
 			// remembered.
 			var err error
 			w, err = window.LoadOrNew(path,

@@ -74,9 +74,9 @@ type Type struct {
 	ZeroReader func() Reader
 
 	Command    bool // the command adds lines to files of this type, and looks lines up in them
-	Checked    bool // the command looks lines up in such files, but does not write them
+	Checked    bool // the command only looks lines up in files of this type
 	JavaScript bool // bloom.mjs reads the binary form
-	Invariants bool // the build tag invariants makes the type check itself
+	Invariants bool // with the invariants build tag, the type checks itself
 	Guava      bool // the binary form is Guava's, which has no Info, checksum or frame
 	Forgets    bool // a key that was added may be absent
 	Sync       bool // the type is the SyncFilter of the row above
@@ -201,8 +201,8 @@ func (t Type) Zero() Filter {
 	return reflect.New(reflect.TypeOf(t.New(1)).Elem()).Interface().(Filter)
 }
 
-// Decoder returns an empty filter that can decode the type's form. A window's clock stands at now,
-// in nanoseconds since 1970.
+// Decoder returns an empty filter that can decode the type's form. A window's clock always shows
+// now, in nanoseconds since 1970.
 func (t Type) Decoder(now int64) Filter {
 	if t.Package() != "window" {
 		return t.Zero()

@@ -9,8 +9,8 @@ func adviseHuge(words []uint64) {
 	_ = syscall.Madvise(hugePages(words), syscall.MADV_HUGEPAGE) // speed
 }
 
-// hugePages returns the 2 MiB pages that lie wholly within words, which must have at least 4 MiB.
-// The result only tells the kernel a range of addresses; nobody reads or writes it.
+// hugePages returns the 2 MiB pages that lie wholly within words, which must be at least 4 MiB
+// long. The result only tells the kernel a range of addresses; nobody reads or writes it.
 func hugePages(words []uint64) []byte {
 	const size = 2 << 20
 	start := uintptr(unsafe.Pointer(unsafe.SliceData(words)))

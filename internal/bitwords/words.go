@@ -1,4 +1,4 @@
-// Package bitwords has the arrays of words that filters are made of. It allocates, counts and
+// Package bitwords provides the arrays of words that filters are made of. It allocates, counts and
 // combines words, with or without atomic operations, and converts strings and bytes without
 // copying.
 //

@@ -1,7 +1,7 @@
-// Package digest has the arithmetic of Guava's BloomFilter. Mix, Last and Finish are the steps of
-// MurmurHash3_x64_128 (Appleby, smhasher), which turn a key's bytes into a digest of two words.
-// Locate turns a number computed from the digest into the place of a bit. Guava's binary form is in
-// package form.
+// Package digest implements the arithmetic of Guava's BloomFilter. Mix, Last and Finish are the
+// steps of MurmurHash3_x64_128 (Appleby, smhasher), which turn a key's bytes into a digest of two
+// words. Locate turns a number computed from the digest into the place of a bit. Guava's binary
+// form is in package form.
 //
 // The state of the hash is two words, which begin as the seed. Mix changes the state for each
 // 16-byte block, and Last for the rest of the key. Finish turns the state into the digest. The

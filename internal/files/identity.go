@@ -23,8 +23,8 @@ type Identity struct {
 }
 
 // facts is what the system reports about a file. On systems that report no time of change, such as
-// Windows, a file keeps its facts if it is overwritten with as many bytes and gets its old
-// modification time back.
+// Windows, a file keeps its facts if it is overwritten with the same number of bytes and gets its
+// old modification time back.
 type facts struct {
 	info    fs.FileInfo
 	changed time.Time // when the inode last changed; programs cannot set it; zero if unknown
@@ -74,8 +74,9 @@ func Identify(path string, previous Identity) (Identity, error) {
 // clockSkew is the longest time by which a file server's clock may lag; Kerberos allows no more.
 const clockSkew = 5 * time.Minute
 
-// settled reports whether every write after the file was read changes the facts. File times are
-// coarse: a write in the same tick of the clock as the previous one leaves the facts unchanged.
+// settled reports whether a write after the file was read is certain to change the facts. File
+// times are coarse: a write in the same tick of the clock as the previous one leaves the facts
+// unchanged.
 func (i Identity) settled() bool {
 	last := i.facts.changed
 	if last.IsZero() {

@@ -25,7 +25,7 @@ import (
 //	unlock  it
 //
 // A process that waited for the lock finds at "check" that the file is gone. A killed process
-// leaves the file unlocked; the next process locks it, and removes it in the end. In a directory
+// leaves the file unlocked; the next process locks it, and eventually removes it. In a directory
 // where other users may write, the path may become a link at any moment. So links are not followed
 // (except on Windows, where few users may create them), and permissions are changed only through
 // the handle of a file that this process created.

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// writable returns an error if this process may not create files in dir.
+// writable returns an error if this process is not permitted to create files in dir.
 func writable(dir string) error {
 	err := unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS)
 	if err == unix.ENOSYS || err == unix.EINVAL {

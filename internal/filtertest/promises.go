@@ -114,10 +114,10 @@ type Type struct {
 	// Open opens a file. It is nil if the package has no View.
 	Open func(path string) (View, error)
 	// LoadOrNew calls the package's LoadOrNew. With p = 0.01, the parameters are those of Make. The
-	// field is nil if the package's LoadOrNew returns another type.
+	// field is nil if the package's LoadOrNew returns a different type.
 	LoadOrNew func(path string, p float64) (Filter, error)
-	// Others has functions that call LoadOrNew, each with another value for one parameter. The keys
-	// are the names of these parameters.
+	// Others has functions that call LoadOrNew, each with a different value for one parameter. The
+	// keys are the names of these parameters.
 	Others map[string]func(path string) (Filter, error)
 	// Snapshot calls the Snapshot method of a filter that Make returned. It is nil if there is no
 	// such method.
@@ -923,7 +923,8 @@ func testClosed(t *testing.T, typ Type, v View) {
 }
 
 // testLoadOrNew tests that LoadOrNew loads a file with its keys and Info, but refuses it if it has
-// other parameters. Without a file, LoadOrNew must return a new filter, and must not write a file.
+// different parameters. Without a file, LoadOrNew must return a new filter, and must not write a
+// file.
 func testLoadOrNew(t *testing.T, typ Type) {
 	if typ.LoadOrNew == nil {
 		t.Skip("LoadOrNew makes no such filter")

@@ -14,14 +14,14 @@ type Replacement struct {
 	Name string
 	// Begin creates the file.
 	Begin func(t testing.TB, path string, data []byte)
-	// Replace gives the file other content. It may be called several times.
+	// Replace gives the file new content. It may be called several times.
 	Replace func(t testing.TB, path string, data []byte)
 }
 
 // Replacements returns all ways: another file is renamed to path, the file is written in place, it
-// is removed and created again, or a link at path is switched to another file. Each way exists
-// twice: the file gets the current time, or keeps its modification time, as with "cp -p" and "rsync
-// -t". The content may have any size.
+// is removed and created again, or a link at path is switched to another file. Each way comes in
+// two variants: the file gets the current time, or keeps its modification time, as with "cp -p" and
+// "rsync -t". The content may have any size.
 func Replacements(t testing.TB) (all []Replacement) {
 	write := func(t testing.TB, path string, data []byte) {
 		t.Helper()

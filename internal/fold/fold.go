@@ -76,7 +76,7 @@ func (pages *pageTable) lookUp(r rune) rune {
 }
 
 // Append folds text and appends the result to dst. Bytes that are not valid UTF-8 remain as they
-// are. The result may be up to half as long again as text: Ⱥ has two bytes, and ⱥ has three.
+// are. The result may be up to half as long again as text: Ⱥ takes two bytes, and ⱥ takes three.
 func Append(dst, text []byte) []byte {
 	var table *pageTable // nil until a character needs it
 	for i := 0; i < len(text); {

@@ -111,7 +111,7 @@ func newGapWriter(m, changed uint64) *gapWriter {
 }
 
 // write appends changes to the stream and returns the number of their bits. Once the stream is
-// longer than the filter, write only counts, because AppendPatch will start again with another
+// longer than the filter, write only counts, because AppendPatch will start again with a different
 // rice.
 func (w *gapWriter) write(words int, changes iter.Seq2[int, uint64]) (changed uint64) {
 	for word, mask := range changes {

@@ -17,7 +17,7 @@ import (
 //	1 byte   length of Hash
 //	2 bytes  length of Comment
 //	         Hash, Comment; if there is a Meta, 2 bytes for its length, and Meta
-//	         up to 7 zeros, which pad these texts to a multiple of 8 bytes
+//	         up to 7 zeros, which pad these strings to a multiple of 8 bytes
 //	         nothing; later versions may add fields here, which this version skips
 //	4 bytes  CRC-32C of the head and of the trailer so far
 //	2 bytes  length of the trailer

@@ -1,5 +1,5 @@
-// Package limits has bounds of parameters that several packages or the command must know, and sizes
-// that package orders makes smaller.
+// Package limits defines bounds of parameters that several packages or the command must know, and
+// sizes that package orders makes smaller.
 package limits
 
 const (

@@ -10,8 +10,7 @@ import (
 )
 
 // Run explores a case with no preemption, then with at most 1, then 2, and prints the numbers of
-// orders.
-// If one of these explorations takes more than an hour, Run stops there. If the environment
+// orders. If one of these explorations takes more than an hour, Run stops there. If the environment
 // variable BLOOM_ORDERS is a number, it replaces the 2, and the limit is a minute.
 func Run(t *testing.T, name string, setup Setup) {
 	bound, limit := 2, time.Hour

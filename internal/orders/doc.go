@@ -18,7 +18,7 @@
 //
 // Package orders does not explore:
 //
-//   - Assembly. The cases are built with the tag purego; other tests compare assembly with Go.
+//   - Assembly. The cases are built with the purego tag; other tests compare assembly with Go.
 //   - Plain loads and stores, unless the overlay makes them points. The race detector does not find
 //     their races in a case either, because each switch of threads synchronizes memory.
 //   - Orders that are weaker than sequential consistency, which Go's atomics guarantee.

@@ -1,5 +1,5 @@
-// Package portable has arithmetic that gives the same results on every architecture. The sizes of
-// filters and the numbers in files depend on it.
+// Package portable provides arithmetic that gives the same results on every architecture. The sizes
+// of filters and the numbers in files depend on it.
 //
 // Functions of package math may be implemented in assembly, and compilers may fuse a multiplication
 // with an addition. Both can change the last bits of a result. Go does not fuse a product that is

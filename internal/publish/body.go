@@ -34,7 +34,7 @@ type body struct {
 	header    form.Header
 	info      form.Info
 
-	release string       // the version that was current for the last piece
+	release string       // the version that was current when the last piece was made
 	back    *form.Merged // the changes from version to release, or nil
 	// the next change in back, if more is true
 	word int

@@ -39,8 +39,8 @@ const (
 	// bit of the filter.
 	cheapPart = 2048
 	cheapBits = 1 << 16
-	// Publish makes an expensive merge only if a client of the last release was as many steps
-	// behind. Together, these merges change at most 1/workPart of the filter's bits.
+	// Publish makes an expensive merge only if a client was the same number of steps behind the
+	// last release. Together, these merges change at most 1/workPart of the filter's bits.
 	workPart = 64
 )
 
@@ -178,7 +178,7 @@ func firstKept(steps []step, room int) int {
 
 // offer decides for each past version whether there is a patch from it to r. A cheap merge is
 // computed when a client first asks for it. Any other merge is computed here, but only if a client
-// of previous was as many steps behind.
+// was the same number of steps behind previous.
 func (r *release) offer(previous *release) {
 	bits := 64 * uint64(len(r.words))
 	work := bits / workPart

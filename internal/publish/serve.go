@@ -12,8 +12,8 @@ import (
 const (
 	// DeltaIM names the instance manipulation (RFC 3229) that sends patches; see docs/format.md.
 	DeltaIM = "bloom-delta1"
-	// MadeHeader names a header field with the time of Last-Modified, but with fractions of a
-	// second, in RFC 3339 format.
+	// MadeHeader names a header field with the same time as Last-Modified, but in RFC 3339 format,
+	// with fractions of a second.
 	MadeHeader = "Bloom-Made"
 	// sparse is the fill ratio below which gzip shortens a whole filter by a quarter or more. At a
 	// fill ratio of 0.2, each bit carries 0.72 bits of information.

@@ -1,4 +1,4 @@
-// Package splitblock has the arrays of blocks that packages blocked and growing are made of.
+// Package splitblock implements the arrays of blocks that packages blocked and growing are made of.
 package splitblock
 
 import (

@@ -1,5 +1,5 @@
-// Package unkind has readers, writers, servers and clients that keep their contracts, but are as
-// unhelpful as the contracts allow. Each function that takes one has a test that tries them all.
+// Package unkind provides readers, writers, servers and clients that keep their contracts, but are
+// as unhelpful as the contracts allow. Each function that takes one has a test that tries them all.
 // Programs that replace a file are in package filtertest.
 package unkind
 

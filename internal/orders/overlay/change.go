@@ -30,7 +30,7 @@ type found struct {
 	around []ast.Node
 }
 
-// unlocked removes all locking from a function.
+// unlocked returns a change that removes all locking from a function.
 func unlocked(function string) change {
 	return change{function: function, edit: func(s *source, f *ast.FuncDecl, _ []found) error {
 		n := len(s.edits)
@@ -57,7 +57,7 @@ func unlocked(function string) change {
 
 func isLock(call *ast.CallExpr) bool { return isCall(call, "Lock") || isCall(call, "Unlock") }
 
-// replaced replaces a call with text, in which %s stands for the call.
+// replaced returns a change that replaces a call with text, in which %s stands for the call.
 func replaced(function, call string, number int, text string) change {
 	return change{function, call, number, func(s *source, _ *ast.FuncDecl, calls []found) error {
 		c := calls[0].call
@@ -80,7 +80,8 @@ func after(function, call string, number int, text string) change {
 	}}
 }
 
-// condition replaces the condition of the innermost if statement around the call.
+// condition returns a change that replaces the condition of the innermost if statement around the
+// call.
 func condition(function, call string, number int, text string) change {
 	return change{function, call, number, func(s *source, _ *ast.FuncDecl, calls []found) error {
 		for i := len(calls[0].around) - 1; i >= 0; i-- {
@@ -93,7 +94,7 @@ func condition(function, call string, number int, text string) change {
 	}}
 }
 
-// value replaces the initial value of a local variable.
+// value returns a change that replaces the initial value of a local variable.
 func value(function, variable, text string) change {
 	return change{function: function, edit: func(s *source, f *ast.FuncDecl, _ []found) error {
 		n := len(s.edits)
@@ -119,7 +120,7 @@ func copied(function, body string) change {
 	}}
 }
 
-// apply makes the change in files, which maps paths to texts.
+// apply makes the change in files, which maps paths to contents.
 func (c change) apply(files map[string]string) error {
 	slash := strings.LastIndex(c.function, "/") + 1
 	folder, name, _ := strings.Cut(c.function[slash:], ".")

@@ -7,8 +7,8 @@
 //
 // It must run in the root of the module. It does not depend on particular lines of the library:
 // rules.go changes every go statement, channel operation and reading of the time, and seeds name
-// functions. Sizes that are too large to explore are constants in internal/limits, which have other
-// values with the build tag orders.
+// functions. Sizes that are too large to explore are constants in internal/limits, which have
+// different values with the orders build tag.
 package main
 
 import (

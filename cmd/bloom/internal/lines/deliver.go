@@ -34,7 +34,7 @@ var ErrStuck = errors.New("the output takes nothing")
 func (r *Reader) deliverAll(ctx context.Context, tick <-chan time.Time, onTick func() error,
 	handle func(*Batch) error,
 ) error {
-	ended := ctx.Done() // nil if ctx never ends, and once it has ended
+	ended := ctx.Done() // nil if ctx never ends; set to nil once ctx has ended
 	hasEnded := false
 	for {
 		var idle <-chan time.Time
@@ -97,8 +97,8 @@ func (r *Reader) deliver(b *Batch, handle func(*Batch) error) error {
 	if err := handle(b); err != nil {
 		return err
 	}
-	// Skipped lines are missing in Ends, so r.line becomes too small. No error shows that, because
-	// lines are only skipped with SkipBad, which reports only the first bad line.
+	// Skipped lines are missing from Ends, so r.line becomes too small. No error shows that,
+	// because lines are only skipped with SkipBad, which reports only the first bad line.
 	r.line += len(b.Ends)
 	err := b.err
 	if b.bad {

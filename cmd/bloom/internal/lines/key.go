@@ -12,7 +12,7 @@ import (
 
 // A Place says which part of a line is its key. The zero Place is the whole line.
 type Place struct {
-	Field int    // the number of the field that is the key, from 1
+	Field int    // the number of the field that is the key, counted from 1
 	JSON  string // the name of the JSON value that is the key
 }
 

@@ -48,7 +48,7 @@ type Counts struct {
 	FirstBad error        // the error of the first such line
 	Blanks   int          // the lines with an empty key so far
 	Keys     uint64       // the lines with a key so far, wanted or not; empty keys only with Blank
-	Parted   bool         // a line with the byte between fields has come; only if Key.Field is 1
+	Parted   bool         // a line with the byte between fields was read; only if Key.Field is 1
 }
 
 // Batch holds some lines of one file.

@@ -146,7 +146,7 @@ type KindError struct{ kind *magic.Kind }
 
 func (e KindError) Error() string { return e.kind.Refusal }
 
-// zstdReader gives two errors of zstd clearer texts.
+// zstdReader makes two of zstd's errors clearer.
 type zstdReader struct {
 	io.ReadCloser
 	window uint64
