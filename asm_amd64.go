@@ -48,8 +48,8 @@ func inAssembly(f *filter) bool {
 }
 
 const (
-	// Fetching ahead pays in filters of at least fetchWords words. Smaller filters are in a fast
-	// cache.
+	// Fetching ahead pays off in filters of at least fetchWords words. Smaller filters are in a
+	// fast cache.
 	fetchWords = 4 << 20 / 8
 	// firstBits is the number of a key's bits that a look-up fetches first. Most absent keys lack
 	// one of them.

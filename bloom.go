@@ -77,8 +77,8 @@ type filter struct {
 	info     form.Kept
 }
 
-// ErrMismatch is wrapped by the errors of this module for two filters that do not fit each other,
-// for a patch that does not fit the filter, and for a file that does not fit the parameters of
+// ErrMismatch is wrapped by the errors of this module for two filters that do not match, for a
+// patch that was not made for the filter, and for a file that does not have the parameters of
 // [LoadOrNew].
 var ErrMismatch = form.ErrMismatch
 
@@ -104,10 +104,10 @@ type ParamError struct {
 // Error returns a message such as "bloom: p = 2 is outside (0, 1)".
 func (e *ParamError) Error() string { return form.Param(*e).String() }
 
-// New returns an empty filter for n distinct keys. When it contains n keys, it reports a key that
-// was not added as present with a probability of about p. docs/sizes.md says when the probability
-// is higher; with the sizes of [StrictSize] it is at most p. If p is 1 %, the probability is 2.3 %
-// with 1.2 n keys, and 16 % with 2 n keys. The empty key is reported more often; see [Sum].
+// New returns an empty filter for n distinct keys. When it contains n keys, it reports an absent
+// key as present with a probability of about p. docs/sizes.md says when the probability is higher;
+// with the sizes of [StrictSize] it is at most p. If p is 1 %, the probability is 2.3 % with 1.2 n
+// keys, and 16 % with 2 n keys. The empty key is reported more often; see [Sum].
 //
 // New returns an error unless n > 0, 0 < p < 1, and [NewSize] accepts the size. The filter's Info
 // has n and p.

@@ -118,9 +118,9 @@
 // # Files
 //
 // SaveFile atomically replaces or creates a file: after a crash, path has either its previous
-// content or the whole filter. When SaveFile has returned nil, the filter is on disk, except on
-// Windows, Plan 9 and WebAssembly, which cannot sync a directory. The file holds the binary form,
-// the Info and a CRC-32C of everything. If the Info cannot be saved, the error names the field.
+// content or the whole filter. Once SaveFile returns nil, the filter is on disk, except on Windows,
+// Plan 9 and WebAssembly, which cannot sync a directory. The file holds the binary form, the Info
+// and a CRC-32C of everything. If the Info cannot be saved, the error names the field.
 //
 // SaveFile writes a new file in the same directory, named .NAME.bloom-tmp-*, and renames it to
 // path. So the directory must be readable and have room for both files. If SaveFile fails, it

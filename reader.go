@@ -24,8 +24,8 @@ type Reader struct {
 	r io.ReaderAt
 }
 
-// NewReader returns a Reader for the file in r, which has size bytes. It must be a file that
-// [LoadFile] could load. If the header or the Info is damaged, the error wraps [ErrFormat]. If r
+// NewReader returns a Reader for the file in r, which has size bytes. The file must be one that
+// [LoadFile] can load. If the header or the Info is damaged, the error wraps [ErrFormat]. If r
 // fails, it wraps r's error.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	h, info, err := guavaForm.ParseAt(r, size)

@@ -60,10 +60,9 @@ type filter struct {
 	info form.Kept
 }
 
-// New returns an empty filter for n distinct keys. When it contains n keys, it reports a key that
-// was not added as present with a probability of at most about p; in a filter of few blocks, the
-// probability is lower. The filter has the fewest lines for which the memory is within 10 % of the
-// optimum.
+// New returns an empty filter for n distinct keys. When it contains n keys, it reports an absent
+// key as present with a probability of at most about p; in a filter of few blocks, the probability
+// is lower. The filter has the fewest lines for which the memory is within 10 % of the optimum.
 //
 // New returns an error unless n > 0, 1e-12 <= p < 1, and the filter has at most 2^35 blocks, which
 // is a tebibyte. Below 1e-12, four lines need much more memory than [bloom.New]. If the machine has

@@ -74,8 +74,8 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 const (
 	// batchSize is the largest number of digests that are sorted together.
 	batchSize = 4096
-	// Sorting pays for batches of at least shortBatch digests if layers are large, and of at least
-	// shortInCache digests if layers fit in the processor's cache.
+	// Sorting pays off for batches of at least shortBatch digests if layers are large, and of at
+	// least shortInCache digests if layers fit in the processor's cache.
 	shortBatch, shortInCache = limits.ShortBatch, limits.ShortInCache
 	// Layers fit in the cache if a shard's newest layer has at most cachedBits bits.
 	cachedBits = 1 << 20

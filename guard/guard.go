@@ -64,13 +64,13 @@ type Config struct {
 	// Each wait is up to a tenth longer or shorter, so that many processes do not load at the same
 	// time. If Every is 0, Run returns after one successful load.
 	Every time.Duration
-	// Lag is the longest time for which Load, or a query of [Guard.Lookup], may miss a row after
-	// Insert or Add has returned. 0 means that they miss none. Lag must exceed the sum of two
-	// delays: that of the copy from which they read, such as a standby server, and that of late
-	// commits. A commit is late if it follows an Add, or an insert that returned an error, such as
-	// a time-out. Lag counts from just before Insert or Add returns, so it must also cover a pause
-	// of the process at that moment. A Guard keeps each key for that time, in about 80 bytes, or in
-	// 16 if it is part of a large InsertBatch.
+	// Lag is how long Load, or a query of [Guard.Lookup], may still miss a row after Insert or Add
+	// has returned. 0 means that they miss none. Lag must exceed the sum of two delays: that of the
+	// copy from which they read, such as a standby server, and that of late commits. A commit is
+	// late if it follows an Add, or an insert that returned an error, such as a time-out. Lag
+	// counts from just before Insert or Add returns, so it must also cover a pause of the process
+	// at that moment. A Guard keeps each key for that time, in about 80 bytes, or in 16 if it is
+	// part of a large InsertBatch.
 	Lag time.Duration
 	// Learn is the number of keys that a Guard remembers because its filter reports them as present
 	// although the store does not have them. [Guard.Lookup] then asks the store for such a key only

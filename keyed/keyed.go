@@ -101,9 +101,8 @@ func (h *Hasher) Mark(set bloom.Set) {
 	}
 }
 
-// Check returns an error that wraps [ErrSecret] unless set was marked with h's secret. If it was
-// not, Check still returns nil with a probability of p^8, where p is the false-positive rate of
-// set.
+// Check returns an error that wraps [ErrSecret] unless set was marked with h's secret. For any
+// other set, Check returns nil with a probability of p^8, where p is the set's false-positive rate.
 func (h *Hasher) Check(set bloom.Set) error {
 	for i := range marks {
 		if !set.ContainsHash(h.mark(i)) {

@@ -90,10 +90,10 @@ type Config struct {
 	// wrong. 0 means never.
 	FullEvery time.Duration
 	// OnError, if not nil, is called with every error of Refresh, whether Run or other code called
-	// it, unless the context of the refresh has ended. That includes errors of patches that do not
-	// fit, even if a full filter replaces them immediately. OnError also gets an error if a refresh
-	// succeeded but returned to an older version, or if it was the third in a row to load the
-	// filter that the Replica already had; see Back and Again in [Status]. OnError may call the
+	// it, unless the context of the refresh has ended. That includes errors of patches that cannot
+	// be applied, even if a full filter replaces them immediately. OnError also gets an error if a
+	// refresh succeeded but returned to an older version, or if it was the third in a row to load
+	// the filter that the Replica already had; see Back and Again in [Status]. OnError may call the
 	// Replica's methods. Calls of OnError do not overlap: if an error occurs while one runs,
 	// OnError does not get it.
 	//
@@ -208,8 +208,7 @@ func (r *Replica) Refresh(ctx context.Context) error {
 	return err
 }
 
-// refresh takes the caller's token out of busy when it ends. warnings are further errors for
-// OnError.
+// refresh takes the caller's token out of busy when it ends. warnings are more errors for OnError.
 func (r *Replica) refresh(ctx context.Context) (warnings []error, err error) {
 	defer func() { <-r.busy }()
 	started := time.Now()

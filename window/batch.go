@@ -10,10 +10,10 @@ import (
 const (
 	// chunk is the number of keys for which lanes are read ahead at a time.
 	chunk = 64
-	// shortBatch is the smallest number of keys for which reading ahead pays.
+	// shortBatch is the smallest number of keys for which reading ahead pays off.
 	shortBatch = 2
-	// farLanes is the smallest number of lanes for which reading ahead pays. So many lanes do not
-	// fit in the caches near the processor.
+	// farLanes is the smallest number of lanes for which reading ahead pays off. That many lanes do
+	// not fit in the caches near the processor.
 	farLanes = 1 << 19
 )
 

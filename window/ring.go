@@ -426,9 +426,9 @@ func (r *ring) exact() int64 {
 
 // notice adjusts the ring to t, which the clock shows. The caller must hold the lock.
 //
-// In three cases, notice raises the stamps of planes that began earlier; see raise: t is the first
-// time since the planes were decoded, t is the first time after keys were added without a time, or
-// the clock was far behind and has now been set.
+// Planes that began earlier get new stamps (see raise) in three cases: t is the first time since
+// the planes were decoded, t is the first time after keys were added without a time, or the clock
+// was far behind and has now been set.
 //
 // A clock that was far behind counts as set when it is nearer to r.stamped than the ring's time is,
 // and has advanced by more than a life. If the clock was not set, but ran evenly for that long, all

@@ -146,11 +146,11 @@ type Config struct {
 	//
 	// A machine may start in 1970 and set its clock later. The saved time of a decoded window is
 	// the newest time in its form. If the first time after decoding is earlier than the saved time
-	// by more than a Span (with Renew, by more than Span + Span/Generations), the window does not
-	// believe it: the window's own time continues from the saved time. When Now leaps to about the
-	// saved time or beyond, the window's time is that of Now again, and keys that were added before
-	// the leap count as added at the leap. A window that was not decoded treats this leap like any
-	// other, and so does one that was saved before the leap and decoded after it.
+	// by more than a Span (with Renew, by more than Span + Span/Generations), the window ignores
+	// it, and its own time continues from the saved time. When Now leaps to about the saved time or
+	// beyond, the window's time is that of Now again, and keys that were added before the leap
+	// count as added at the leap. A window that was not decoded treats this leap like any other,
+	// and so does one that was saved before the leap and decoded after it.
 	//
 	// Now is called once at the beginning of Stats, of Reach, and of each call that adds or looks
 	// up. A batch is one call. Do calls Now again after handle has returned nil. Any of these calls

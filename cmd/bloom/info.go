@@ -58,7 +58,7 @@ func infoCommand() *cobra.Command {
 }
 
 // reportCommand returns a command that writes a report on each argument. If makeReport fails, the
-// command goes on with the next argument, and fails at the end.
+// command continues with the next argument, and fails at the end.
 func reportCommand(
 	use, needs string, makeReport func(path string) (*report, error),
 ) *cobra.Command {

@@ -29,7 +29,7 @@ var topics = []string{
 func explain(c *cobra.Command) {
 	name := strings.ReplaceAll(strings.TrimPrefix(c.CommandPath(), "bloom "), " ", "-")
 	text, err := help.ReadFile("help/" + name + ".txt")
-	if err != nil { // cobra's own commands have their own texts
+	if err != nil { // cobra's own commands have their own help
 		return
 	}
 	short, rest, _ := strings.Cut(string(text), "\n\n")

@@ -126,7 +126,7 @@ func (o *output) append(news []byte) error {
 	return err
 }
 
-// sync waits until all lines written to a regular file are on the disk, and then records OUT in the
+// sync waits until all lines written to a regular file are on disk, and then records OUT in the
 // Info of f. For other outputs, such as pipes, it does nothing.
 func (o *output) sync(f infoHolder) error {
 	stat, err := o.file.Stat()

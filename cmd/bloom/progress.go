@@ -18,8 +18,8 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
-// progress is a line on the terminal that shows how far a command is, and a summary at the end.
-// Without a terminal it is nil, and its methods do nothing.
+// progress is a line on the terminal that shows how far a command has got, and a summary at the
+// end. Without a terminal it is nil, and its methods do nothing.
 type progress struct {
 	start time.Time
 	still bool // only the summary is written

@@ -32,7 +32,7 @@ func (s *server) getFilter(w http.ResponseWriter, r *http.Request) {
 }
 
 // follow returns the publisher of the current version. If there is none, follow makes one, and load
-// then publishes each further version. For a type that /filter does not serve, follow returns nil.
+// then publishes each new version. For a type that /filter does not serve, follow returns nil.
 func (s *server) follow() *publish.Publisher {
 	s.publishing.Lock()
 	defer s.publishing.Unlock()

@@ -23,7 +23,7 @@ func (s *state) due() bool {
 	return s.unsaved > 0 && time.Since(s.saved) >= max(s.every, 20*s.took)
 }
 
-// save waits until all lines that out wrote to a file are on the disk, and then saves seen. In the
+// save waits until all lines that out wrote to a file are on disk, and then saves seen. In the
 // other order a power cut could lose lines that the state has, and no run would write them again.
 func (s *state) save(seen *memory, out *output) error {
 	if s.file == nil {

@@ -436,7 +436,7 @@ func (f *Filter) contains(ctx context.Context, hs []bloom.Hash) ([]bool, error) 
 }
 
 // Stats has Redis count the filter's bits, in time proportional to the filter's size. Redis serves
-// other clients in between.
+// other clients between its commands.
 func (f *Filter) Stats(ctx context.Context) (bloom.Stats, error) {
 	id := f.opened()
 	count := uint64(0)

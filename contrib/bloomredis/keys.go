@@ -56,9 +56,9 @@ func (k *keyMethods) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
 // all results to false, and any of hs may have been added or not.
 //
 // One round trip carries up to 131,072/K keys to a Filter (18,724 at a rate of 1 %), and up to
-// 8,192 keys to a Window. A Sharded asks all its shards in parallel. Redis serves other clients in
-// between. The client's ReadTimeout must leave time for a whole round trip. Keys that the server
-// temporarily refuses are resent after the others.
+// 8,192 keys to a Window. A Sharded asks all its shards in parallel. Redis serves other clients
+// between the scripts of a round trip. The client's ReadTimeout must leave time for a whole round
+// trip. Keys that the server temporarily refuses are resent after the others.
 func (k *keyMethods) AddBatch(ctx context.Context, added []bool, hs []bloom.Hash) error {
 	if added != nil {
 		checkRoom(added, hs)
@@ -174,8 +174,8 @@ func ones(answers string) []bool {
 	return isOne
 }
 
-// rememberFor is the time for which a token's key keeps a script's answer. A script writes this key
-// before anything else: if the server refuses the write, nothing has changed.
+// rememberFor is how long a token's key keeps a script's answer. A script writes this key before
+// anything else: if the server refuses the write, nothing has changed.
 const rememberFor = `'PX', 300000`
 
 // tokenOf returns a string that is the same only for calls with the same token and the same keys.

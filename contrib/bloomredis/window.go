@@ -77,9 +77,9 @@ type WindowConfig struct {
 	// P is the highest false-positive rate, between 0 and 1: the probability of reporting a key
 	// that is not remembered. A P below 3.2e-17 counts as 3.2e-17. See SizeBytes for the memory.
 	P float64
-	// Span is the shortest time for which a key is remembered. It must be at least a millisecond
-	// for each generation, and less than 36 years. If Span is 0, there is no clock: the newest N
-	// keys are remembered, however old they are.
+	// Span is how long a key is certainly remembered. It must be at least a millisecond for each
+	// generation, and less than 36 years. If Span is 0, there is no clock: the newest N keys are
+	// remembered, however old they are.
 	Span time.Duration
 	// Renew makes each Add remember its key for another Span, even if the key was there already.
 	// Use Renew for keys that a later Contains must find, such as revoked tokens. A key is then

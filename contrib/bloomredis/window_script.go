@@ -18,7 +18,7 @@ package bloomredis
 //	slack       how many live planes may have less than their share; there are more only if the
 //	            clock jumps
 //	lean        with Renew, a key is rewritten if more planes than this follow its plane
-//	life        the time for which a plane lives after its end
+//	life        how long a plane lives after its end
 //
 // The planes are a ring. The live planes have the numbers tail to seq; seq is the newest. The state
 // has seq, tail and lost, and for each plane its end and its number of keys. All times are the

@@ -71,7 +71,7 @@ func Identify(path string, previous Identity) (Identity, error) {
 	return id, nil
 }
 
-// clockSkew is the longest time by which a file server's clock may lag; Kerberos allows no more.
+// clockSkew is how far a file server's clock may lag; Kerberos allows no more.
 const clockSkew = 5 * time.Minute
 
 // settled reports whether a write after the file was read is certain to change the facts. File

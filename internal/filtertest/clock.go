@@ -12,5 +12,5 @@ func (c *Clock) Now() time.Time { return time.Unix(1e9, c.ns.Load()) }
 
 func (c *Clock) Advance(d time.Duration) { c.ns.Add(int64(d)) }
 
-// Elapsed returns the time by which the clock has been moved.
+// Elapsed returns how far the clock has been moved.
 func (c *Clock) Elapsed() time.Duration { return time.Duration(c.ns.Load()) }

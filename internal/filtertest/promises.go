@@ -202,7 +202,7 @@ var (
 	}
 )
 
-// Test tests all promises for the given types.
+// Test runs a subtest for each promise of each type.
 func Test(t *testing.T, types ...Type) {
 	for _, typ := range types {
 		for name, promise := range map[string]func(*testing.T, Type){

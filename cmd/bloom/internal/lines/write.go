@@ -67,7 +67,7 @@ func (r *Reader) finish(ctx context.Context) bool {
 		before := r.writes.Load()
 		writing := before%2 == 1
 		// Many short waits, because a single long one can mislead: if the process was suspended,
-		// the wait is over before the write could go on.
+		// the wait can end before the write could continue.
 		for waits := 0; r.writes.Load() == before; waits++ {
 			if writing && waits == manyWaits {
 				return false
