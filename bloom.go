@@ -359,7 +359,7 @@ func (f *Filter) K() int { return f.k }
 // Strategy returns the way in which f computes bit indexes.
 func (f *Filter) Strategy() Strategy { return f.strategy }
 
-// Capacity returns the number of keys with which a filter of M bits and K hash functions has the
+// Capacity returns the number of keys at which a filter of M bits and K hash functions has the
 // false-positive rate p. For a filter that New(n, p) returned, it is at least n, and more if M was
 // rounded up. It is 0 if p <= 0 or f is zero, and math.MaxUint64 if p >= 1.
 func (f *Filter) Capacity(p float64) uint64 { return capacity(f.m(), f.k, p) }

@@ -115,7 +115,7 @@ func (f *filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("bloom", text, f, func() { *f = filter{} })
 }
 
-// Diff returns a patch with which [Filter.Patch] turns the filter before into the filter after. The
+// Diff returns a patch that turns the filter before into the filter after; see [Filter.Patch]. The
 // patch holds the bits that differ, whether set or cleared, a checksum of before, and the Info of
 // after; see docs/format.md. Each bit that differs takes at most five bytes, usually two. A patch
 // is longer than the filter's binary form by at most 200 bytes and the Info. If the two filters are

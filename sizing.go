@@ -34,17 +34,17 @@ func OptimalM(n uint64, p float64) uint64 {
 	}
 }
 
-// OptimalK returns the number of hash functions with which a filter with m bits and n keys has the
-// fewest false positives: m/n ln 2, rounded, and at least 1. m should be the result of OptimalM.
-// n = 0 counts as 1. This is Guava's rule up to version 33.3; see docs/java.md.
+// OptimalK returns the number of hash functions that gives a filter with m bits and n keys the
+// fewest false positives: m/n ln 2, rounded, and at least 1. m should be the result of OptimalM. n
+// = 0 counts as 1. This is Guava's rule up to version 33.3; see docs/java.md.
 func OptimalK(m, n uint64) int {
 	k := math.Round(float64(m) / float64(max(n, 1)) * math.Ln2)
 	return int(min(max(k, 1), math.MaxInt32))
 }
 
 // Size returns the numbers of bits and of hash functions in the filter that New(n, p) returns. It
-// returns the same errors as New. For a small n and a low p, [StrictSize] returns more bits, with
-// which the rate is at most p.
+// returns the same errors as New. For a small n and a low p, [StrictSize] returns more bits, so
+// that the rate is at most p.
 func Size(n uint64, p float64) (m uint64, k int, err error) {
 	m, k, bad := size(n, p, form.MaxWords)
 	if bad == nil {
@@ -92,7 +92,7 @@ func size(n uint64, p float64, maxWords uint64) (m uint64, k int, bad *form.Para
 	return (m + 63) &^ 63, k, nil
 }
 
-// StrictSize returns the smallest size with which a filter that contains n distinct keys has a
+// StrictSize returns the smallest size at which a filter that contains n distinct keys has a
 // false-positive rate of at most p. The rate is the mean for many such filters. It includes what
 // double hashing adds (see [Filter.FPR]), raised by up to a quarter to be safe. m is the number of
 // bits, a multiple of 64, and k is the number of hash functions; pass both to [NewSize]. StrictSize

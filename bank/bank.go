@@ -187,7 +187,8 @@ func (b *Bank) AppendFilter(f *bloom.Filter) (int, error) {
 	return n, nil
 }
 
-// fit also gives info the Hash of f, if info has none.
+// fit returns the words of f, folded to the size of a member, or an error if f does not match the
+// Bank. It also gives info the Hash of f, if info has none.
 func (s *state) fit(f *bloom.Filter, info *form.Kept) ([]uint64, error) {
 	switch {
 	case f == nil:

@@ -13,7 +13,7 @@ type keys struct {
 	buf     []byte
 	width   int
 	scratch []byte
-	first   int // the index of the first key in the keys before slicing
+	first   int // the index of the first key in the unsliced keys
 }
 
 func (k keys) len() int { return len(k.buf) / k.width }

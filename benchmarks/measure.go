@@ -79,7 +79,7 @@ const (
 type plan struct {
 	all    keys // the keys to add, followed by the keys to look up
 	n      int  // the number of keys to add
-	others int  // the index in all of the first key for the operation absent
+	others int  // the index, in all, of the first absent key
 	turn   int  // the largest number of keys in a turn
 	chunks int  // the number of chunks in a fill; each ends with a turn
 }
@@ -282,7 +282,7 @@ func (cs contestants) begin(p plan, op int) {
 
 const roundsPerCollection = 100
 
-// having returns the contestants that have the operation op.
+// having returns the contestants that have operation op.
 func (cs contestants) having(op int) contestants {
 	cs.all = slices.DeleteFunc(slices.Clone(cs.all), func(c contestant) bool {
 		ns, _ := c.operate(op, 0, 0)

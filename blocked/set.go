@@ -35,7 +35,8 @@ func (f *Filter) Intersect(g *Filter) error {
 	return nil
 }
 
-// compatible also gives f the Hash in g's Info, if f has none.
+// compatible returns an error if g cannot be combined with f. It also gives f the Hash in g's Info,
+// if f has none.
 func (f *filter) compatible(g *Filter) error {
 	if g == nil {
 		return form.MismatchNil("blocked")

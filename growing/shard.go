@@ -27,7 +27,7 @@ type layer struct {
 	blocks   splitblock.Blocks
 	first    splitblock.Blocks // the same blocks, for look-ups of only a key's first line
 	info     form.Info         // Info of a decoded layer; zero in other layers
-	capacity uint64            // largest number of keys with which the layer keeps its rate
+	capacity uint64            // largest number of keys at which the layer keeps its rate
 	soon     uint64            // number of keys at which a goroutine begins to make the next layer
 	_        [64]byte          // keeps count off the cache line that look-ups read
 	count    uint64            // number of keys that were new; guarded by the shard's mu

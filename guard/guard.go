@@ -50,9 +50,9 @@ type Config struct {
 	// that of sql.Rows.Err: if it misses a key and returns no error, the Guard reports that key as
 	// certainly absent.
 	Load func(ctx context.Context, keys *Loader) error
-	// P is the largest probability with which a key that was never in the store is reported as
-	// present, however many keys there are: 1e-9 <= P < 1. The key of a removed row, or of a failed
-	// insert, is reported as present until the next load has ended.
+	// P is the largest probability that a key which was never in the store is reported as present,
+	// however many keys there are: 1e-9 <= P < 1. The key of a removed row, or of a failed insert,
+	// is reported as present until the next load has ended.
 	P float64
 	// N is the number of keys that the first load will find, at most 2^40. 0 means unknown. The
 	// first filter then needs about twice the memory, 28 bits for each key at 1 %. Later loads

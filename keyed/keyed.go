@@ -101,8 +101,9 @@ func (h *Hasher) Mark(set bloom.Set) {
 	}
 }
 
-// Check returns an error that wraps [ErrSecret] unless set was marked with h's secret. For any
-// other set, Check returns nil with a probability of p^8, where p is the set's false-positive rate.
+// Check returns nil if set was marked with h's secret, and otherwise an error that wraps
+// [ErrSecret]. It misses a wrong secret with a probability of p^8, where p is the set's
+// false-positive rate.
 func (h *Hasher) Check(set bloom.Set) error {
 	for i := range marks {
 		if !set.ContainsHash(h.mark(i)) {

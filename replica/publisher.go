@@ -17,7 +17,7 @@ import (
 
 // Publisher serves versions of a filter. It is a [Source] for replicas in the same process, and an
 // http.Handler for the [HTTPSource] of others. It does not hold the filter to which the program
-// adds: each [Publisher.Publish] takes a snapshot of that, and [Publisher.Run] publishes at
+// adds: each [Publisher.Publish] takes a snapshot of that filter, and [Publisher.Run] publishes at
 // intervals. Many goroutines may use a Publisher. A Publisher must be made with [NewPublisher]; the
 // zero Publisher panics.
 //

@@ -372,7 +372,7 @@ const (
 	stale           = math.MinInt64 // the value of reading when the time must be read
 	farthest        = 1 << 62       // the limit of times, in nanoseconds before or after 1970
 	coarsePrecision = 100 * time.Millisecond
-	coarseFrom      = int64(time.Second) // the shortest part with which a coarse clock is used
+	coarseFrom      = int64(time.Second) // the shortest part for which a coarse clock is used
 )
 
 // nanoseconds returns t in nanoseconds since 1970, limited to the range from -farthest to farthest.

@@ -17,7 +17,7 @@ type deduper struct {
 	arrived  arrivals
 	room     uint64 // the number of lines that seen has room for, or 0 if unknown
 	held     uint64 // an estimate of the number of lines in seen
-	begun    bool   // lines have come
+	begun    bool   // lines have arrived
 	blank    bool   // the empty line was seen
 	warned   bool
 	kept     []int // a buffer for the indexes of new lines

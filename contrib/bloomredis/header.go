@@ -53,7 +53,7 @@ type identity struct {
 // record is what Redis keeps with a filter.
 type record struct {
 	bloom.Info
-	Shards int `json:",omitempty"` // the number of shards, if the filter is one of a Sharded
+	Shards int `json:",omitempty"` // the number of shards, if the filter is one of them
 }
 
 const (

@@ -61,7 +61,7 @@ func (c caller) asksMaster(ctx context.Context) error {
 	return nil
 }
 
-// role decodes a reply to HELLO, which is a map or, with protocol 2, a list.
+// role returns the role in a reply to HELLO, which is a map or, with protocol 2, a list.
 func role(reply any) string {
 	switch reply := reply.(type) {
 	case map[any]any:

@@ -21,8 +21,8 @@ func keepOwner(file *os.File, path string, old fs.FileInfo) (fs.FileMode, error)
 	return keepList(file, path, perm, ownGroup)
 }
 
-// Nameless reports whether the file has lost its last name, so that it ceases to exist once no
-// process has it open. It returns false on systems that do not count names.
+// Nameless reports whether the file no longer has any name, and so ceases to exist once no process
+// has it open. It returns false on systems that do not count names.
 func Nameless(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && stat.Nlink == 0

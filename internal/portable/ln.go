@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// precision is the number of bits with which Ln computes. The hardest float64 arguments need 118
+// precision is the number of bits that Ln computes with. The hardest float64 arguments need 118
 // bits (Lefèvre and Muller, Worst Cases for Correct Rounding of the Elementary Functions in Double
 // Precision, 2001).
 const precision = 192
@@ -35,7 +35,7 @@ func Ln(x float64) float64 {
 type logarithm struct{ x, ln float64 }
 
 // latest is the last logarithm that Ln computed. Programs often make many small filters with one
-// rate, and Ln is by far the slowest step of that.
+// rate, and Ln is by far the slowest step.
 var latest atomic.Pointer[logarithm]
 
 // bigAtanh2 returns 2 atanh(num/den) = ln((den+num)/(den-num)) by its power series. |num/den| must
