@@ -29,8 +29,8 @@
 //	...
 //	many := bloom.NewSyncFrom(seen) // a copy for many goroutines
 //
-// If several programs change one file, each must hold the file's lock from before it loads the file
-// until after it saves it; see package file.
+// If several programs change the same file, each must hold the file's lock from before it loads the
+// file until after it saves it; see package file.
 //
 // To process keys in batches, first hash them with [SumBatch], [SumStringBatch] or
 // [SumUint64Batch], and then add them or look them up:
@@ -125,8 +125,8 @@
 // SaveFile writes a new file in the same directory, named .NAME.bloom-tmp-*, and renames it to
 // path. So the directory must be readable and have room for both files. If SaveFile fails, it
 // removes the new file. It also removes such files that killed processes left. If several calls
-// save to one path concurrently, the file of the last one remains. On Windows, SaveFile fails while
-// the file at path is open, for example in a View.
+// save to the same path concurrently, the file of the last one remains. On Windows, SaveFile fails
+// while the file at path is open, for example in a View.
 //
 // If there is a file at path, the new one is readable only by its owner while it is written.
 // Afterwards the new file gets the old file's permissions, its owner and group if the system

@@ -146,10 +146,10 @@ const fewBits = 32
 // clear is for the last index.
 //
 // The final bit of a call is the last bit that it read as clear. The call sets this bit after all
-// others, and returns true if it was still clear. Unless other keys interfere, two calls for one
-// key cannot both return true. If they have the same final bit, only one of them sets it. Otherwise
-// one call has a later final bit, which the other call read as set. By then the first call had set
-// all bits of the key, so the other call finds its own final bit set.
+// others, and returns true if it was still clear. Unless other keys interfere, two calls for the
+// same key cannot both return true. If they have the same final bit, only one of them sets it.
+// Otherwise one call has a later final bit, which the other call read as set. By then the first
+// call had set all bits of the key, so the other call finds its own final bit set.
 func (b bitset) setBits(indexes []uint64, clear uint64) bool {
 	last := len(indexes) - 1
 	final := indexes[last-bits.TrailingZeros64(clear)]
@@ -272,7 +272,7 @@ func (s *SyncFilter) Merge(g *Filter) error {
 //
 // The check reads each word once. If a new key was added before its words were read, Patch returns
 // an error that wraps [ErrMismatch] and changes nothing. A bit that Add sets later stays set,
-// unless the patch clears it. Patches of one SyncFilter wait for each other.
+// unless the patch clears it. Patches of the same SyncFilter wait for each other.
 func (s *SyncFilter) Patch(data []byte) error {
 	p, err := form.ParsePatch(data)
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// Bank is a collection of Bloom filters of one size, its members, which are numbered from 0. Each
-// member is, bit for bit, a [bloom.Filter] with the Strategy [bloom.Mitz64]. A look-up reads K bits
-// of each member, in long runs. A look-up in the same number of separate filters would read at
+// Bank is a collection of Bloom filters of the same size, its members, which are numbered from 0.
+// Each member is, bit for bit, a [bloom.Filter] with the Strategy [bloom.Mitz64]. A look-up reads K
+// bits of each member, in long runs. A look-up in the same number of separate filters would read at
 // least one cache line of each.
 //
 // Any number of goroutines may use a Bank; see "Goroutines" in package bloom. Calls that write take

@@ -1,5 +1,6 @@
 // Package bank answers which of many Bloom filters may hold a key. The filters are the members of a
-// bank, and have one size. There may be millions of them: one for each block, file, shard or user.
+// bank, and all have the same size. There may be millions of them: one for each block, file, shard
+// or user.
 //
 //	files, err := bank.New(1000, 1e-4) // up to 1,000 keys in each member
 //	if err != nil {

@@ -16,12 +16,12 @@ import (
 
 // The terms of this package:
 //
-//	member   a Bloom filter in the bank. Members are numbered from 0, and have one size.
+//	member   a Bloom filter in the bank. Members are numbered from 0, and have the same size.
 //	segment  up to 32,736 consecutive members. All segments except the last one are full.
 //	row      one bit of each member of a segment: bit i of row r is bit r of the segment's
 //	         member i. A segment has as many rows as a member has bits.
 //	page     up to 64 consecutive rows. In a file, each page has a checksum, and is read and
-//	         checked by itself. A page is at most 4 KiB. In a full segment it has one row.
+//	         checked on its own. A page is at most 4 KiB. In a full segment it has one row.
 const (
 	pageBytes      = 4096
 	pageWords      = pageBytes / 8

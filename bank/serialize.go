@@ -23,7 +23,7 @@ const errNoForm = form.NoForm("bank")
 //	the names, and zeros up to a multiple of 8 bytes
 //
 // If no member has a name, the table and the names are omitted. The place of a row can be computed,
-// and every page and every name can be read and checked by itself.
+// and every page and every name can be read and checked on its own.
 type layout struct {
 	shape
 	members int

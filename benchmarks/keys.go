@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// keys are keys of one width, one after another. If scratch is not nil, each key is copied there
-// just before use, to imitate a program that must make its keys first.
+// keys are keys of the same width, one after another. If scratch is not nil, each key is copied
+// there just before use, to imitate a program that must make its keys first.
 type keys struct {
 	buf     []byte
 	width   int

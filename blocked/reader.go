@@ -27,8 +27,8 @@ type Reader struct {
 	info   form.Info
 }
 
-// NewReader returns a Reader for the file in r, which has size bytes. If the file is not that of
-// a Filter, the error wraps [bloom.ErrFormat]. If r fails, it wraps r's error.
+// NewReader returns a Reader for the file in r, which has size bytes. If the file does not hold a
+// Filter, the error wraps [bloom.ErrFormat]. If r fails, it wraps r's error.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	params, info, err := form.Blocked.ParseAt(r, size, splitblock.CheckParams)
 	if err != nil {

@@ -51,7 +51,7 @@ func (s *syncFilter) share(err error) error {
 	return err
 }
 
-// Snapshot returns a copy of s as it was at one moment during the call.
+// Snapshot returns a copy of s as it was at some moment during the call.
 func (s *SyncFilter) Snapshot() *Filter { return &Filter{filter: s.clone()} }
 
 // String returns the name of s's type and its parameters.

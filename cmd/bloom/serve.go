@@ -107,7 +107,7 @@ func newServer(path string, key lines.Key, flags *pflag.FlagSet) *server {
 	}
 }
 
-// version is the filter that the file held at one time. A version is never changed.
+// version is the filter that the file held at some time. A version is never changed.
 type version struct {
 	filter *loaded
 	key    lines.Key

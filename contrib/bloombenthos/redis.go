@@ -113,7 +113,7 @@ func (s shared) contains(ctx context.Context, id string) (present bool, err erro
 }
 
 // untilOpen retries call while call returns ErrLost, up to ten times in all. A call that returns
-// ErrLost has changed nothing, and the window starts over by itself within a second, so no message
+// ErrLost has changed nothing, and the window starts over on its own within a second, so no message
 // has to fail.
 func untilOpen(call func() error) (err error) {
 	for try := range 10 {

@@ -149,7 +149,7 @@ func (c caller) send(
 	return again, err
 }
 
-// noRetry is a command that the client does not resend by itself.
+// noRetry is a command that the client does not resend on its own.
 type noRetry struct{ *redis.Cmd }
 
 func (noRetry) NoRetry() bool { return true }

@@ -32,7 +32,7 @@ const (
 // the same parameters under the key, by SET, RENAME or RESTORE.
 //
 // A [Filter] or [Sharded] stays lost until Reopen is called, because a new filter lacks the keys of
-// the old one. A [Window] starts over by itself.
+// the old one. A [Window] starts over on its own.
 var ErrLost = errors.New("bloomredis: the filter that was opened is lost")
 
 // Filter is a filter in Redis. Many goroutines may call its methods, and any number of processes
@@ -460,7 +460,7 @@ func (f *Filter) Reset(ctx context.Context) error {
 // Delete deletes the filter with its stream and identity, for all processes. Their calls then
 // return errors that wrap [ErrLost]. Delete returns no error if the filter was deleted before. If
 // the filter was lost, Delete deletes what is left of its Redis keys. If the key holds something
-// else, Delete keeps it and returns an error. Uploads of a Merge expire by themselves.
+// else, Delete keeps it and returns an error. Uploads of a Merge expire on their own.
 func (f *Filter) Delete(ctx context.Context) error {
 	_, err := f.change(ctx, deleteScript, f.keys())
 	return err

@@ -53,7 +53,7 @@ type SavedSet interface {
 // If the set contains the start page, Visit returns colly's error.
 //
 // A crawl may be killed at any moment. If it is restarted until it finishes, it fetches every page,
-// except for pages that the set reports as visited by mistake. Pages that were fetched after the
+// except for pages that the set mistakenly reports as visited. Pages that were fetched after the
 // last Save are fetched again. Call Save every minute or so while the crawl runs.
 //
 // A page counts as fetched once its callbacks have returned. It also counts as fetched if its

@@ -164,8 +164,8 @@ func create(prefix string, old fs.FileInfo) (*os.File, error) {
 // directory, which may be large.
 func temporary(prefix string, i int) string { return fmt.Sprintf("%s%d", prefix, i) }
 
-// cleaned is the number of temporary files that clean looks for. Only concurrent Writes to one path
-// create more.
+// cleaned is the number of temporary files that clean looks for. Only concurrent Writes to the same
+// path create more.
 const cleaned = 16
 
 type directory struct{ file *os.File } // nil on systems that cannot sync directories

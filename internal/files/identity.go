@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Identity identifies the content that a path held at one time, by its checksum. The facts that the
-// system reports about a file only decide when to read the file again. Equal facts do not prove
+// Identity identifies the content that a path held at some time, by its checksum. The facts that
+// the system reports about a file only decide when to read the file again. Equal facts do not prove
 // that nothing changed: "cp -p", "rsync -t" and tar preserve the modification time, and all filters
-// for one list have the same size. Different facts do not prove a change either: chmod, ln and
+// for the same list have the same size. Different facts do not prove a change either: chmod, ln and
 // backups set the time of the last change.
 type Identity struct {
 	facts facts

@@ -34,8 +34,8 @@ func Ln(x float64) float64 {
 
 type logarithm struct{ x, ln float64 }
 
-// latest is the last logarithm that Ln computed. Programs often make many small filters with one
-// rate, and Ln is by far the slowest step.
+// latest is the last logarithm that Ln computed. Programs often make many small filters with the
+// same rate, and Ln is by far the slowest step.
 var latest atomic.Pointer[logarithm]
 
 // bigAtanh2 returns 2 atanh(num/den) = ln((den+num)/(den-num)) by its power series. |num/den| must

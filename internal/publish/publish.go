@@ -97,8 +97,8 @@ func New() *Publisher {
 }
 
 // NewExact returns a Publisher without a version. It derives the name of a version from the
-// content, so all Publishers of one file use the same names, even after a restart. An answer with a
-// whole filter breaks off if its version can no longer be restored exactly.
+// content, so all Publishers of the same file use the same names, even after a restart. An answer
+// with a whole filter breaks off if its version can no longer be restored exactly.
 func NewExact() *Publisher {
 	return &Publisher{exact: true, name: func(r *release, _ uint64) string { return r.digest() }}
 }

@@ -98,7 +98,7 @@ func (b *Blocks) AddBesideReaders(h bloom.Hash) bool {
 
 // AddShared is like Add, but other goroutines may write to b at the same time.
 func (b *Blocks) AddShared(h bloom.Hash) bool {
-	// A look-up in assembly is so fast that it pays to look first. addInGo looks by itself.
+	// A look-up in assembly is so fast that it pays to look first. In Go, addInGo does so itself.
 	return !(assembly && containsHash(b, h)) && b.addAbsent(h)
 }
 
