@@ -225,7 +225,8 @@ func (s *shape) which(dst []int, seg *segment, first, members int, hs []bloom.Ha
 	return appendBits(dst, first, acc)
 }
 
-// appendBits gives the first bit of acc the number first.
+// appendBits appends the numbers of the set bits of acc, of which the first bit has the number
+// first.
 func appendBits(dst []int, first int, acc []uint64) []int {
 	n := 0
 	for _, w := range acc {

@@ -88,8 +88,8 @@ func (l *layout) table() int {
 	return start + g.words(l.bits())
 }
 
-// sum includes numbers, which identify the place of data, so that data in a wrong place has a wrong
-// checksum.
+// sum returns a checksum of data and of numbers, which identify the place of data. So data in a
+// wrong place has a wrong checksum.
 func sum(data []byte, numbers ...uint64) uint32 {
 	var start [24]byte
 	for i, x := range numbers {

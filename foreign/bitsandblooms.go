@@ -139,8 +139,8 @@ func newBits(m, k uint64, encoded []byte) (bitsAndBlooms, error) {
 	return bitsAndBlooms{table: t, length: length, order: order}, err
 }
 
-// orderOf guesses the byte order of an encoded bit set, and returns the set's length in bits. It
-// chooses the order in which the length matches the number of words that follow.
+// orderOf returns the byte order of an encoded bit set, and the set's length in bits. It chooses
+// the order in which the length matches the number of words that follow.
 func orderOf(encoded []byte) (form.Order, uint64, error) {
 	big := binary.BigEndian.Uint64(encoded)
 	little := binary.LittleEndian.Uint64(encoded)

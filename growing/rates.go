@@ -96,7 +96,8 @@ type sizing struct {
 	bits  float64 // for each key
 }
 
-// newSizing computes with a small number of keys. Rounding up to whole blocks adds less than 1 %.
+// newSizing takes the sizing of a filter for a few keys. Rounding up to whole blocks adds less than
+// 1 %.
 func newSizing(rate float64) sizing {
 	const keys = 4096
 	m, lines, err := blocked.Size(keys, rate)

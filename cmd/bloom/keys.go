@@ -140,8 +140,8 @@ func ownHash(hash string) bool {
 	return !known && hash != ""
 }
 
-// foreignKeys warns that look-ups may miss keys of the file at path, if ownHash is true for the
-// Hash of its Info.
+// foreignKeys returns a warning that look-ups may miss keys of the file at path, if ownHash is true
+// for hash, the Hash of its Info.
 func foreignKeys(path, hash string) (warnings []string) {
 	if !ownHash(hash) {
 		return nil

@@ -301,8 +301,8 @@ func describe(start string, size int64) string {
 		size, header)
 }
 
-// sealed sends cmds, which read the string, and then reads the header, size and identity. If these
-// are the filter's, cmds have read the filter.
+// sealed sends cmds, which read the string, and then reads and returns the header, size and
+// identity. If these are the filter's, cmds have read the filter.
 func (f *Filter) sealed(ctx context.Context, cmds ...redis.Cmder) (content, error) {
 	header := redis.NewStringCmd(ctx, "GETRANGE", f.key, 0, headerSize-1)
 	size := redis.NewIntCmd(ctx, "STRLEN", f.key)

@@ -9,7 +9,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// outside formats bound with args, like fmt.Sprintf.
+// outside returns a ParamError of this package. bound and args are formatted as by fmt.Sprintf.
 func outside(param string, value any, bound string, args ...any) *bloom.ParamError {
 	return &bloom.ParamError{
 		Package: "bloomredis", Param: param, Value: value, Bound: fmt.Sprintf(bound, args...),

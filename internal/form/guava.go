@@ -26,7 +26,7 @@ const (
 )
 
 // WordsFor returns the number of words of a filter with m bits and k hash functions, or a Param if
-// k or m is out of range. A filter has at most maxWords words, and k is at most m.
+// k or m is out of range. A filter may have at most maxWords words, and k may be at most m.
 func WordsFor(m uint64, k int, maxWords uint64) (int, *Param) {
 	if bad := CheckK(k); bad != nil {
 		return 0, bad
