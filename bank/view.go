@@ -25,8 +25,8 @@ type View struct {
 }
 
 // NewView returns a View of data, and retains data. data must be exactly one binary form. Look-ups
-// are faster if data begins at a multiple of 8 in memory. NewView makes the same checks as
-// [OpenFile]. Errors wrap [bloom.ErrFormat].
+// are faster if data is 8-byte aligned. NewView makes the same checks as [OpenFile]. Errors wrap
+// [bloom.ErrFormat].
 func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}) }
 
 func newView(b storage.Bytes) (*View, error) {

@@ -186,7 +186,7 @@ func digested(count func(f *blocked.Filter) func(hs []bloom.Hash) int) func(int,
 	}
 }
 
-// digestRows measure filters for users who have the digests of their keys already.
+// digestRows measure filters for users who already have the digests of their keys.
 var digestRows = []row{
 	{"blocked.Filter, digests", "ContainsHash of ready digests", digested(
 		func(f *blocked.Filter) func([]bloom.Hash) int {

@@ -15,8 +15,8 @@ import (
 // bytes, concurrent use and the zero value, see [bloom.View]. The file may be larger than memory.
 //
 // A View gives the same answers as a [Filter] that was decoded from the same bytes. It is as fast
-// as the Filter if the machine is little-endian and 64-bit, and the bytes begin at a multiple of 8
-// in memory; otherwise it is somewhat slower. A View must not be copied.
+// as the Filter if the machine is little-endian and 64-bit, and the bytes are 8-byte aligned;
+// otherwise it is somewhat slower. A View must not be copied.
 type View struct {
 	_     nocopy.Locker
 	bytes storage.Bytes // the binary form

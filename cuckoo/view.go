@@ -16,9 +16,9 @@ import (
 // up, call [View.Verify] first, which reads the whole file in order.
 //
 // A View gives the same answers as a [Filter] that was decoded from the same bytes. It is as fast
-// as the Filter if the machine is little-endian and 64-bit, and the bytes begin at a multiple of 8
-// in memory; otherwise it is somewhat slower. NewView copies only the list of keys that have no
-// place; see [Filter.Insert]. A View must not be copied.
+// as the Filter if the machine is little-endian and 64-bit, and the bytes are 8-byte aligned;
+// otherwise it is somewhat slower. NewView copies only the list of keys that have no place; see
+// [Filter.Insert]. A View must not be copied.
 type View struct {
 	_     nocopy.Locker
 	bytes storage.Bytes // the binary form

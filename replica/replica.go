@@ -410,8 +410,8 @@ type Status struct {
 	// Err is the error of the last refresh, or nil if that succeeded.
 	Err error
 	// Again counts refreshes that loaded the whole filter although the Replica had it and had not
-	// asked for it. If it grows at each refresh, the server sends no ETag, or something on the way
-	// changes it.
+	// asked for it. If it grows with each refresh, the server sends no ETag, or something on the
+	// way changes it.
 	Again uint64
 	// Back counts refreshes that returned to an older version, for example because a cache has an
 	// old copy. Keys that were added since that version are absent again. A version counts as older

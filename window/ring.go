@@ -112,7 +112,7 @@ func (r *ring) accepts(live run, now int64) bool {
 }
 
 // start makes r ready for use. If now is nil, the clock is time.Now. The stamps of the live planes
-// must be set already; newest is the time at which the newest plane's stamp was set.
+// must already be set; newest is the time at which the newest plane's stamp was set.
 func (r *ring) start(now func() time.Time, live run, newest int64) {
 	r.source = now
 	if now == nil {
@@ -351,7 +351,7 @@ func (r *ring) reset() {
 
 // clock reads the time in nanoseconds since 1970.
 //
-// A coarse clock does not read the time at each call, because that takes longer than a look-up. It
+// A coarse clock does not read the time on each call, because that takes longer than a look-up. It
 // uses its last reading until a timer fires. If the timer is late, keys may have been written to a
 // plane after its end; endLate then moves the end, so that no key is forgotten early. Only the
 // holder of the ring's lock replaces a reading, so endLate knows which reading was in use.

@@ -81,11 +81,11 @@ type WindowConfig struct {
 	// generation, and less than 36 years. If Span is 0, there is no clock: the newest N keys are
 	// remembered, however old they are.
 	Span time.Duration
-	// Renew makes each Add remember its key for another Span, even if the key was there already.
+	// Renew makes each Add remember its key for another Span, even if the key was already there.
 	// Use Renew for keys that a later Contains must find, such as revoked tokens. A key is then
 	// found for up to Span + 2 Span/Generations. The memory is 13 to 21 % larger with 7
-	// Generations, and more than that with fewer. Repeats count towards N, as in a window.Filter:
-	// an N of Generations + 1 times the number of different keys in a Span is always enough.
+	// Generations, and more with fewer. Repeats count towards N, as in a window.Filter: an N of
+	// Generations + 1 times the number of different keys in a Span is always enough.
 	//
 	// Without Renew, a key is remembered for a Span from the Add that returned true, so a key that
 	// keeps coming is new once per Span. A key that Add mistakenly reports as seen is not stored.

@@ -5,8 +5,8 @@
 //
 //	go run ./examples/seencookie    # and open http://127.0.0.1:8080/ several times
 //
-// The cookie is signed, so the server accepts only filters that it made. It makes a new key at each
-// start, and ignores cookies that were signed with another key.
+// The cookie is signed, so the server accepts only filters that it made. It makes a new key each
+// time it starts, and ignores cookies that were signed with another key.
 //
 // A false positive hides a page that the visitor has not seen. Of two concurrent visits, only one
 // counts. The cookie is not encrypted: every holder can find out whether a page was shown, with

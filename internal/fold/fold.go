@@ -27,7 +27,7 @@ var Table string
 // pageTable has, at [r>>8][r&255], the number that folding adds to r. A page of zeros is nil.
 type pageTable [0x1f0]*[256]rune
 
-// pages parses Table at the first call, because few programs need it.
+// pages parses Table on the first call, because few programs need it.
 var pages = sync.OnceValue(func() *pageTable { return parse(Table) })
 
 func parse(table string) *pageTable {

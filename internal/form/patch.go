@@ -101,7 +101,7 @@ func bestRice(m, changed uint64) (best uint, least uint64) {
 type gapWriter struct {
 	words []uint64
 	used  uint64 // number of bits in the stream
-	after uint64 // index in the filter after the last bit that was written
+	after uint64 // index of the bit after the last one that was written
 	rice  uint
 }
 
@@ -282,7 +282,7 @@ type Changes struct {
 	m       uint64 // number of bits in the filter
 	pos     uint64 // index of the next bit in the stream
 	left    uint64 // number of changed bits that are still in the stream
-	after   uint64 // index in the filter after the last bit that was read
+	after   uint64 // index of the bit after the last one that was read
 	read    bool   // bit after-1 was read, but not yet returned by Next
 	damaged bool
 }

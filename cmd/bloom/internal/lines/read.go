@@ -145,7 +145,7 @@ func (r *Reader) makeRoom(b *Batch) {
 	}
 }
 
-// named returns err with the name of the file, unless err has it already.
+// named returns err with the name of the file, unless err already has it.
 func named(name string, err error) error {
 	var names *fs.PathError
 	if errors.As(err, &names) && names.Path == name {

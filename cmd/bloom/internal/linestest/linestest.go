@@ -196,7 +196,7 @@ func RandomRule(rnd *rand.Rand) Rule {
 	return r
 }
 
-// Text returns a random text with the bytes that matter to r, or nothing.
+// Text returns a random text, possibly empty, of the bytes that matter to r.
 func (r *Rule) Text(rnd *rand.Rand) string {
 	end := string(r.Delim)
 	one := func(of ...string) string { return of[rnd.IntN(len(of))] }
