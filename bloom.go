@@ -78,7 +78,7 @@ type filter struct {
 }
 
 // ErrMismatch is wrapped by the errors of this module for two filters that do not match, for a
-// patch that was not made for the filter, and for a file that does not have the parameters of
+// patch that was not made for the filter, and for a file with parameters other than those of
 // [LoadOrNew].
 var ErrMismatch = form.ErrMismatch
 
