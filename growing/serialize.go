@@ -14,7 +14,7 @@ import (
 
 // The binary form begins with a frame. Its parameters are n, the bits of p as a float64, and the
 // number of shards. Its words are the number of layers in each shard. The binary forms of the
-// layers follow, shard by shard, oldest first. The form does not have the number of keys in a
+// layers follow, shard by shard, oldest first. The form does not hold the number of keys in a
 // layer: if keys are added during the encoding, it would not match the bits. Decoders estimate it
 // from the bits.
 

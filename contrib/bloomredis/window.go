@@ -88,7 +88,7 @@ type WindowConfig struct {
 	// Generations + 1 times the number of different keys in a Span is always enough.
 	//
 	// Without Renew, a key is remembered for a Span from the Add that returned true, so a key that
-	// keeps coming is new once per Span. A key that Add mistakenly reports as seen is not stored.
+	// keeps arriving is new once per Span. A key that Add mistakenly reports as seen is not stored.
 	Renew bool
 	// Generations is the number of parts of a Span, 1 to 15; 0 means 7. With more generations, keys
 	// are forgotten more punctually, but need more memory.

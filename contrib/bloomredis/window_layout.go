@@ -52,7 +52,7 @@ func (c WindowConfig) layout() (l layout, err error) {
 	}
 	l.slack = c.Generations
 	if c.Renew {
-		// A key that keeps coming is written again after a generation, or once other keys have
+		// A key that keeps arriving is written again after a generation, or once other keys have
 		// filled l.lean planes, which together hold more than N/(Generations + 1) keys.
 		l.lean = planes / (l.slack + 2)
 		l.slack++
