@@ -225,7 +225,7 @@ func (s *shape) which(dst []int, seg *segment, first, members int, hs []bloom.Ha
 	return appendBits(dst, first, acc)
 }
 
-// appendBits appends the numbers of the set bits of acc, of which the first bit has the number
+// appendBits appends the numbers of the bits that are set in acc. Bit 0 of acc has the number
 // first.
 func appendBits(dst []int, first int, acc []uint64) []int {
 	n := 0

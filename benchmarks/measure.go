@@ -118,7 +118,7 @@ func (p plan) keys(op, i int) (first, n int) {
 	return i % (p.n / p.turn) * p.turn, p.turn
 }
 
-// warm returns the first of n keys that lie next to the keys from first to first+n-1. These are
+// warm returns the first of n keys that lie next to the keys from first to first+n-1. They are
 // looked up before a turn is timed, because the previous row has used the cache and the branch
 // predictors.
 func warm(first, n int) int {
