@@ -78,7 +78,7 @@ func addMany(f *filter, shared bool, dst []bool, hs []Hash) (done int) {
 }
 
 func containsMany(f *filter, dst []bool, hs []Hash) (done int) {
-	if len(hs) < shortBatch {
+	if len(hs) < shortBatch { // speed
 		return 0
 	}
 	for n := f.callSize(hs); n > 0; n = f.callSize(hs[done:]) {
@@ -91,7 +91,7 @@ func containsMany(f *filter, dst []bool, hs []Hash) (done int) {
 //go:noinline
 func containsChunk(f *filter, dst []bool, hs []Hash) {
 	fetch := f.fetch(min(f.k, firstBits))
-	if fetch > 0 {
+	if fetch > 0 { // speed
 		filterContainsFetched(f, &hs[0], len(hs)/4, fetch, &dst[0])
 	} else {
 		filterContainsFours(f, &hs[0], len(hs)/4, &dst[0])
@@ -107,7 +107,7 @@ func (f *filter) callSize(hs []Hash) int {
 }
 
 func (f *filter) fetch(bits int) int {
-	if len(f.bits.words) < fetchWords {
+	if len(f.bits.words) < fetchWords { // speed
 		return 0
 	}
 	return bits

@@ -67,7 +67,7 @@ func Ranges(
 				}
 				return nil
 			})
-			if !ok {
+			if !ok { // speed
 				break
 			}
 		}

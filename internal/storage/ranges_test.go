@@ -67,6 +67,19 @@ func TestRangesJoin(t *testing.T) {
 	}
 }
 
+// TestRefusedRequests: after a request has failed, Go refuses any number of requests, and none of
+// them counts as running.
+func TestRefusedRequests(t *testing.T) {
+	down := errors.New("down")
+	requests := NewRequests()
+	require.True(t, requests.Go(func() error { return down }))
+	require.Equal(t, down, requests.Wait())
+	for range 2 * MaxRequests {
+		require.False(t, requests.Go(func() error { return nil }))
+	}
+	require.Equal(t, down, requests.Wait())
+}
+
 // TestRangesFail: if one request of many fails, all answers are true, and soon no more requests are
 // made.
 func TestRangesFail(t *testing.T) {

@@ -54,8 +54,8 @@ func panicZero(pkg string) { panic(pkg + ": use of a View that is closed or zero
 
 // Random advises the kernel to read only the pages that look-ups need.
 func (b *Bytes) Random() {
-	if b.mapped {
-		files.AdviseRandom(b.Data)
+	if b.mapped { // speed
+		files.AdviseRandom(b.Data) // speed
 	}
 }
 
