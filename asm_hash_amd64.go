@@ -67,16 +67,17 @@ func sumChunk(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int {
 		*dst = SumString(*key)
 		return 1
 	}
-	if useWide && count >= 8 {
+	if useWide && count >= 8 { // speed
 		if n := sumAlike(dst, keys, count/8, size); n > 0 {
 			return n
 		}
 	}
-	if useAVX512 && (count >= 16 || count >= 4 && len(*key) >= 16) {
+	if useAVX512 && (count >= 16 || count >= 4 && len(*key) >= 16) { // speed
 		if n := sumKeys512(dst, keys, count/4, size); n > 0 {
 			return n
 		}
-		count = 4 // one of the next four keys is longer than directLen
+		// One of the next four keys is longer than directLen.
+		count = 4 // speed
 	}
 	return sumKeys(dst, keys, count, size)
 }

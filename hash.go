@@ -86,7 +86,7 @@ var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 // in all other types the empty key is like any other. To avoid these false positives, handle the
 // empty key without the filter, or salt all digests; see [Hash.Salt].
 func Sum(key []byte) Hash {
-	if len(key) > directLen && !bigEndian {
+	if len(key) > directLen && !bigEndian { // speed
 		h1, h2 := murmur3.Sum128(bitwords.NoEscape(key))
 		return Hash{h1, h2}
 	}

@@ -182,7 +182,7 @@ func (s *SyncFilter) addMany(h Hash) bool {
 
 // Contains reports whether key may have been added; see [Filter.Contains].
 func (s *SyncFilter) Contains(key []byte) bool {
-	if assembly {
+	if assembly { // speed
 		return filterContains(&s.filter, key)
 	}
 	return s.contains(Sum(key))
@@ -193,7 +193,7 @@ func (s *SyncFilter) ContainsString(key string) bool { return s.Contains(bitword
 
 // ContainsHash is like Contains.
 func (s *SyncFilter) ContainsHash(h Hash) bool {
-	if assembly {
+	if assembly { // speed
 		return filterContainsHash(&s.filter, h)
 	}
 	return s.contains(h)

@@ -54,14 +54,14 @@ func fewest(n uint64, p float64, lines int) uint64 {
 	// in each block, the rate is 1 as a float64. With 160, an absent line is found with a
 	// probability of at least 1 - 8 e^(-160/32) = 0.946, and four such lines with 0.8.
 	many := uint64(2048)
-	if p < 0.5 {
-		many = 160
+	if p < 0.5 { // speed
+		many = 160 // speed
 	}
 	few := n / many * uint64(lines)
 	enough := max(1, 2*few)
 	over, under := -portable.Log(p), excess(enough)
 	for under > 0 {
-		few, over = enough, under
+		few, over = enough, under // speed
 		if enough *= 2; enough > 1<<62 {
 			return math.MaxUint64
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/guard"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/replica"
 	"github.com/seed79a3ff49/bloom/window"
 )
@@ -207,6 +208,37 @@ func TestRatesAndKeysOutOfRange(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left)
+}
+
+// TestAdvice: an error advises what a Go program can do instead, and only if that would work.
+func TestAdvice(t *testing.T) {
+	const growing, blockedIsLarger = "package growing needs no n", "package blocked has larger filters"
+	size := func(n uint64, p float64) error { _, _, err := bloom.Size(n, p); return err }
+	strict := func(n uint64, p float64) error { _, _, err := bloom.StrictSize(n, p); return err }
+	blockedSize := func(n uint64, p float64) error { _, _, err := blocked.Size(n, p); return err }
+	largest := form.Largest(func(n uint64) bool { return size(n, 1e-9) == nil })
+	larger := ""
+	if math.MaxInt > math.MaxInt32 { // the largest blocked filter is larger than a classic one
+		larger = blockedIsLarger
+	}
+	for _, test := range []struct {
+		err    error
+		advice string
+	}{
+		{size(0, 0.01), growing},
+		{size(1<<36, 0.01), larger},
+		{size(1<<36, 1e-13), ""}, // a rate that package blocked refuses
+		{size(1<<62, 0.01), ""},
+		{size(100, 2), ""},
+		{strict(largest, 1e-9), larger}, // only a StrictSize for so many keys is too large
+		{blockedSize(0, 0.01), growing},
+		{blockedSize(1<<62, 0.01), ""},
+		{blockedSize(100, 2), ""},
+	} {
+		var bad *bloom.ParamError
+		require.ErrorAs(t, test.err, &bad)
+		require.Equal(t, test.advice, bad.Advice, "%v", test.err)
+	}
 }
 
 // other is a call with a parameter, which is no rate and no number of keys, out of range.

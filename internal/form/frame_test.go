@@ -125,6 +125,9 @@ func TestOtherKinds(t *testing.T) {
 	require.NoError(t, err)
 	_, _, _, err = Blocked.Unmarshal(data, nil)
 	require.EqualError(t, err, "blocked: invalid format: it is a window.Filter, not a blocked.Filter")
+	_, _, _, read, err := Blocked.Read(bytes.NewReader(data), nil)
+	require.ErrorIs(t, err, ErrFormat)
+	require.EqualValues(t, 8, read, "what shows the kind is read, and no more")
 	letters := map[byte]bool{}
 	for _, k := range Kinds {
 		require.False(t, letters[k.Letter()], "letter %q is taken", k.Letter())

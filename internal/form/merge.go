@@ -92,7 +92,7 @@ func (c *Changes) flip(m *Merged) {
 		mask := c.rest()
 		m.masks[i] ^= mask
 		m.touched[i/64] |= 1 << (i % 64)
-		c.left -= uint64(bits.OnesCount64(mask))
+		c.left -= uint64(bits.OnesCount64(mask)) // speed
 		c.pos += 64
 	}
 }

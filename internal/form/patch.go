@@ -124,7 +124,8 @@ func (w *gapWriter) write(words int, changes iter.Seq2[int, uint64]) (changed ui
 }
 
 func (w *gapWriter) append(word int, mask uint64) {
-	if w.rice == 0 { // the stream is the exclusive or of both filters
+	// Without this, the codes below would yield the same stream, the exclusive or of both filters.
+	if w.rice == 0 { // speed
 		w.words = append(w.words, make([]uint64, word-len(w.words))...)
 		w.words = append(w.words, mask)
 		return

@@ -96,6 +96,39 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// TestGuavaIOErrors: if a writer or a reader of Guava's form fails, nothing is written or read
+// after that. Its error is returned, and is no statement about the form.
+func TestGuavaIOErrors(t *testing.T) {
+	const guava = Guava("test")
+	broken := errors.New("broken")
+	h, words := Header{Strategy: 1, K: 3, Words: 200}, filtertest.Words(200)
+	var file bytes.Buffer
+	require.NoError(t, guava.WriteFile(&file, h, words, testInfo))
+	size := int(h.Size())
+	for _, n := range []int{0, 5, 6, 100, size - 1, size, size + 1, file.Len() - 1} {
+		full := &filtertest.LimitedWriter{N: int64(n), Err: broken}
+		require.ErrorIs(t, guava.WriteFile(full, h, words, testInfo), broken, "%d bytes", n)
+		short := &filtertest.LimitedWriter{N: int64(n)}
+		require.ErrorIs(t, guava.WriteFile(short, h, words, testInfo), io.ErrShortWrite, "%d bytes", n)
+		failing := func() io.Reader {
+			return io.MultiReader(bytes.NewReader(file.Bytes()[:n]), iotest.ErrReader(broken))
+		}
+		_, _, _, err := guava.ReadAll(failing(), func(Header) error { return nil })
+		require.ErrorIs(t, err, broken, "%d bytes", n)
+		require.NotErrorIs(t, err, ErrFormat, "%d bytes", n)
+		got, gotWords, total, err := guava.Read(failing())
+		require.EqualValues(t, min(n, size), total)
+		if n < size {
+			require.ErrorIs(t, err, broken, "%d bytes", n)
+			require.NotErrorIs(t, err, ErrFormat, "%d bytes", n)
+		} else {
+			require.NoError(t, err)
+			require.Equal(t, h, got)
+			require.Equal(t, words, gotWords)
+		}
+	}
+}
+
 func TestParseAt(t *testing.T) {
 	params := []uint64{100, 7}
 	data := framed(params, filtertest.Words(100))

@@ -27,7 +27,7 @@ func (b *Blocks) many(adds bool, others Others, dst []bool, hs []bloom.Hash) {
 	fetch := len(b.blocks) >= fetchBlocks
 	switch {
 	case fetch:
-		prefetchBlocks(b, &hs[0], min(len(hs), fetchAhead))
+		prefetchBlocks(b, &hs[0], min(len(hs), fetchAhead)) // speed
 	case len(hs) <= chunk:
 		b.call(adds, others, dst, hs, len(hs), 0)
 		return
@@ -35,8 +35,8 @@ func (b *Blocks) many(adds bool, others Others, dst []bool, hs []bloom.Hash) {
 	for n := 0; len(hs) > 0; dst, hs = dst[n:], hs[n:] {
 		n = min(len(hs), chunk)
 		further := 0
-		if fetch {
-			further = max(0, min(n, len(hs)-fetchAhead))
+		if fetch { // speed
+			further = max(0, min(n, len(hs)-fetchAhead)) // speed
 		}
 		b.chunk(adds, others, dst, hs, n, further)
 	}

@@ -57,18 +57,18 @@ func (b *Blocks) AddBatch(others Others, added []bool, hs []bloom.Hash) {
 		}
 		return
 	}
-	if b.fast > 0 {
+	if b.fast > 0 { // speed
 		b.many(true, others, added, hs)
 		return
 	}
 	for n := 0; len(hs) > 0; added, hs = added[n:], hs[n:] {
 		n = min(len(hs), chunk)
 		for l := 0; l < b.Lines && len(b.blocks) >= fetchBlocks; l++ {
-			b.touch(nil, hs[:n], l, others)
+			b.touch(nil, hs[:n], l, others) // speed
 		}
 		isNarrow := len(b.blocks) <= Narrow
 		storesPlainly := others == None || others == Readers && !bitwords.Race
-		if b.Lines == 1 && isNarrow && storesPlainly {
+		if b.Lines == 1 && isNarrow && storesPlainly { // speed
 			addOneLine(b.blocks, added[:n], hs[:n])
 			continue
 		}
@@ -84,7 +84,7 @@ func (b *Blocks) AddBatch(others Others, added []bool, hs []bloom.Hash) {
 func (b *Blocks) ContainsBatch(others Others, found []bool, hs []bloom.Hash) {
 	if b.isShort(len(hs)) {
 		for i, h := range hs {
-			if others == None {
+			if others == None { // speed
 				found[i] = b.Contains(h)
 			} else {
 				found[i] = b.ContainsShared(h)
@@ -92,7 +92,7 @@ func (b *Blocks) ContainsBatch(others Others, found []bool, hs []bloom.Hash) {
 		}
 		return
 	}
-	if b.fast > 0 {
+	if b.fast > 0 { // speed
 		b.many(false, others, found, hs)
 		return
 	}
@@ -106,8 +106,8 @@ func (b *Blocks) ContainsBatch(others Others, found []bool, hs []bloom.Hash) {
 			found[i] = true
 		}
 		for l := range b.Lines {
-			if len(b.blocks) >= fetchBlocks {
-				b.touch(found, hs[:n], l, others)
+			if len(b.blocks) >= fetchBlocks { // speed
+				b.touch(found, hs[:n], l, others) // speed
 			}
 			b.haveLine(found[:n], hs[:n], l, others)
 		}
@@ -121,15 +121,15 @@ func (b *Blocks) ContainsBatch(others Others, found []bool, hs []bloom.Hash) {
 //go:noinline
 func (b *Blocks) touch(found []bool, hs []bloom.Hash, l int, others Others) (sum uint64) {
 	for i, h := range hs {
-		if found != nil && !found[i] {
+		if found != nil && !found[i] { // speed
 			continue
 		}
 		h1, h2 := h.Words()
 		at := narrow(line(h1, h2, l), len(b.blocks))
-		if len(b.blocks) > Narrow {
-			at = Block(h, l, len(b.blocks))
+		if len(b.blocks) > Narrow { // speed
+			at = Block(h, l, len(b.blocks)) // speed
 		}
-		sum += load(&b.blocks[at][0], others)
+		sum += load(&b.blocks[at][0], others) // speed
 	}
 	return sum
 }
@@ -139,7 +139,7 @@ func (b *Blocks) touch(found []bool, hs []bloom.Hash, l int, others Others) (sum
 //
 //go:noinline
 func addOneLine(blocks [][each]uint64, added []bool, hs []bloom.Hash) {
-	added = added[:len(hs)]
+	added = added[:len(hs)] // speed
 	for i := range hs {
 		value, _ := hs[i].Words()
 		block := &blocks[narrow(value, len(blocks))]

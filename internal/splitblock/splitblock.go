@@ -66,8 +66,8 @@ func Of(words []uint64, lines int) Blocks {
 	b := Blocks{Words: words, Lines: lines}
 	first := (*[each]uint64)(unsafe.Pointer(unsafe.SliceData(words)))
 	b.blocks = unsafe.Slice(first, len(words)/each)
-	if accelerated && len(b.blocks) <= Narrow {
-		b.fast = lines
+	if accelerated && len(b.blocks) <= Narrow { // speed
+		b.fast = lines // speed
 	}
 	return b
 }
@@ -81,7 +81,7 @@ func (b *Blocks) First() Blocks { return Of(b.Words, min(b.Lines, 1)) }
 
 // Add adds a key and reports whether that changed b.
 func (b *Blocks) Add(h bloom.Hash) bool {
-	if assembly {
+	if assembly { // speed
 		return addHash(b, h)
 	}
 	return b.addInGo(h, None)
@@ -90,7 +90,7 @@ func (b *Blocks) Add(h bloom.Hash) bool {
 // AddBesideReaders is like Add, but other goroutines may look keys up at the same time. It does not
 // need the locked writes that make AddShared slow.
 func (b *Blocks) AddBesideReaders(h bloom.Hash) bool {
-	if assembly {
+	if assembly { // speed
 		return addHash(b, h)
 	}
 	return b.addInGo(h, Readers)
@@ -104,7 +104,7 @@ func (b *Blocks) AddShared(h bloom.Hash) bool {
 
 // Contains reports whether b has all bits of the key.
 func (b *Blocks) Contains(h bloom.Hash) bool {
-	if assembly {
+	if assembly { // speed
 		return containsHash(b, h)
 	}
 	return b.contains(h, None)
@@ -112,7 +112,7 @@ func (b *Blocks) Contains(h bloom.Hash) bool {
 
 // ContainsShared is like Contains, but other goroutines may write to b at the same time.
 func (b *Blocks) ContainsShared(h bloom.Hash) bool {
-	if assembly {
+	if assembly { // speed
 		return containsHash(b, h)
 	}
 	return b.contains(h, Writers)
