@@ -185,8 +185,6 @@ func bankInfoCommand() *cobra.Command {
 		stats := file.Stats()
 		r := newReport(path, "bank.Bank", stats, file.Info())
 		r.Files = file.Len()
-		r.M = stats.M
-		r.K = stats.K
 		r.Size = stats.SizeBytes
 		return r, nil
 	})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,7 @@ func TestBank(t *testing.T) {
 			"check looks lines up in it",
 		"bank which damaged.bank x": "invalid format",
 		"bank which hex.bank xyz":   "is not an even number",
+		"bank which . x":            ".: is a directory",
 		"check hex.bank":            "is a bank, not a filter; see bloom help bank",
 	} {
 		require.Empty(t, saying(t, 2, says, "", line))
@@ -75,8 +77,12 @@ func TestBank(t *testing.T) {
 	write(t, "blank", "\n\nx\n\r\n")
 	good(t, "", "bank build -o x.bank a.log blank")
 	require.Regexp(t, `(?s)bank.Bank\n.*files     2\n.*keys      about 3\n  made for  2 keys at a rate of 0.001\n.*checksum  right`, good(t, "", "bank info x.bank"))
-	require.Contains(t, good(t, "", "bank info --json x.bank"), `"type":"bank.Bank","size":`)
 	data = read(t, "x.bank")
+	require.Contains(t, good(t, "", "bank info --json x.bank"),
+		fmt.Sprintf(`"type":"bank.Bank","size":%d,"files":2,"m":128,"k":3,`, len(data)))
+	if err := os.Symlink("a.log", "a.link"); err == nil {
+		saying(t, 2, "a.link is given twice", "", "bank build -n 1 -o y a.log a.link")
+	}
 	write(t, "damaged.bank", data[:len(data)-1]+string(data[len(data)-1]^1))
 	for path, says := range map[string]string{
 		"damaged.bank": "damaged.bank",

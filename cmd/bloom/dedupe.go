@@ -63,7 +63,6 @@ func (o *dedupeFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	cfg.Key = o.input.key
 	cfg.Blank = true
 	cfg.Select = o.shard.selector()
 	if err := o.check(c); err != nil {

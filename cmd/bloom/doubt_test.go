@@ -224,6 +224,7 @@ func TestBankDoubts(t *testing.T) {
 	good(t, "", "bank build -n 10 -p 0.01 -f 1 -o bank", files...)
 	require.Equal(t, 300, strings.Count(good(t, "", "bank which bank both"), "\n"))
 	require.Equal(t, 300, strings.Count(good(t, "", "bank which bank b,b"), "\n"))
+	require.Equal(t, 300, strings.Count(good(t, "", "bank which bank --all b,b both"), "\n"))
 	_, stderr, _ := bloomRun(t, "", "bank which bank both,x")
 	requireError(t, stderr, "bank was made with -f 1: a LINE is the value of that field")
 	_, stderr, _ = bloomRun(t, "", "bank which bank --all both,x both")

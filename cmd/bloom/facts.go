@@ -186,9 +186,6 @@ func joinFacts(a, b informed) (url.Values, error) {
 	if slices.Contains(all[fieldFact], mixedFact) {
 		setMixed(all)
 	}
-	if recordsBlank(a) || recordsBlank(b) {
-		all.Set(blankFact, "1")
-	}
 	if knownA && knownB && placeA.Field > 0 {
 		all[sepFact] = x[sepFact]
 		for _, separator := range separators(y) {

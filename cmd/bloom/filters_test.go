@@ -165,6 +165,7 @@ func TestCheck(t *testing.T) {
 	for _, data := range []string{gzipped(read(t, "list")), zstded(read(t, "list"))} {
 		write(t, "packed", data)
 		require.Equal(t, "line 7\n", good(t, "line 7\nline x\n", "check packed"))
+		require.Contains(t, good(t, "", "info --json packed"), fmt.Sprintf(`"size":%d,`, len(data)))
 		saying(t, 1, "is compressed", "x\n", "add packed")
 		require.Equal(t, data, read(t, "packed"))
 	}

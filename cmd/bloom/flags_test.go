@@ -58,6 +58,27 @@ func TestInputFlagsAreChecked(t *testing.T) {
 	}
 }
 
+// TestTooLittleMemory: what does not fit into the machine's memory is refused before it is made or
+// loaded.
+func TestTooLittleMemory(t *testing.T) {
+	t.Chdir(t.TempDir())
+	defer func(old func() uint64) { machine = old }(machine)
+	machine = func() uint64 { return 64 << 20 }
+	write(t, "in", "a\n")
+	good(t, "a\n", "build -n 10 -o list")
+	write(t, "large", read(t, "list"))
+	require.NoError(t, os.Truncate("large", 64<<20))
+	for _, line := range []string{
+		"build -n 1e9 -o new in", "build -n 1e9 --type growing -o new in", "dedupe -n 1e9 in",
+		"dedupe -n 1e9 --span 1h in", "bank build -n 1e8 -o new in",
+		"check large in", "add large in", "info large", "merge -o new large list",
+	} {
+		err := run(t.Context(), newRoot(), strings.Fields(line))
+		require.ErrorContains(t, err, " of memory, and there are 67 MB, of which bloom itself", line)
+		requireBeside(t, "in", "large", "list")
+	}
+}
+
 // TestCompletionOfTypes: a shell completes the value of --type with each type that build makes.
 func TestCompletionOfTypes(t *testing.T) {
 	stdout, _, status := bloomRun(t, "", "__complete build --type", "")

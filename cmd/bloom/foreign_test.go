@@ -133,9 +133,10 @@ func TestReplaceSpark(t *testing.T) {
 func TestErrorsOfNoFilter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "filter")
 	for data, names := range map[string]string{
-		"PAR1 and more":          `it begins with "PAR1 and"`,
-		gzipped("PAR1 and more"): `it begins with "PAR1 and"`,
-		`{"a":1}`:                "begins like a filter of bits-and-blooms, but cannot be read",
+		"PAR1 and more":             `it begins with "PAR1 and"`,
+		gzipped("PAR1 and more"):    `it begins with "PAR1 and"`,
+		"\xac\xed\x00\x05 and more": "BloomFilter.writeTo writes a filter",
+		`{"a":1}`:                   "begins like a filter of bits-and-blooms, but cannot be read",
 	} {
 		write(t, path, data)
 		for command, status := range map[string]int{"info": 1, "check": 2, "add": 1, "serve": 1} {

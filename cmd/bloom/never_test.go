@@ -42,6 +42,9 @@ func TestNever(t *testing.T) {
 	write(t, "bad", "1,y\nname\n")
 	saying(t, 0, "left out 1 line (--skip-bad), the first of them here: bad: line 2", "1,x\n",
 		"build --force --skip-bad -f 2 -o list --never bad")
+	write(t, "one", "name\n")
+	saying(t, 0, "the filter has more lines than it is made for, about ", in,
+		"build --force -n 1000 -p 0.02 -o list --never one")
 	// Lines are keys as the input's are.
 	write(t, "upper", strings.ToUpper("a1,x\na2,x\na3,y\n"))
 	good(t, "b,x\n", "build --force --fold-case -f 1 -p 0.5 -o list --never upper")
@@ -76,7 +79,8 @@ func TestNeverRefused(t *testing.T) {
 		line, says  string
 		spellsInput bool
 	}{
-		{1, "--never one", `"line 7" is in the input and in one`, true},
+		{1, "--never one", `"line 7" is in the input and in one: ` +
+			"no filter has a line that it never reports\n", true},
 		{1, "-n 100 --never one", `"line 7" is in the input and in one`, true},
 		{1, "-p 1e-9 --never names", `"line 0" is in the input and in names: ` +
 			`no filter has a line that it never reports (nor 19 lines more)`, true},

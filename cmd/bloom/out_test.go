@@ -225,10 +225,13 @@ func TestTailThatCannotBeRead(t *testing.T) {
 		state: state{file: &target{path: "state"}, every: time.Hour},
 	}
 	require.NoError(t, d.out.open("out", "state", d.seen.f, '\n'))
-	require.NoError(t, d.takeTail(cfg))
-	require.EqualValues(t, 20_000-10, d.state.unsaved, "lines that the state lacks")
 	file := d.out.file.(*os.File)
 	defer file.Close()
+	d.out.file = &badSector{file, head + pieceOfOut}
+	require.ErrorIs(t, d.takeTail(cfg), errBadSector)
+	d.out.file = file
+	require.NoError(t, d.takeTail(cfg))
+	require.EqualValues(t, 20_000-10, d.state.unsaved, "lines that the state lacks")
 	d.out.file = &badSector{file, head + pieceOfOut}
 	d.out.left, err = d.out.tailLines()
 	require.NoError(t, err)

@@ -79,6 +79,8 @@ func TestTemporary(t *testing.T) {
 	filter := read(t, dir+"/list")
 	require.NoError(t, os.Remove(dir+"/list"))
 	t.Setenv("TMPDIR", dir+"/none")
+	saying(t, 1, `standard input is not a filter: it begins with "PAR1 and"`,
+		gzipped("PAR1 and more"), "info -") // before it is unpacked to the disk
 	for line, in := range map[string]string{
 		"build -o " + dir + "/new": "a\n", "merge -o " + dir + "/new -": filter,
 	} {

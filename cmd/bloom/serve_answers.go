@@ -156,7 +156,6 @@ func (s *server) getContains(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 		return
 	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	fmt.Fprintln(w, found)
 }
 
@@ -177,7 +176,7 @@ func (s *server) look(v *version, line []byte, scratch *[]byte) (found, doubtful
 	if err != nil {
 		return false, false, err
 	}
-	*scratch = next
+	*scratch = next // speed
 	switch {
 	case len(key) == 0 && !s.blank:
 		return false, false, errBlank

@@ -329,8 +329,9 @@ func TestServeSelectsLines(t *testing.T) {
 	require.Greater(t, len(body), 2*bodyPiece)
 	found, _ := ask(t, "POST", web.URL+"/contains", body)
 	require.Equal(t, numbers(500, 1000), found)
-	absent, _ := ask(t, "POST", web.URL+"/contains?v=1", body)
+	absent, resp := ask(t, "POST", web.URL+"/contains?v=1", body)
 	require.Equal(t, numbers(1000, 20_000), absent)
+	require.EqualValues(t, len(absent), resp.ContentLength)
 	ask(t, "POST", web.URL+"/", "lines=apple")
 	becomes(t, func() bool { return len(s.pieces) == 0 })
 }
@@ -905,6 +906,48 @@ func TestServeReplacedMeanwhile(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, again)
 	require.True(t, has(t, s, "pear"))
+}
+
+// TestServeFollowsTheType: once a client has asked for /filter, further versions are published while
+// the file's type has Guava's form.
+func TestServeFollowsTheType(t *testing.T) {
+	s, _ := serving(t, "apple\n", "-n 1000")
+	first := s.follow()
+	require.NotNil(t, first)
+	for flags, published := range map[string]bool{"--type growing": false, "-n 1000": true} {
+		good(t, "pear\n", "build --force "+flags+" -o", s.path)
+		again, err := s.reload()
+		require.NoError(t, err)
+		require.True(t, again)
+		require.Equal(t, published, s.follow() != nil, flags)
+	}
+}
+
+// TestServeStart: serve says at its start what it doubts, and what keeps it from serving.
+func TestServeStart(t *testing.T) {
+	t.Chdir(t.TempDir())
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	good(t, "a\n", "build -n 10 -o list")
+	good(t, "x,y\n", "add --force -f 1 list")
+	good(t, "a\n", "build -n 10 -o theirs")
+	f := bloom.Must(bloom.LoadFile("theirs"))
+	f.UpdateInfo(func(i *bloom.Info) { i.Hash = "by hand" })
+	require.NoError(t, f.SaveFile("theirs"))
+	for path, says := range map[string]string{
+		"list":   "bloom: warning: list has keys of several fields",
+		"theirs": `bloom: warning: theirs says that its keys are "by hand"`,
+	} {
+		_, stderr, status := bloomRun(t, "", "serve --addr", taken.Addr().String(), path)
+		require.Equal(t, 1, status, path)
+		require.Contains(t, stderr, says)
+		require.Contains(t, stderr, "bloom: listen tcp "+taken.Addr().String())
+	}
+	good(t, "a\n", "build -n 10 --shard 0/1 -o whole")
+	good(t, "a\n", "build -n 10 --shard 1/2 -o half")
+	saying(t, 1, "bloom: listen tcp", "", "serve --addr", taken.Addr().String(), "whole")
+	saying(t, 1, "half is one of 2 shards, and lacks the lines of the others", "", "serve half")
 }
 
 // TestServeMemory: a filter is in memory once, and twice while it is reloaded.

@@ -14,6 +14,7 @@ import (
 	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/internal/files"
 	"github.com/seed79a3ff49/bloom/window"
 )
 
@@ -228,6 +229,7 @@ func TestOutOfOthers(t *testing.T) {
 			saying(t, 1, test.says, "new\nnew\x00", "dedupe --state state -o out "+test.flags)
 			require.Equal(t, test.now, read(t, "out"))
 			require.Equal(t, test.made != "", exists("state"))
+			require.False(t, exists(files.LockName("out")), "the lock is released")
 		})
 	}
 }

@@ -284,9 +284,11 @@ func removed[F interface {
 // methodsOf returns f as hashed if it is a filter of this module, and as keyed if it is of another
 // library. The other result is nil; both are nil if the kind of f is opaque.
 func methodsOf(f filter) (hashed hashFilter, keyed keyedFilter) {
-	hashed, _ = f.(hashFilter)
+	if hashed, ok := f.(hashFilter); ok {
+		return hashed, nil
+	}
 	keyed, _ = f.(keyedFilter)
-	return hashed, keyed
+	return nil, keyed
 }
 
 func isFrame(k *form.Kind) func(head []byte) bool {
