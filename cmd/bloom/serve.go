@@ -183,7 +183,7 @@ func (s *server) reload() (bool, error) {
 		return false, err
 	}
 	if id.Same(s.file) {
-		s.file = id
+		s.file = id // speed
 		return false, nil
 	}
 	runtime.GC() // frees the previous version before load allocates

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
@@ -920,6 +921,17 @@ func TestServeFollowsTheType(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, again)
 		require.Equal(t, published, s.follow() != nil, flags)
+	}
+}
+
+// TestReasons: while a file is written in place, each attempt to load it fails otherwise, for one
+// reason.
+func TestReasons(t *testing.T) {
+	require.Empty(t, reasonOf(nil))
+	other := errors.New("disk error")
+	require.Equal(t, "disk error", reasonOf(other))
+	for _, kind := range []error{fs.ErrNotExist, fs.ErrPermission, bloom.ErrVersion, bloom.ErrFormat} {
+		require.Equal(t, kind.Error(), reasonOf(fmt.Errorf("f: %w at byte 7", kind)))
 	}
 }
 
