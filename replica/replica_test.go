@@ -312,9 +312,9 @@ func TestRefreshesTakeTurns(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- r.Refresh(context.Background()) }()
 	filtertest.Becomes(t, "a refresh begins", func() bool { return len(r.busy) > 0 })
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	require.ErrorIs(t, r.Refresh(ctx), context.Canceled)
+	waiting := make(chan error, 1)
+	go func() { waiting <- r.Refresh(filtertest.EndsInWait(t, nil)) }()
+	require.ErrorIs(t, filtertest.Receive(t, "the wait ends", waiting), context.Canceled)
 	close(release)
 	require.ErrorContains(t, <-done, "down")
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
@@ -28,6 +29,33 @@ func TestDoWithAnEndedContext(t *testing.T) {
 	}
 	require.False(t, f.ContainsString("new"), "the event was not handled")
 	require.Empty(t, f.underWay, "later calls would wait forever")
+}
+
+// TestDoWhoseContextEndsInTheWait: a Do that waits for another returns the error of its context when
+// that ends, and does not call handle, even if the other ends at the same time.
+func TestDoWhoseContextEndsInTheWait(t *testing.T) {
+	h := bloom.SumString("id")
+	for _, otherEnds := range []bool{false, true} {
+		f := bloom.Must(New(Config{N: 100, P: 1e-9, Span: time.Hour}))
+		ended := make(chan struct{})
+		f.claim(h, ended) // another Do handles h
+		ctx := filtertest.EndsInWait(t, func() {
+			if otherEnds {
+				f.release(h, ended)
+			}
+		})
+		errs := make(chan error, 1)
+		go func() {
+			handled, err := f.Do(ctx, h, func(context.Context) error {
+				t.Errorf("Do called handle; the other ends: %v", otherEnds)
+				return nil
+			})
+			assert.False(t, handled)
+			errs <- err
+		}()
+		require.ErrorIs(t, filtertest.Receive(t, "Do ends with its context", errs), context.Canceled)
+		require.False(t, f.ContainsHash(h))
+	}
 }
 
 // TestDoRenews: with Renew, Do of a remembered key keeps the key for a Span more, as Add does. An

@@ -1,6 +1,7 @@
 package filtertest
 
 import (
+	"context"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -83,4 +84,24 @@ func Wait(t testing.TB, what string, group *sync.WaitGroup) {
 		group.Wait()
 	}()
 	Receive(t, what, done)
+}
+
+// EndsInWait returns a context that is cancelled when a call begins to wait for its end: when it
+// asks for Done. It then calls then, unless that is nil.
+func EndsInWait(t testing.TB, then func()) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	return endsInWait{ctx, cancel, then}
+}
+
+type endsInWait struct {
+	context.Context
+	cancel, then func()
+}
+
+func (c endsInWait) Done() <-chan struct{} {
+	c.cancel()
+	if c.then != nil {
+		c.then()
+	}
+	return c.Context.Done()
 }
