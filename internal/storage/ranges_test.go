@@ -74,10 +74,17 @@ func TestRefusedRequests(t *testing.T) {
 	requests := NewRequests()
 	require.True(t, requests.Go(func() error { return down }))
 	require.Equal(t, down, requests.Wait())
-	for range 2 * MaxRequests {
-		require.False(t, requests.Go(func() error { return nil }))
-	}
-	require.Equal(t, down, requests.Wait())
+	refused := make(chan int, 1)
+	go func() {
+		n := 0
+		for range 2 * MaxRequests {
+			if !requests.Go(func() error { return nil }) {
+				n++
+			}
+		}
+		refused <- n
+	}()
+	require.Equal(t, 2*MaxRequests, filtertest.Receive(t, "all requests are refused", refused))
 }
 
 // TestRangesFail: if one request of many fails, all answers are true, and soon no more requests are
