@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/window"
 )
 
 func TestDedupe(t *testing.T) {
@@ -125,6 +127,40 @@ func TestGrower(t *testing.T) {
 		}
 		require.Less(t, float64(lost), p*keys+4*math.Sqrt(p*keys))
 		require.EqualValues(t, test.room, g.f.Info().N)
+	}
+}
+
+// TestSeenAgainIsRenewed: a window remembers a line for a span after it came last.
+func TestSeenAgainIsRenewed(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	c := dedupeWindow(100, 1e-6, time.Hour)
+	c.Now = func() time.Time { return now }
+	m := memoryOf(bloom.Must(window.New(c)))
+	line := []bloom.Hash{bloom.SumString("a line")}
+	require.Equal(t, []int{0}, m.addBatch(nil, line))
+	for range 3 {
+		now = now.Add(50 * time.Minute)
+		require.Empty(t, m.addBatch(nil, line))
+	}
+	now = now.Add(3 * time.Hour)
+	require.Equal(t, []int{0}, m.addBatch(nil, line))
+}
+
+// TestLinesLeft: of a file, how many lines are still to come is estimated from those that came. Of
+// a pipe, and of a file of which nothing was read, it is unknown.
+func TestLinesLeft(t *testing.T) {
+	for _, test := range []struct {
+		total, read, used int64
+		lines, left       uint64
+	}{
+		{1000, 100, 100, 10, 91}, {1000, 1000, 1000, 100, 1}, {1000, 2000, 2000, 200, 1},
+		{1000, 200, 100, 10, 91}, // some of what was read was not yet looked up
+		{0, 100, 100, 10, 0}, {1000, 0, 0, 0, 0}, {1000, 100, 0, 0, 0},
+	} {
+		var read atomic.Int64
+		read.Store(test.read)
+		a := arrivals{total: test.total, read: &read, used: test.used, lines: test.lines}
+		require.Equal(t, test.left, a.left(), "%+v", test)
 	}
 }
 

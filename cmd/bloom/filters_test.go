@@ -321,6 +321,18 @@ func TestTextsThatBeginLikeFilters(t *testing.T) {
 	}
 }
 
+// TestInfoWords: info calls bits and checksums what they are in a type.
+func TestInfoWords(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, "a\n", "build -n 10 --type cuckoo -o cuckoo")
+	require.Contains(t, good(t, "", "info cuckoo"), " % of the bits are those of tags\n")
+	write(t, "packed", gzipped(read(t, "cuckoo")))
+	require.Contains(t, good(t, "", "info packed"), "checksum  right, that of the compression\n")
+	f := bloom.Must(flower.New(bloom.Must(flower.Optimal(10, 0.9, 0.01))))
+	require.NoError(t, f.SaveFile("flower"))
+	require.Contains(t, good(t, "", "info flower"), " % of the slots are set\n")
+}
+
 // TestLongInfoIsReplaced: a filter in Guava's form is replaced, however long its Info is.
 func TestLongInfoIsReplaced(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -123,6 +123,7 @@ func TestBytesOfOthers(t *testing.T) {
 		"another order":     {"", "a\n", "b\nc\n", "c\nb\nd\n", 2, "a\nb\nc\nd\n"},
 		"the input goes on": {"", "a\n", "b\nc\n", "c\nd\nb\n", 2, "a\nb\nc\nd\n"},
 		"blank lines":       {"", "a\n", "\n", "b\n\n", 0, "a\n\nb\n"},
+		"blank of others":   {"", "a\n", "x\n\n", "b\n\nc\n", 3, "a\nx\n\nb\nc\n"},
 		"within a line":     {"", "a\n", "b\nha", "c\nb\nhalf\n", 0, ""},
 		"within its line":   {"", "a\n", "b\nha", "b\nhalf\nc\n", 0, "a\nb\nhalf\nc\n"},
 		"the input's end":   {"", "a\n", "b\nhalf", "b\nhalf", 0, "a\nb\nhalf\n"},

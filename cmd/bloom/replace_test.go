@@ -90,5 +90,5 @@ func TestMissingFilesAreNamedAtOnce(t *testing.T) {
 		require.NoFileExists(t, "out", line)
 	}
 	saying(t, 1, "nothing was read: 1: no such file or directory; 2: no such file or directory; "+
-		"3: no such file or directory; and 2 more", "", "dedupe a 1 2 3 4 5")
+		"3: no such file or directory; and 2 more\n", "", "dedupe a 1 2 3 4 5")
 }
