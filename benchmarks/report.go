@@ -49,7 +49,7 @@ without assembly: add / present / absent. Processors other than arm64, and amd64
 code.
 
 Measure on an idle machine if you can. Beside tests that loaded two cores with 5 to 70 processes,
-98 % of the pairs of figures that differ by a quarter or more kept their order, but one ratio in ten
+98 % of the pairs of rows that differ by a quarter or more kept their order, but one ratio in ten
 moved by a factor of 1.8 or more. The tables of goroutines suffer most.
 
 In every language, the keys are ready in one array, and answers are counted without a branch. One
