@@ -82,6 +82,9 @@ func TestAccuracy(t *testing.T) {
 	require.Equal(t, math.Inf(-1), Log(0))
 	require.Equal(t, math.Inf(-1), LogOneMinus(1))
 	require.Zero(t, Exp(math.Inf(-1)))
+	for x := -699.5; x < 709; x += 3.7 {
+		require.InEpsilon(t, math.Exp(x), Exp(x), 1e-12, "x = %v", x)
+	}
 	require.Equal(t, 1.0, Exp(0))
 	require.Equal(t, 1.0, Power(0, 0))
 	require.Equal(t, 1.0, OneMinusExp(math.Inf(1)))
