@@ -5,6 +5,7 @@ package splitblock
 import (
 	"os"
 	"runtime"
+	"slices"
 	"syscall"
 	"testing"
 	"unsafe" // a mapping's bytes as digests
@@ -37,6 +38,10 @@ func TestBitsAsSpecified(t *testing.T) {
 							require.True(t, answer[0], "%s finds it in %d blocks", name, n)
 						}
 					}
+					// A batch of one key is a single call.
+					found := make([]bool, MaxLines+1)
+					b.ContainsBatch(None, found, slices.Repeat(hs, len(found)))
+					require.NotContains(t, found, false, "a batch finds it in %d blocks", n)
 					for _, at := range bits {
 						require.NotZero(t, b.Words[at.word]&at.bit)
 					}
