@@ -479,3 +479,31 @@ func TestBloomMakesOneCopy(t *testing.T) {
 	size := f.Bloom().SizeBytes()
 	require.Less(t, filtertest.Allocated(func() { f.Bloom() }), uint64(size)*11/10)
 }
+
+// TestTurns: methods that write a key, or read or write all counters, wait while a stripe is locked.
+// Look-ups and statistics do not.
+func TestTurns(t *testing.T) {
+	f, h := bloom.Must(New(100, 0.01)), bloom.SumString("key")
+	g := f.Clone()
+	for name, call := range map[string]func(){
+		"AddHash":      func() { f.AddHash(h) },
+		"RemoveHash":   func() { f.RemoveHash(h) },
+		"Merge":        func() { _ = f.Merge(g) },
+		"Clone":        func() { f.Clone() },
+		"Bloom":        func() { f.Bloom() },
+		"Equal":        func() { f.Equal(g) },
+		"Reset":        f.Reset,
+		"AppendBinary": func() { _, _ = f.AppendBinary(nil) },
+	} {
+		f.AddHash(h)
+		require.True(t, filtertest.Waits(f.stripe(h), true, call), "%s does not wait", name)
+	}
+	for name, call := range map[string]func(){
+		"ContainsHash":  func() { f.ContainsHash(h) },
+		"ContainsBatch": func() { f.ContainsBatch(make([]bool, 1), []bloom.Hash{h}) },
+		"Stats":         func() { f.Stats() },
+		"SizeBytes":     func() { f.SizeBytes() },
+	} {
+		require.False(t, filtertest.Waits(f.stripe(h), false, call), "%s waits", name)
+	}
+}
