@@ -104,6 +104,10 @@ func TestGuavaIOErrors(t *testing.T) {
 	h, words := Header{Strategy: 1, K: 3, Words: 200}, filtertest.Words(200)
 	var file bytes.Buffer
 	require.NoError(t, guava.WriteFile(&file, h, words, testInfo))
+	rest, refused := bytes.NewReader(file.Bytes()), errors.New("refused")
+	_, _, _, err := guava.ReadAll(rest, func(Header) error { return refused })
+	require.ErrorIs(t, err, refused)
+	require.Equal(t, file.Len()-HeaderSize, rest.Len(), "of what is refused, only the header is read")
 	size := int(h.Size())
 	for _, n := range []int{0, 5, 6, 100, size - 1, size, size + 1, file.Len() - 1} {
 		full := &filtertest.LimitedWriter{N: int64(n), Err: broken}
