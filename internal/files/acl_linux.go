@@ -30,28 +30,24 @@ const (
 	tagOthers   = 0x20
 )
 
-// keepList gives file the access-control list of the old file at path, or no list if the old file
-// has none. It returns the permissions to set for file. They grant nobody more than the old file
-// did, even if the list cannot be set. perm has the permissions in the old file's mode. ownGroup
-// tells whether file has the old file's group.
-func keepList(file *os.File, path string, perm fs.FileMode, ownGroup bool) (fs.FileMode, error) {
-	list, err := listOf(path)
-	if err != nil {
-		return 0, err
-	}
+// keepList gives file the access-control list of the old file, or no list if the old file has none.
+// It returns the permissions to set for file. They grant nobody more than the old file did, even if
+// the list cannot be set. perm has the permissions in the old file's mode. ownGroup tells whether
+// file has the old file's group.
+func keepList(file *os.File, list list, perm fs.FileMode, ownGroup bool) fs.FileMode {
 	if list == nil {
 		if err := unix.Fremovexattr(int(file.Fd()), accessList); err != nil && !hasNone(err) {
 			perm &^= 0o070 // the group's bits would become the mask of the inherited list
 		}
-		return lessGroup(perm, ownGroup), nil
+		return lessGroup(perm, ownGroup)
 	}
 	if !ownGroup {
 		list.limit(tagOwnGroup, list.permissions(tagOthers))
 	}
 	if unix.Fsetxattr(int(file.Fd()), accessList, list, 0) == nil {
-		return perm, nil
+		return perm
 	}
-	return lessGroup(list.without(perm), ownGroup), nil
+	return lessGroup(list.without(perm), ownGroup)
 }
 
 func hasNone(err error) bool {

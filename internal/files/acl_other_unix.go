@@ -8,6 +8,6 @@ import (
 )
 
 // keepList is documented in acl_linux.go. Here it copies no list.
-func keepList(_ *os.File, _ string, perm fs.FileMode, ownGroup bool) (fs.FileMode, error) {
-	return lessGroup(perm, ownGroup), nil
+func keepList(_ *os.File, _ list, perm fs.FileMode, ownGroup bool) fs.FileMode {
+	return lessGroup(perm, ownGroup)
 }

@@ -4,7 +4,9 @@ import "syscall"
 
 // AdviseRandom advises the kernel to read only the pages of a mapped file that are used, without
 // the 32 pages around them.
-func AdviseRandom(data []byte) { _ = syscall.Madvise(data, syscall.MADV_RANDOM) }
+func AdviseRandom(data []byte) {
+	_ = syscall.Madvise(data, syscall.MADV_RANDOM) // speed
+}
 
 // AdviseSequential advises the kernel that data is read from start to end until stop is called. It
 // does nothing if data is not a mapped file.
@@ -12,6 +14,6 @@ func AdviseSequential(data []byte, isMap bool) (stop func()) {
 	if !isMap {
 		return func() {}
 	}
-	_ = syscall.Madvise(data, syscall.MADV_SEQUENTIAL)
-	return func() { AdviseRandom(data) }
+	_ = syscall.Madvise(data, syscall.MADV_SEQUENTIAL) // speed
+	return func() { AdviseRandom(data) }               // speed
 }

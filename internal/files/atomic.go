@@ -18,25 +18,28 @@ import (
 // others. On systems that can sync directories, Write does so, and fails if it is not permitted to
 // open the directory.
 func Write(path string, encode func(io.Writer) error) error {
-	_, err := replace(path, func() error { return nil }, encode)
-	return err
+	return replace(path, func() error { return nil }, encode)
 }
 
 // replace is like Write, but calls check immediately before it renames the new file, and stops if
-// check returns an error. It returns the FileInfo of the new file.
-func replace(path string, check func() error, write func(io.Writer) error) (
-	info fs.FileInfo, err error,
-) {
+// check returns an error.
+func replace(path string, check func() error, write func(io.Writer) error) (err error) {
 	old, err := regular(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := renames(path, old); err != nil {
-		return nil, err
+		return err
+	}
+	var list list
+	if old != nil { // read now, because the file may be removed while write runs
+		if list, err = listOf(path); err != nil {
+			return err
+		}
 	}
 	dir, err := openDir(filepath.Dir(path))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer dir.close()
 	prefix := prefix(path)
@@ -44,7 +47,7 @@ func replace(path string, check func() error, write func(io.Writer) error) (
 
 	file, err := create(prefix, old)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() {
 		if err != nil {
@@ -53,43 +56,36 @@ func replace(path string, check func() error, write func(io.Writer) error) (
 		}
 	}()
 	if err := write(file); err != nil {
-		return nil, err
+		return err
 	}
 	if old != nil {
-		perm, err := keepOwner(file, path, old)
-		if err != nil {
-			return nil, err
-		}
-		if err := file.Chmod(perm); err != nil {
-			return nil, err
+		if err := file.Chmod(keepOwner(file, old, list)); err != nil {
+			return err
 		}
 	}
 	if err := file.Sync(); err != nil {
-		return nil, err
+		return err
 	}
 	afterSync()
 	// Windows cannot rename an open file. On other systems the file stays open until the rename:
 	// its lock shows other processes that it is in use.
 	if runtime.GOOS == "windows" {
 		if err := file.Close(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := check(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := os.Rename(file.Name(), path); err != nil {
-		return nil, err
+		return err
 	}
-	if runtime.GOOS == "windows" {
-		info, err = os.Stat(path)
-	} else if info, err = file.Stat(); err == nil {
-		err = file.Close()
+	if runtime.GOOS != "windows" {
+		if err := file.Close(); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return info, dir.sync()
+	return dir.sync()
 }
 
 // A program that writes to a link to a special file, such as /dev/stdout, does not mean to replace

@@ -117,11 +117,11 @@ func asNobody(t *testing.T, what, path string) *exec.Cmd {
 
 // child returns a command that runs TestChild with what and path.
 func child(t *testing.T, what, path string) *exec.Cmd {
-	return filtertest.Child(t, "TestChild", childEnv+"="+what+" "+path)
+	return filtertest.Child(t, "TestChild", childEnv+"="+what+": "+path)
 }
 
 func TestChild(t *testing.T) {
-	what, path, _ := strings.Cut(os.Getenv(childEnv), " ")
+	what, path, _ := strings.Cut(os.Getenv(childEnv), ": ")
 	switch what {
 	case "":
 		t.Skip("not a child process")
@@ -135,9 +135,13 @@ func TestChild(t *testing.T) {
 		err := Replaceable(path)
 		require.ErrorIs(t, err, fs.ErrPermission)
 		require.ErrorContains(t, err, "sticky directory")
+		require.NoError(t, Replaceable(path+".new"))
 		require.EqualError(t, Write(path, func(io.Writer) error {
 			panic("written before it was refused")
 		}), err.Error())
+	case "forbidden lock":
+		_, _, err := Lock(tries(t), path)
+		require.ErrorIs(t, err, fs.ErrPermission)
 	case "lock":
 		_, _, err := Lock(t.Context(), path)
 		require.NoError(t, err)
@@ -190,6 +194,7 @@ func TestNoDirectory(t *testing.T) {
 	err := Replaceable(filepath.Join(dir, "f"))
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	require.ErrorContains(t, err, "it needs the directory "+dir+": no such file or directory")
+	require.ErrorIs(t, SyncDir(filepath.Join(dir, "f")), fs.ErrNotExist)
 }
 
 // TestIrregular: Write replaces only regular files and links.
@@ -245,10 +250,12 @@ func TestFails(t *testing.T) {
 	path := filepath.Join(dir, "f")
 	require.NoError(t, Write(path, text("old")))
 	broken := errors.New("broken")
+	before := len(filtertest.Names(t, "/dev/fd"))
 	require.ErrorIs(t, Write(path, func(w io.Writer) error {
 		_ = text("half")(w)
 		return broken
 	}), broken)
+	require.Len(t, filtertest.Names(t, "/dev/fd"), before, "every file is closed")
 	require.Equal(t, []string{"f"}, filtertest.Names(t, dir))
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)

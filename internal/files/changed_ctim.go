@@ -11,9 +11,5 @@ import (
 // changed returns the time of the last change to the file's content, permissions, owner or names,
 // or the zero Time if the system does not report it.
 func changed(info fs.FileInfo) time.Time {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return time.Time{}
-	}
-	return time.Unix(stat.Ctim.Unix())
+	return time.Unix(info.Sys().(*syscall.Stat_t).Ctim.Unix())
 }

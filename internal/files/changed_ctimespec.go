@@ -10,9 +10,5 @@ import (
 
 // changed is documented in changed_ctim.go.
 func changed(info fs.FileInfo) time.Time {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return time.Time{}
-	}
-	return time.Unix(stat.Ctimespec.Unix())
+	return time.Unix(info.Sys().(*syscall.Stat_t).Ctimespec.Unix())
 }

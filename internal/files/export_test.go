@@ -21,6 +21,15 @@ func TryLock(name string) (unlock func() error, err error) {
 	return func() error { return release(file, name) }, nil
 }
 
+// HeldLocks returns the number of locks that are not released.
+func HeldLocks() (n int) {
+	held.Range(func(any, any) bool {
+		n++
+		return true
+	})
+	return n
+}
+
 // BeforeOpen has OpenRegular call do between its steps.
 func BeforeOpen(t *testing.T, do func()) {
 	beforeOpen = do

@@ -2,6 +2,7 @@ package files_test
 
 import (
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -133,6 +134,7 @@ func TestIdentityReadsOnce(t *testing.T) {
 	id, err := Identify(path, Identity{})
 	require.NoError(t, err)
 	// Another write in the same tick may leave the facts as they are.
+	require.False(t, id.Settled())
 	filtertest.Becomes(t, "a file that nobody changes settles", func() bool {
 		if id.Settled() {
 			return true
@@ -167,6 +169,9 @@ func TestIdentityReadsOnce(t *testing.T) {
 		require.True(t, again.Same(id), name)
 		id = again
 	}
+	require.NoError(t, os.Remove(path))
+	_, err = Identify(path, id.Aged(time.Minute))
+	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
 // TestOpenRegular: the size is of the file that was opened, though another one was at the path
@@ -188,4 +193,9 @@ func TestOpenRegular(t *testing.T) {
 	}
 	_, _, err := OpenRegular(t.TempDir())
 	require.ErrorContains(t, err, "not a regular file")
+	path := filepath.Join(t.TempDir(), "f")
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	BeforeOpen(t, func() { require.NoError(t, os.Remove(path)) })
+	_, _, err = OpenRegular(path)
+	require.ErrorIs(t, err, fs.ErrNotExist)
 }

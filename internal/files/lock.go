@@ -184,12 +184,9 @@ func mayPass(err error, name string) bool {
 
 // isAt reports whether path names file itself, not a link to it.
 func isAt(file *os.File, path string) bool {
-	there, err := os.Lstat(path)
-	if err != nil {
-		return false
-	}
-	mine, err := file.Stat()
-	return err == nil && os.SameFile(mine, there)
+	there, _ := os.Lstat(path)
+	mine, _ := file.Stat()
+	return os.SameFile(mine, there) // false if one of them is nil
 }
 
 var errBusy = errors.New("locked by another process")

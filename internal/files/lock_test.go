@@ -149,6 +149,12 @@ func TestLockFollows(t *testing.T) {
 	require.FileExists(t, filepath.Join(dir, "far", ".f.bloom-lock"), "not beside the link near")
 	require.NoError(t, unlock())
 
+	whole := filepath.Join(dir, "whole")
+	require.NoError(t, os.Symlink(filepath.Join(dir, "far", "f"), whole))
+	unlock = lock(t, whole)
+	require.FileExists(t, filepath.Join(dir, "far", ".f.bloom-lock"))
+	require.NoError(t, unlock())
+
 	round := filepath.Join(dir, "round")
 	require.NoError(t, os.Symlink("round", round))
 	_, _, err = Lock(tries(t), round)

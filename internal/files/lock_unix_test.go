@@ -77,6 +77,31 @@ func TestLockMode(t *testing.T) {
 	require.NoError(t, unlock())
 }
 
+// TestForbiddenLock: the error of a lock that this user may not open is not that another process
+// has it.
+func TestForbiddenLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	require.NoError(t, os.WriteFile(LockName(path), nil, 0))
+	require.NoError(t, os.Chmod(filepath.Dir(path), 0o755))
+	require.NoError(t, os.Chmod(filepath.Dir(filepath.Dir(path)), 0o755))
+	out, err := asNobody(t, "forbidden lock", path).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+// TestLockKeepsNothing: a lock that was released, and one that another process has, take no memory
+// and no open file.
+func TestLockKeepsNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	held, open := HeldLocks(), len(filtertest.Names(t, "/dev/fd"))
+	unlock := lock(t, path)
+	_, err := TryLock(LockName(path))
+	require.NoError(t, err)
+	require.Len(t, filtertest.Names(t, "/dev/fd"), open+1)
+	require.NoError(t, unlock())
+	require.Len(t, filtertest.Names(t, "/dev/fd"), open)
+	require.Equal(t, held, HeldLocks())
+}
+
 // TestLockFileGoesLocked: whoever gets the lock of a file after another finds the file gone. A file
 // that was there and is removed a moment later would be locked by one, and created again by
 // another.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"time"
 )
 
 // Base identifies the file that a program has read at a path and is going to replace. The zero Base
@@ -33,15 +32,13 @@ func BaseOf(path string) (Base, error) {
 // Afterwards b identifies the new file.
 func (b *Base) Write(path string, write func(io.Writer) error) error {
 	sum := sha256.New()
-	info, err := replace(path, func() error { return b.check(path) }, func(w io.Writer) error {
+	err := replace(path, func() error { return b.check(path) }, func(w io.Writer) error {
 		return write(io.MultiWriter(w, sum))
 	})
 	if err != nil {
 		return err
 	}
-	now := time.Now()
-	b.there = true
-	b.id = Identity{facts: factsOf(info), seen: now, read: now}
+	*b = Base{there: true} // without facts, so that check reads the file
 	sum.Sum(b.id.sum[:0])
 	return nil
 }

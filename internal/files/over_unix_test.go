@@ -69,6 +69,10 @@ func TestBaseOfNothing(t *testing.T) {
 	require.NoError(t, same.Write(path, text("third")))
 	require.NoError(t, os.Remove(path))
 	require.NoError(t, gone.Write(path, text("fourth")))
+	require.NoError(t, gone.Write(path, func(w io.Writer) error {
+		require.NoError(t, os.Remove(path))
+		return text("fourth again")(w)
+	}))
 	broken := errors.New("broken disk")
 	require.ErrorIs(t, gone.Write(path, func(io.Writer) error { return broken }), broken)
 	require.NoError(t, gone.Write(path, text("fifth")), "nothing was written in between")

@@ -8,9 +8,7 @@ import (
 )
 
 // keepOwner is documented in owner_unix.go.
-func keepOwner(_ *os.File, _ string, old fs.FileInfo) (fs.FileMode, error) {
-	return old.Mode().Perm(), nil
-}
+func keepOwner(_ *os.File, old fs.FileInfo, _ list) fs.FileMode { return old.Mode().Perm() }
 
 // renames is documented in replace_unix.go. Here it checks nothing, and the rename itself may fail.
 func renames(string, fs.FileInfo) error { return nil }

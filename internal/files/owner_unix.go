@@ -8,17 +8,13 @@ import (
 	"syscall"
 )
 
-// keepOwner gives file the owner, group and access-control list of the old file at path, as far as
-// the system permits. It returns the permissions to set for file.
-func keepOwner(file *os.File, path string, old fs.FileInfo) (fs.FileMode, error) {
-	perm := old.Mode().Perm()
-	stat, ok := old.Sys().(*syscall.Stat_t)
-	if !ok {
-		return perm, nil
-	}
+// keepOwner gives file the owner, group and access-control list of the old file, as far as the
+// system permits. It returns the permissions to set for file.
+func keepOwner(file *os.File, old fs.FileInfo, list list) fs.FileMode {
+	stat := old.Sys().(*syscall.Stat_t)
 	uid, gid := int(stat.Uid), int(stat.Gid)
 	ownGroup := file.Chown(uid, gid) == nil || file.Chown(-1, gid) == nil
-	return keepList(file, path, perm, ownGroup)
+	return keepList(file, list, old.Mode().Perm(), ownGroup)
 }
 
 // Nameless reports whether the file no longer has any name, and so ceases to exist once no process

@@ -44,13 +44,7 @@ func renames(path string, old fs.FileInfo) error {
 	return nil
 }
 
-func owner(info fs.FileInfo) int {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return -1
-	}
-	return int(stat.Uid)
-}
+func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
 
 func refusal(path string, cause error, text string, args ...any) error {
 	if pathErr := (*fs.PathError)(nil); errors.As(cause, &pathErr) {

@@ -72,6 +72,16 @@ func TestNotSynced(t *testing.T) {
 	}
 }
 
+// TestIdentifyUnreadable: a file that cannot be read whole has no identity.
+func TestIdentifyUnreadable(t *testing.T) {
+	const memory = "/proc/self/mem" // nothing is at its start
+	if _, _, err := OpenRegular(memory); err != nil {
+		t.Skip(err)
+	}
+	_, err := Identify(memory, Identity{})
+	require.ErrorIs(t, err, syscall.EIO)
+}
+
 // TestAttributes: a directory in which chattr forbids renames is found out before anything is
 // written, also for a new file and under another name.
 func TestAttributes(t *testing.T) {
