@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -70,6 +71,35 @@ func TestNotSynced(t *testing.T) {
 		require.Equal(t, test.after, string(data), test.what)
 		require.Equal(t, []string{"f"}, filtertest.Names(t, dir), test.what)
 	}
+}
+
+// opened returns how often this process has files open whose paths begin with prefix.
+func opened(t *testing.T, prefix string) (n int) {
+	for _, name := range filtertest.Names(t, "/proc/self/fd") {
+		if path, _ := os.Readlink("/proc/self/fd/" + name); strings.HasPrefix(path, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestClosesFiles: a Write that fails and a lock that another process has leave no file open.
+func TestClosesFiles(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	path := filepath.Join(dir, "f")
+	broken := errors.New("broken")
+	require.ErrorIs(t, Write(path, func(io.Writer) error {
+		require.Equal(t, 2, opened(t, dir), "the directory and the new file")
+		return broken
+	}), broken)
+	require.Zero(t, opened(t, dir))
+	unlock := lock(t, path)
+	_, err = TryLock(LockName(path))
+	require.NoError(t, err)
+	require.Equal(t, 1, opened(t, dir))
+	require.NoError(t, unlock())
+	require.Zero(t, opened(t, dir))
 }
 
 // TestIdentifyUnreadable: a file that cannot be read whole has no identity.
