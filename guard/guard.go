@@ -377,7 +377,7 @@ func (g *Guard) publish(built *growing.Filter, began time.Time) {
 	memory := newMemory(g.cfg.Learn)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.loading = nil
+	g.loading = nil // speed
 	g.loaded = time.Now()
 	g.now.Store(&generation{filter: built, memory: memory, published: g.loaded})
 	g.took = g.loaded.Sub(began)

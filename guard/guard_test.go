@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -491,7 +492,9 @@ func TestRun(t *testing.T) {
 		}
 		return nil
 	}
-	require.NoError(t, g.Run(background))
+	ctx, cancel = context.WithTimeout(background, longEnough)
+	defer cancel()
+	require.NoError(t, g.Run(ctx))
 	require.Equal(t, 2, loads, "one load that ended well")
 }
 
@@ -646,8 +649,10 @@ func TestZeroGuard(t *testing.T) {
 	} {
 		require.PanicsWithValue(t, "guard: Insert"+zero, call, name)
 	}
-	require.PanicsWithValue(t, "guard: Rebuild"+zero, func() { _ = g.Rebuild(background) })
-	require.PanicsWithValue(t, "guard: Rebuild"+zero, func() { _ = g.Run(background) })
+	ended, cancel := context.WithCancel(background)
+	cancel()
+	require.PanicsWithValue(t, "guard: Rebuild"+zero, func() { _ = g.Rebuild(ended) })
+	require.PanicsWithValue(t, "guard: Rebuild"+zero, func() { _ = g.Run(ended) })
 	found := []bool{false, false, false}
 	g.ContainsBatch(found, make([]bloom.Hash, 2))
 	require.Equal(t, []bool{true, true, false}, found)
@@ -698,6 +703,22 @@ func TestNothingWaitsForALoad(t *testing.T) {
 		require.True(t, g.ContainsString("eve"), "added while the load ran")
 	}
 	require.Equal(t, 2, loads)
+}
+
+// TestKeepsNoEndedInsert: without a Lag, no keys stay in memory after their insert.
+func TestKeepsNoEndedInsert(t *testing.T) {
+	g := newGuard(t, Config{Load: nothing})
+	var insert weak.Pointer[inserted]
+	require.NoError(t, g.InsertString("ada", func() error {
+		for ins := range g.begun {
+			insert = weak.Make(ins)
+		}
+		require.NotNil(t, insert.Value())
+		return nil
+	}))
+	runtime.GC()
+	require.Nil(t, insert.Value())
+	runtime.KeepAlive(g)
 }
 
 // TestRetainsNoKey: what a caller writes into a key or a batch afterwards changes nothing.

@@ -136,7 +136,7 @@ func (g *Guard) insertsBegin(hs []bloom.Hash) {
 }
 
 func (g *Guard) insertsEnd(hs []bloom.Hash) {
-	if g.cfg.Learn == 0 {
+	if g.cfg.Learn == 0 { // speed
 		return
 	}
 	for _, h := range hs {

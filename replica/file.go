@@ -62,8 +62,6 @@ func (s *FileSource) identify() (files.Identity, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id, err := files.Identify(s.Path, s.last)
-	if err == nil {
-		s.last = id
-	}
+	s.last = id // speed
 	return id, err
 }

@@ -1,6 +1,7 @@
 package alltypes
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -86,5 +87,45 @@ func TestMismatchTells(t *testing.T) {
 			asked := pair[1].text[strings.IndexByte(pair[1].text, '|')+1:]
 			require.ErrorContains(t, err, test.before+there+test.after+asked, test.name)
 		}
+	}
+}
+
+// TestLoadOrNewOfNothing: LoadOrNew refuses parameters of which no filter can be made, although
+// there is a file.
+func TestLoadOrNewOfNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	for name, load := range map[string]struct{ good, bad func() (Filter, error) }{
+		"bloom": {func() (Filter, error) { return bloom.LoadOrNew(path, 9, 0.1) },
+			func() (Filter, error) { return bloom.LoadOrNew(path, 9, 2) }},
+		"bloom size": {func() (Filter, error) { return bloom.LoadOrNewSize(path, 128, 7) },
+			func() (Filter, error) { return bloom.LoadOrNewSize(path, 128, 0) }},
+		"blocked": {func() (Filter, error) { return blocked.LoadOrNew(path, 9, 0.1) },
+			func() (Filter, error) { return blocked.LoadOrNew(path, 9, 2) }},
+		"growing": {func() (Filter, error) { return growing.LoadOrNew(path, 9, 0.1) },
+			func() (Filter, error) { return growing.LoadOrNew(path, 9, 2) }},
+		"counting": {func() (Filter, error) { return counting.LoadOrNew(path, 9, 0.1) },
+			func() (Filter, error) { return counting.LoadOrNew(path, 9, 2) }},
+		"cuckoo": {func() (Filter, error) { return cuckoo.LoadOrNew(path, 9, 0.1) },
+			func() (Filter, error) { return cuckoo.LoadOrNew(path, 9, 2) }},
+		"bank": {func() (Filter, error) { return bank.LoadOrNew(path, 9, 0.1) },
+			func() (Filter, error) { return bank.LoadOrNew(path, 9, 2) }},
+		"bank size": {func() (Filter, error) { return bank.LoadOrNewSize(path, 128, 7) },
+			func() (Filter, error) { return bank.LoadOrNewSize(path, 128, 0) }},
+		"window": {
+			func() (Filter, error) { return window.LoadOrNew(path, window.Config{N: 9, P: 0.1}) },
+			func() (Filter, error) { return window.LoadOrNew(path, window.Config{N: 9, P: 2}) }},
+		"flower": {
+			func() (Filter, error) {
+				return flower.LoadOrNew(path, flower.Config{Slots: 64, Ways: 2, Bits: 8})
+			},
+			func() (Filter, error) {
+				return flower.LoadOrNew(path, flower.Config{Slots: 64, Ways: 2, Bits: 9})
+			}},
+	} {
+		require.NoError(t, bloom.Must(load.good()).SaveFile(path), name)
+		_, err := load.bad()
+		var param *bloom.ParamError
+		require.ErrorAs(t, err, &param, name)
+		require.NoError(t, os.Remove(path))
 	}
 }

@@ -84,7 +84,7 @@ func (b *body) piece(buf []byte, i int, gzipped bool) (piece, packed []byte, err
 		return nil, nil, errReplaced
 	}
 	if r.version != b.release {
-		b.release = r.version
+		b.release = r.version // speed
 		b.back = r.backTo(b.version)
 		if b.back == nil && b.publisher.exact && r.version != b.version {
 			return nil, nil, errReplaced

@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
+	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
 // changing returns a Publisher of a filter of size bytes, and a function that flips n random bits
@@ -76,6 +77,7 @@ func TestDearPatches(t *testing.T) {
 		versions = append(versions, publish(changes))
 		require.True(t, isPatch(behind(1)))
 		require.True(t, isPatch(behind(2)))
+		require.False(t, isPatch(behind(3)), "more bits than Publish works on in all")
 		require.False(t, isPatch(behind(4)), "more bits than Publish works on")
 	}
 	versions = append(versions, publish(changes), publish(changes))
@@ -88,8 +90,12 @@ func TestPatchesTakeLessThanAFilter(t *testing.T) {
 	const size = 1 << 18
 	p, publish := changing(size)
 	var versions []string
-	for range 2 * History {
-		versions = append(versions, publish(2000))
+	for i := range 4 * History {
+		changes := 2000
+		if i >= 2*History {
+			changes *= 10
+		}
+		versions = append(versions, publish(changes))
 		for _, have := range versions {
 			p.Since(have)
 		}
@@ -215,6 +221,7 @@ func TestPatchClientsBreakOff(t *testing.T) {
 func TestNewestVersionIsPatched(t *testing.T) {
 	p, publish := changing(1 << 16)
 	versions := []string{publish(10), publish(10), publish(10)}
+	require.Equal(t, versions[2], publish(0))
 	publish(10)
 	for _, have := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 2}, {0, 2, 1}} {
 		w := httptest.NewRecorder()
@@ -251,6 +258,9 @@ func TestExactVersionsNameTheInfo(t *testing.T) {
 		require.NotContains(t, versions, names[0])
 		versions[names[0]] = info
 	}
+	other := bloom.Must(bloom.NewSize(1024, 5))
+	other.AddString("b")
+	require.NotContains(t, versions, NewExact().Publish(other, true, time.Time{}))
 }
 
 // TestMade: each version was made later than the one before it, even if the clock steps back or
@@ -337,15 +347,77 @@ func TestAnswerHasOneVersion(t *testing.T) {
 				require.NoError(t, got.UnmarshalBinary(bloom.Must(io.ReadAll(body))))
 				require.True(t, got.Equal(first),
 					"word %d changes at write %d, gzip %v", changed, at, gzipped)
+				if !gzipped {
+					continue
+				}
+				sent.Reset()
+				require.NoError(t, p.bodyOf(p.current.Load()).send(&sent, true))
+				body = bloom.Must(gzip.NewReader(&sent))
+				require.NoError(t, got.UnmarshalBinary(bloom.Must(io.ReadAll(body))))
+				require.True(t, got.Equal(second), "after word %d changed at write %d", changed, at)
 			}
 		}
 	}
 }
 
-// TestSendFails: a client that has gone ends the answer.
+// TestVersionsWithoutPatches: after a version that differs too much, an answer goes on with the bits
+// of that version, or breaks off if the Publisher is exact.
+func TestVersionsWithoutPatches(t *testing.T) {
+	words := make([]uint64, 3*pieceWords)
+	rng := rand.New(rand.NewPCG(73, 9))
+	for i := range words {
+		words[i] = rng.Uint64()
+	}
+	first := bloom.Must(bloom.NewWords(slices.Clone(words), 3))
+	words[len(words)-1] ^= 1
+	second := bloom.Must(bloom.NewWords(slices.Clone(words), 3))
+	for i := range words {
+		words[i] = rng.Uint64()
+	}
+	third := bloom.Must(bloom.NewWords(words, 3))
+	for _, p := range []*Publisher{New(), NewExact()} {
+		p.Publish(first, true, time.Now())
+		var sent bytes.Buffer
+		writes := 0
+		err := p.bodyOf(p.current.Load()).send(writer(func(piece []byte) (int, error) {
+			switch writes {
+			case 0: // the header
+				p.Publish(second, true, time.Now())
+			case 1:
+				p.Publish(third, true, time.Now())
+			}
+			writes++
+			return sent.Write(piece)
+		}), false)
+		if p.exact {
+			require.ErrorIs(t, err, errReplaced)
+			require.Equal(t, 2, writes)
+			continue
+		}
+		require.NoError(t, err)
+		got := new(bloom.Filter)
+		require.NoError(t, got.UnmarshalBinary(sent.Bytes()))
+		want := bloom.Must(first.MarshalBinary())[:form.HeaderSize+pieceSize]
+		want = append(want, bloom.Must(third.MarshalBinary())[len(want):]...)
+		require.True(t, bytes.Equal(want, bloom.Must(got.MarshalBinary())))
+	}
+}
+
+// TestSendFails: a client that has gone ends the answer, and nothing more is written to it.
 func TestSendFails(t *testing.T) {
 	p, _ := changing(1 << 20)
 	for _, gzipped := range []bool{false, true} {
+		for last := range 5 {
+			writes := 0
+			err := p.bodyOf(p.current.Load()).send(writer(func(piece []byte) (int, error) {
+				if writes++; writes > last {
+					return 0, io.ErrClosedPipe
+				}
+				return len(piece), nil
+			}), gzipped)
+			require.ErrorIs(t, err, io.ErrClosedPipe)
+			require.Equal(t, last+1, writes)
+		}
 		err := p.bodyOf(p.current.Load()).send(&filtertest.LimitedWriter{Err: io.ErrClosedPipe}, gzipped)
 		require.ErrorIs(t, err, io.ErrClosedPipe)
 	}
