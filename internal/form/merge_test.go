@@ -97,6 +97,10 @@ func TestGuess(t *testing.T) {
 	for _, guess := range []uint64{0, 1, 100, 10_000, 64_000, 1 << 60} {
 		require.Equal(t, want, patchBetween(t, from, to, guess), "guess %d", guess)
 	}
+	nothing := func(func(int, uint64) bool) {}
+	empty, err := AppendPatch(nil, Header{Strategy: 1, K: 3, Words: 1000}, Info{}, 0, 9, nothing)
+	require.NoError(t, err)
+	require.Equal(t, make([]byte, 24), empty[32:56], "changed, rice and length")
 }
 
 // TestLongCodes: a gap of any length is read as it was written, also where its code has just as
