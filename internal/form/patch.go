@@ -223,8 +223,8 @@ func checkPatch(params []uint64) (words uint64, err error) {
 // old[i/64] is the old value of the i-th bit that differs. Check loads each word once and
 // atomically, so other goroutines may write to words atomically at the same time.
 func (p *Patch) Check(h Header, words []uint64) (old []uint64, err error) {
-	if h != p.Header {
-		words = nil
+	if h != p.Header { // speed
+		words = nil // speed
 	}
 	var sum Sum
 	writer := gapWriter{words: make([]uint64, 0, (p.Changed+63)/64)}
