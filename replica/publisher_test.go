@@ -219,6 +219,7 @@ func TestMistakes(t *testing.T) {
 		{nothing, func() { NewPublisher(New(new(FileSource), Config{}).Snapshot) }},
 		{zero, func() { new(Publisher).Publish() }},
 		{zero, func() { _, _ = new(Publisher).Fetch(ctx, "") }},
+		{zero, func() { _ = new(Publisher).Run(ctx, 0) }},
 		{zero, func() {
 			new(Publisher).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
 		}},
@@ -229,6 +230,11 @@ func TestMistakes(t *testing.T) {
 	} {
 		assert.PanicsWithValue(t, test.want, test.do)
 	}
+	f := filterOf(t, 640, 3)
+	f.UpdateInfo(func(i *bloom.Info) { i.P = 2 })
+	assert.PanicsWithError(t, "replica: Info.P = 2 is outside [0, 1)", func() {
+		NewPublisher(func() *bloom.Filter { return f })
+	})
 }
 
 // TestString: the text for prints and logs is a line without keys.

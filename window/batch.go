@@ -21,19 +21,20 @@ const (
 // The processor also reads ahead, but not past a lock, and not as many lanes in parallel as memory
 // can deliver.
 func (s *state) ahead(hs []bloom.Hash, i int, lookUp bool) {
-	if i%chunk != 0 || len(s.array) < farLanes {
+	if i%chunk != 0 || len(s.array) < farLanes { // speed
 		return
 	}
-	hs = hs[i:min(i+chunk, len(hs))]
-	if len(hs) < shortBatch {
+	hs = hs[i:min(i+chunk, len(hs))] // speed
+	if len(hs) < shortBatch {        // speed
 		return
 	}
 	k := s.k
-	if lookUp && k > 12 {
-		k /= 2 // for most absent keys, contains stops there
+	// For most absent keys, contains stops after half of the lanes.
+	if lookUp && k > 12 { // speed
+		k /= 2 // speed
 	}
 	for _, h := range hs {
-		s.touch(h, k)
+		s.touch(h, k) // speed
 	}
 }
 
@@ -43,9 +44,9 @@ func (s *state) touch(h bloom.Hash, k int) {
 	lanes := s.lanesOf(page)
 	for ; k > 0; k -= 2 {
 		var a, b uint32
-		a, b, x = twoPositions(x, step, s.lanes)
-		atomic.LoadUint64(&lanes[a])
-		atomic.LoadUint64(&lanes[b])
+		a, b, x = twoPositions(x, step, s.lanes) // speed
+		atomic.LoadUint64(&lanes[a])             // speed
+		atomic.LoadUint64(&lanes[b])             // speed
 	}
 }
 
@@ -63,7 +64,7 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	}
 	now := f.time(false)
 	for i, h := range hs {
-		f.ahead(hs, i, false)
+		f.ahead(hs, i, false) // speed
 		isNew := f.addAt(h, now)
 		if asked {
 			added[i] = isNew
@@ -83,7 +84,7 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	}
 	f.time(true)
 	for i, h := range hs {
-		f.ahead(hs, i, true)
+		f.ahead(hs, i, true) // speed
 		found[i] = f.contains(h)
 	}
 }
