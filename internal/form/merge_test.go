@@ -1,12 +1,19 @@
 package form_test
 
 import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	. "github.com/seed79a3ff49/bloom/internal/form"
+
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // patchBetween returns a patch that turns the words from into to. guess is how many bits it takes
@@ -101,6 +108,24 @@ func TestGuess(t *testing.T) {
 	empty, err := AppendPatch(nil, Header{Strategy: 1, K: 3, Words: 1000}, Info{}, 0, 9, nothing)
 	require.NoError(t, err)
 	require.Equal(t, make([]byte, 24), empty[32:56], "changed, rice and length")
+}
+
+// TestOtherCounts: a dense patch with another number of bits than its stream has is refused.
+func TestOtherCounts(t *testing.T) {
+	words, masks := make([]uint64, 10), filtertest.Words(10)
+	h := Header{Strategy: 1, K: 3, Words: len(words)}
+	data, err := AppendPatch(nil, h, Info{}, WordsSum(words), 320, slices.All(masks))
+	require.NoError(t, err)
+	require.Zero(t, data[40], "rice")
+	for _, more := range []uint64{0, 1, math.MaxUint64} {
+		bad := bytes.Clone(data)
+		changed := binary.LittleEndian.Uint64(bad[32:]) + more
+		binary.LittleEndian.PutUint64(bad[32:], changed)
+		p, err := ParsePatch(filtertest.Sealed(bad))
+		require.NoError(t, err)
+		_, err = p.Check(h, words)
+		require.Equal(t, more != 0, errors.Is(err, ErrFormat), "%d bits: %v", changed, err)
+	}
 }
 
 // TestLongCodes: a gap of any length is read as it was written, also where its code has just as
