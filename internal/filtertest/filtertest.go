@@ -157,9 +157,14 @@ func Added[F interface{ AddBatch([]bool, []H) }, H any](f F, hs []H) []bool {
 	return added
 }
 
-// Found looks up hs in f in a batch, and returns the results.
+// Found looks up hs in f in a batch, and returns the results. It panics if they depend on what was
+// in the slice before the look-up. No other goroutine may change f.
 func Found[F interface{ ContainsBatch([]bool, []H) }, H any](f F, hs []H) []bool {
-	found := slices.Repeat([]bool{true}, len(hs)) // so a batch must also set false answers
+	found, again := slices.Repeat([]bool{true}, len(hs)), make([]bool, len(hs))
 	f.ContainsBatch(found, hs)
+	f.ContainsBatch(again, hs)
+	if !slices.Equal(found, again) {
+		panic("ContainsBatch leaves elements unset")
+	}
 	return found
 }
