@@ -306,7 +306,7 @@ func (f *filter) compatible(g *Filter) error {
 func (f *Filter) Fold(d int) (*Filter, error) {
 	words := len(f.bits.words)
 	if d < 1 || words < d || words%d != 0 {
-		return nil, form.NewParam("d", d, "no divisor of the filter's %d words", words).In("bloom")
+		return nil, form.NewParam("d", d, "not a divisor of the filter's %d words", words).In("bloom")
 	}
 	g := &Filter{filter: filter{
 		bits:     f.bits.fold(d),

@@ -234,10 +234,11 @@ func TestFoldErrors(t *testing.T) {
 	f := bloom.Must(bloom.NewSize(128, 3))
 	for _, d := range []int{0, -1, math.MinInt, 3, 4, math.MaxInt} {
 		_, err := f.Fold(d)
-		require.EqualError(t, err, fmt.Sprintf("bloom: d = %d is no divisor of the filter's 2 words", d))
+		require.EqualError(t, err,
+			fmt.Sprintf("bloom: d = %d is not a divisor of the filter's 2 words", d))
 	}
 	_, err := new(bloom.Filter).Fold(1)
-	require.EqualError(t, err, "bloom: d = 1 is no divisor of the filter's 0 words")
+	require.EqualError(t, err, "bloom: d = 1 is not a divisor of the filter's 0 words")
 }
 
 // TestNewWordsCopies: NewWords copies the words. NewSync allocates one filter and not two.

@@ -80,10 +80,10 @@ func size(n uint64, p float64, maxWords uint64) (m uint64, k int, bad *form.Para
 	}
 	switch {
 	case m == 0:
-		return 0, 0, form.NewParam("p", p, "too close to 1: a filter for so few keys has no bits")
+		return 0, 0, form.NewParam("p", p, "too close to 1: a filter for so few keys would have no bits")
 	case k > form.MaxK:
 		return 0, 0, form.NewParam(
-			"p", p, "too low: it takes %d hashes, and %d is the most", k, form.MaxK)
+			"p", p, "too low: it needs %d hashes, and the limit is %d", k, form.MaxK)
 	}
 	fits := func(n uint64) bool { return OptimalM(n, p) <= 64*maxWords }
 	if bad := form.CheckKeys("n", n, p, fits); bad != nil {
@@ -128,7 +128,8 @@ func tooStrict(n uint64, p float64, maxK int) error {
 		return rate <= p
 	}
 	if !fits(1) {
-		bad := form.NewParam("p", p, "too low: double hashing adds more, even to the largest filter")
+		bad := form.NewParam("p", p,
+			"too low: double hashing alone exceeds it, even in the largest filter")
 		return bad.In("bloom")
 	}
 	return form.CheckKeys("n", n, p, fits).Advise(adviceFor(n, p)).In("bloom")

@@ -28,8 +28,8 @@ func TestParameters(t *testing.T) {
 		{10, math.NaN(), "bloom: p = NaN is outside (0, 1)"},
 		{10, math.Inf(1), "bloom: p = +Inf is outside (0, 1)"},
 		{10, math.Inf(-1), "bloom: p = -Inf is outside (0, 1)"},
-		{1, 0.99, "bloom: p = 0.99 is too close to 1: a filter for so few keys has no bits"},
-		{10, 1e-300, "bloom: p = 1e-300 is too low: it takes 997 hashes, and 255 is the most"},
+		{1, 0.99, "bloom: p = 0.99 is too close to 1: a filter for so few keys would have no bits"},
+		{10, 1e-300, "bloom: p = 1e-300 is too low: it needs 997 hashes, and the limit is 255"},
 		{0, 0.01, "bloom: n = 0 is outside [1, "},
 		{math.MaxUint64, 0.01, "bloom: n = 18446744073709551615 is outside [1, "},
 		{14_340_000_000, 0.01, "bloom: n = 14340000000 is outside [1, "},
@@ -210,7 +210,7 @@ func TestStrictSize(t *testing.T) {
 	require.EqualError(t, err, "bloom: p = 1 is outside (0, 1)")
 	_, _, err = bloom.StrictSize(1e6, 1e-30)
 	require.EqualError(t, err,
-		"bloom: p = 1e-30 is too low: double hashing adds more, even to the largest filter")
+		"bloom: p = 1e-30 is too low: double hashing alone exceeds it, even in the largest filter")
 	_, _, err = bloom.StrictSize(1, 1e-90)
 	require.ErrorContains(t, err, "bloom: p = 1e-90 is too low: ")
 	if testing.Short() {

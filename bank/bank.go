@@ -98,7 +98,7 @@ func (s *state) member(i int) (*segment, int) {
 
 func check(i, n int) {
 	if uint(i) >= uint(n) {
-		panic(fmt.Sprintf("bank: member %d of a bank of %d", i, n))
+		panic(fmt.Sprintf("bank: member %d is out of range: the bank has %d", i, n))
 	}
 }
 
@@ -338,7 +338,7 @@ const maxName = 1<<16 - 1 // bytes
 // keep the name. SetName panics if name is longer than 65,535 bytes.
 func (b *Bank) SetName(i int, name string) {
 	if len(name) > maxName {
-		panic(fmt.Sprintf("bank: name of %d bytes, more than %d", len(name), maxName))
+		panic(fmt.Sprintf("bank: name of %d bytes is longer than %d", len(name), maxName))
 	}
 	check(i, b.Len())
 	s := b.state

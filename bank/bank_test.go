@@ -208,7 +208,7 @@ func TestMembersHaveBloomsSize(t *testing.T) {
 		"bank: k = 256 is outside [1, 255]":                     second(NewSize(64, 256)),
 		"bank: m = 0 is outside [1, ":                           second(NewSize(0, 1)),
 		"bank: m = 1099511627776 is outside":                    second(NewSize(1<<40, 1)),
-		"bank: p = 1e-100 is too low: it takes 332 hashes":      second(New(1, 1e-100)),
+		"bank: p = 1e-100 is too low: it needs 332 hashes":      second(New(1, 1e-100)),
 	} {
 		require.ErrorContains(t, err, want)
 	}
@@ -277,7 +277,7 @@ func TestZero(t *testing.T) {
 		"Name":         func() { b.Name(0) },
 		"SetName":      func() { b.SetName(0, "") },
 	} {
-		require.PanicsWithValue(t, "bank: member 0 of a bank of 0", do, name)
+		require.PanicsWithValue(t, "bank: member 0 is out of range: the bank has 0", do, name)
 	}
 }
 
@@ -308,7 +308,7 @@ func TestNoSuchMember(t *testing.T) {
 				do(i)
 			}
 			for _, i := range []int{-1, members, 31, 32, 64} {
-				refusal := fmt.Sprintf("bank: member %d of a bank of %d", i, members)
+				refusal := fmt.Sprintf("bank: member %d is out of range: the bank has %d", i, members)
 				require.PanicsWithValue(t, refusal, func() { do(i) }, name)
 			}
 		}

@@ -53,7 +53,7 @@ func (r *Reader) Which(dst []int, h bloom.Hash) ([]int, error) {
 // [Reader.Which].
 func (r *Reader) WhichAll(dst []int, hs []bloom.Hash) ([]int, error) {
 	if r.r == nil {
-		return dst, errors.New("bank: use of a zero Reader")
+		return dst, errors.New("bank: use of a zero Reader: make it with NewReader")
 	}
 	all := dst
 	segments := r.layout.segments()

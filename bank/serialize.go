@@ -51,12 +51,12 @@ func (l *layout) parse(params []uint64) (total uint64, err error) {
 		total += (64 * size >> g.shift) * uint64(g.page)
 	}
 	if tooMany || total > form.MaxFrameWords {
-		return 0, fmt.Errorf("%d members of %d words are more than %d words",
+		return 0, fmt.Errorf("%d members of %d words exceed %d words",
 			members, size, uint64(form.MaxFrameWords))
 	}
 	noTable := members == 0 || names < members*entryBytes
 	if names > 0 && (noTable || names > form.MaxFrameWords) {
-		return 0, fmt.Errorf("%d bytes of names for %d members", names, members)
+		return 0, fmt.Errorf("%d bytes of names cannot belong to %d members", names, members)
 	}
 	*l = layout{shapeOf(int(size), int(k)), int(members), int(names)}
 	return uint64(l.padding()) + total + (names+7)/8, nil
@@ -132,7 +132,7 @@ func (l *layout) readPage(read source, s, p int) ([]byte, error) {
 				b >>= members % 8
 			}
 			if b != 0 {
-				return nil, form.Errorf("bank", "page %d of segment %d has bits of members beyond %d",
+				return nil, form.Errorf("bank", "page %d of segment %d has bits beyond its %d members",
 					p, s, members)
 			}
 		}
@@ -170,7 +170,7 @@ func (l *layout) entry(read source, i int) (start, end int, sum uint32, err erro
 	high := binary.LittleEndian.Uint64(data)
 	tooLong := high-low > maxName // also true if low > high
 	if tooLong || high > uint64(l.names-entryBytes*l.members) {
-		return 0, 0, 0, form.Errorf("bank", "a name is said to lie from %d to %d", low, high)
+		return 0, 0, 0, form.Errorf("bank", "a name cannot have the place [%d, %d)", low, high)
 	}
 	return int(low), int(high), binary.LittleEndian.Uint32(data[8:]), nil
 }
@@ -231,7 +231,7 @@ func readZeros(read source, offset, n int) error {
 	}
 	for _, b := range data {
 		if b != 0 {
-			return form.Errorf("bank", "%d bytes between its parts are not all zero", n)
+			return form.Errorf("bank", "the %d bytes between two parts are not all zero", n)
 		}
 	}
 	return nil

@@ -119,8 +119,8 @@ func TestPadding(t *testing.T) {
 		bad := bytes.Clone(data)
 		bad[at] = 1
 		bad = filtertest.Sealed(bad)
-		require.ErrorContains(t, new(Bank).UnmarshalBinary(bad), "between its parts")
-		require.ErrorContains(t, bloom.Must(NewView(bad)).Verify(), "between its parts")
+		require.ErrorContains(t, new(Bank).UnmarshalBinary(bad), "between two parts")
+		require.ErrorContains(t, bloom.Must(NewView(bad)).Verify(), "between two parts")
 	}
 }
 
@@ -226,16 +226,16 @@ func TestWrongContentIsRefused(t *testing.T) {
 	const page = 65
 	table := 3 * page
 	for want, change := range map[string]func(a []uint64){
-		"checksum of page 0": func(a []uint64) { a[1] ^= 1 },
-		"members beyond 40":  func(a []uint64) { a[0] |= 1 << 40; reseal(a[:page], 0) },
+		"checksum of page 0":             func(a []uint64) { a[1] ^= 1 },
+		"has bits beyond its 40 members": func(a []uint64) { a[0] |= 1 << 40; reseal(a[:page], 0) },
 		"page 1 of segment 0": func(a []uint64) {
 			a[page+63] |= 1 << 63
 			reseal(a[page:2*page], 1)
 		},
-		"beyond 40":                 func(a []uint64) { a[page-1] |= 1 << 31; reseal(a[:page], 0) },
-		"a name is said to lie":     func(a []uint64) { a[table] = 1 << 63 },
+		"beyond its 40 members":     func(a []uint64) { a[page-1] |= 1 << 31; reseal(a[:page], 0) },
+		"a name cannot have":        func(a []uint64) { a[table] = 1 << 63 },
 		"checksum of name 0":        func(a []uint64) { a[table]-- },
-		"between its parts (names)": func(a []uint64) { a[len(a)-1] |= 1 << 63 },
+		"between two parts (names)": func(a []uint64) { a[len(a)-1] |= 1 << 63 },
 	} {
 		bad := append([]uint64(nil), array...)
 		change(bad)
@@ -261,8 +261,8 @@ func TestWrongContentIsRefused(t *testing.T) {
 		// 2^64 words
 		"17163091958 members of 1073741824 words": {1 << 30, 7, 1<<19*segmentMembers - 10, 0},
 		"68652367862 members of 268435456 words":  {1 << 28, 7, 1<<21*segmentMembers - 10, 0},
-		"1 bytes of names for 0 members":          {1, 1, 0, 1},
-		"11 bytes of names for 1 members":         {1, 1, 1, 11},
+		"1 bytes of names cannot belong to 0 members":          {1, 1, 0, 1},
+		"11 bytes of names cannot belong to 1 members":         {1, 1, 1, 11},
 		"18446744073709551615 bytes of names":     {1, 1, 1, 1<<64 - 1},
 	} {
 		data := form(params, make([]uint64, pageWords-5)) // zeros before the pages

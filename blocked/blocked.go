@@ -104,7 +104,7 @@ func NewSize(m uint64, lines int) (*Filter, error) {
 func NewBitset(bitset []byte) (*Filter, error) {
 	n, rest := len(bitset)/splitblock.Bytes, len(bitset)%splitblock.Bytes
 	if n < 1 || n > splitblock.Narrow || rest != 0 {
-		return nil, form.Errorf("blocked", "a bitset of %d bytes is not 1 to %d blocks of %d",
+		return nil, form.Errorf("blocked", "%d bytes are not 1 to %d blocks of %d bytes",
 			len(bitset), splitblock.Narrow, splitblock.Bytes)
 	}
 	f := newFilter(uint64(n), 1)

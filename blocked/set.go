@@ -67,10 +67,10 @@ func (f *filter) fits(m uint64, lines int) error {
 func (f *Filter) Fold(d int) (*Filter, error) {
 	n := int(f.M() / splitblock.Bits)
 	if d < 1 || d > n || n%d != 0 {
-		return nil, form.NewParam("d", d, "no divisor of the filter's %d blocks", n).In("blocked")
+		return nil, form.NewParam("d", d, "not a divisor of the filter's %d blocks", n).In("blocked")
 	}
 	if n > splitblock.Narrow && n/d <= splitblock.Narrow {
-		bad := form.NewParam("d", d, "too large: it takes the filter's %d blocks to %d or fewer",
+		bad := form.NewParam("d", d, "too large: it folds the filter's %d blocks to %d or fewer",
 			n, splitblock.Narrow)
 		return nil, bad.In("blocked")
 	}

@@ -29,7 +29,7 @@ func TestOperations(t *testing.T) {
 		for _, d := range []int{-1, 0, 7, 480} {
 			_, err := both.Fold(d)
 			require.EqualError(t, err,
-				fmt.Sprintf("blocked: d = %d is no divisor of the filter's 240 blocks", d))
+				fmt.Sprintf("blocked: d = %d is not a divisor of the filter's 240 blocks", d))
 		}
 
 		ones := 0
@@ -62,7 +62,7 @@ func TestMismatch(t *testing.T) {
 	}
 	require.False(t, bloom.Must(NewSize(512, 1)).Equal(bloom.Must(NewSize(512, 2))), "other lines")
 	_, err := new(Filter).Fold(1)
-	require.EqualError(t, err, "blocked: d = 1 is no divisor of the filter's 0 blocks")
+	require.EqualError(t, err, "blocked: d = 1 is not a divisor of the filter's 0 blocks")
 }
 
 // TestEstimatesOfFullFilter: a filter with every bit set still has estimates.

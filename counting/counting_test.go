@@ -410,11 +410,11 @@ func TestParameters(t *testing.T) {
 		{1, 1, "counting: p = 1 is outside (0, 1)"},
 		{1, math.NaN(), "counting: p = NaN is outside (0, 1)"},
 		{1, 1 - 1e-16, "counting: p = 0.9999999999999999 is too close to 1: a filter for so few keys " +
-			"has no bits"},
+			"would have no bits"},
 		{0, 0.01, fmt.Sprintf("counting: n = 0 is outside [1, %d] at a rate of 0.01", most)},
 		{math.MaxUint64, 0.01, fmt.Sprintf(
 			"counting: n = 18446744073709551615 is outside [1, %d] at a rate of 0.01", most)},
-		{1, 1e-80, "counting: p = 1e-80 is too low: it takes 265 hashes, and 255 is the most"},
+		{1, 1e-80, "counting: p = 1e-80 is too low: it needs 265 hashes, and the limit is 255"},
 	} {
 		f, err := New(test.n, test.p)
 		assert.EqualError(t, err, test.want)

@@ -491,14 +491,14 @@ func TestWrongContentIsRefused(t *testing.T) {
 	good := []uint64{3, 10, 4}
 	require.NoError(t, new(Filter).UnmarshalBinary(hostile(t, good, func([]uint64) {})))
 	for want, edit := range map[string]func(words []uint64){
-		"bits after the last bucket":            func(w []uint64) { w[1] |= 1 << 63 },
-		"the number of keys is 17, but 16 are":  func(w []uint64) { w[2]++ },
-		"the number of keys is 16, but 15 are":  func(w []uint64) { w[0] &^= 1<<10 - 1 },
-		"the number of keys is 16, but 17 are":  func(w []uint64) { w[5]++ },
-		"out of order, or has a key that is in": func(w []uint64) { w[5] = 0 },
-		"is out of order":                       func(w []uint64) { w[3], w[6] = w[6], w[3] },
-		"has a key twice":                       func(w []uint64) { copy(w[6:8], w[3:5]); w[8] = 2 },
-		"more than 4294967295 times":            func(w []uint64) { w[5] = 1 << 32 },
+		"bits after the last bucket":                   func(w []uint64) { w[1] |= 1 << 63 },
+		"the number of keys is given as 17, but is 16": func(w []uint64) { w[2]++ },
+		"the number of keys is given as 16, but is 15": func(w []uint64) { w[0] &^= 1<<10 - 1 },
+		"the number of keys is given as 16, but is 17": func(w []uint64) { w[5]++ },
+		"out of order, or a key in it has the count 0": func(w []uint64) { w[5] = 0 },
+		"is out of order":                              func(w []uint64) { w[3], w[6] = w[6], w[3] },
+		"has a key twice":                              func(w []uint64) { copy(w[6:8], w[3:5]); w[8] = 2 },
+		"with a count above 4294967295":                func(w []uint64) { w[5] = 1 << 32 },
 	} {
 		t.Run(want, func(t *testing.T) {
 			data := hostile(t, good, edit)

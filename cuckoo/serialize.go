@@ -31,14 +31,14 @@ func tableOf(params, list []uint64) (*table, error) {
 	copy(t.list[1:], list)
 	t.mark()
 	if !slices.Equal(t.flat(), list) {
-		return nil, form.Errorf("cuckoo", "the list is out of order, or has a key that is in 0 times")
+		return nil, form.Errorf("cuckoo", "the list is out of order, or a key in it has the count 0")
 	}
 	entries := t.entries()
 	for i, e := range entries {
 		twice := i > 0 && slices.Equal(e[:times], entries[i-1][:times])
 		if twice || e[times] > maxTimes {
 			return nil, form.Errorf("cuckoo",
-				"the list has a key twice, or more than %d times", uint64(maxTimes))
+				"the list has a key twice, or with a count above %d", uint64(maxTimes))
 		}
 	}
 	return t, nil
@@ -51,11 +51,11 @@ func (t *table) check() error {
 		n += e[times]
 	}
 	if n != t.len() {
-		return form.Errorf("cuckoo", "the number of keys is %d, but %d are in", t.len(), n)
+		return form.Errorf("cuckoo", "the number of keys is given as %d, but is %d", t.len(), n)
 	}
 	end := t.buckets * t.width
 	if end%64 != 0 && t.word(end/64)>>(end%64) != 0 {
-		return form.Errorf("cuckoo", "there are bits after the last bucket")
+		return form.Errorf("cuckoo", "bits after the last bucket are set")
 	}
 	return nil
 }

@@ -94,7 +94,7 @@ func New(c Config) (*Filter, error) {
 func (c Config) words() (uint64, error) {
 	switch {
 	case c.Bits != 8 && c.Bits != 16 && c.Bits != 32:
-		return 0, form.NewParam("Bits", c.Bits, "none of 8, 16, 32").In("flower")
+		return 0, form.NewParam("Bits", c.Bits, "not 8, 16 or 32").In("flower")
 	case c.Ways < 1 || c.Ways > maxWays:
 		return 0, form.NewParam("Ways", c.Ways, "outside [1, %d]", maxWays).In("flower")
 	}

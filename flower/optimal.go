@@ -56,7 +56,7 @@ func checkOptimal(t uint64, recall, fpr float64) *form.Param {
 		return bad
 	}
 	if least := (Config{Bits: 32, Ways: 1}).fpr(); fpr < least {
-		return form.NewParam("fpr", fpr, "below %v, the least rate of 32 bits", least)
+		return form.NewParam("fpr", fpr, "below %v, the lowest rate of 32-bit fingerprints", least)
 	}
 	fits := func(t uint64) bool {
 		for _, bits := range []int{8, 16, 32} {

@@ -155,7 +155,7 @@ func orderOf(encoded []byte) (form.Order, uint64, error) {
 	// highest.
 	length := min(big, little)
 	if wordsFor(length) < body/8+1 {
-		return false, 0, fmt.Errorf("%d bytes follow a set of %d bits", body-8*wordsFor(length), length)
+		return false, 0, fmt.Errorf("%d bytes follow the set of %d bits", body-8*wordsFor(length), length)
 	}
 	return false, 0, form.ErrTruncated
 }

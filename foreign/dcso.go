@@ -58,7 +58,7 @@ func parseDCSO(data []byte) (dcso, error) {
 	version, n, k, m, added := head[0], head[1], head[3], head[4], head[5]
 	p := math.Float64frombits(head[2])
 	if version != 1 {
-		return dcso{}, fmt.Errorf("it starts with % x, not with a 1 of 64 bits", data[:8])
+		return dcso{}, fmt.Errorf("it starts with % x, not with a 64-bit 1", data[:8])
 	}
 	if !(p > 0 && p < 1) {
 		return dcso{}, fmt.Errorf("p = %v is outside (0, 1)", p)

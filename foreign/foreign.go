@@ -80,12 +80,12 @@ func checkLength(data []byte, size uint64) error {
 	case have < size:
 		return form.ErrTruncated
 	case have > size:
-		return fmt.Errorf("%d bytes follow it", have-size)
+		return fmt.Errorf("%d bytes follow the filter", have-size)
 	}
 	return nil
 }
 
-var errZipped = errors.New("it is compressed by gzip: undo that first")
+var errZipped = errors.New("it is compressed with gzip: unpack it first")
 
 // decodeError wraps err, unless it is nil, in an error that also wraps bloom.ErrFormat.
 func decodeError(err error) error {
@@ -160,7 +160,7 @@ func (t *table) describe(name string) string {
 type noText struct{}
 
 var errNoText = errors.New(
-	"foreign: the original has no JSON and no text: store the bytes of WriteTo")
+	"foreign: the original library has neither JSON nor text: store the bytes of WriteTo")
 
 // MarshalJSON returns an error, because the original has no JSON. Store the output of WriteTo
 // instead.

@@ -305,8 +305,8 @@ func TestHolimanJSON(t *testing.T) {
 		`{"version":"v03\n","bits":[0],"keys":[5],"m":64,"n":0}`:   `its version is "v03\n", not "v02\n"`,
 		`{"version":"v02\n","bits":[0],"keys":[],"m":64,"n":0}`:    "k = 0 is outside [1, 1024]",
 		`{"version":"v02\n","bits":[],"keys":[5],"m":0,"n":0}`:     "m = 0 is outside [1, 8796093022208]",
-		`{"version":"v02\n","bits":[0],"keys":[5],"m":65,"n":0}`:   "m = 65, in 1 words",
-		`{"version":"v02\n","bits":[0,0],"keys":[5],"m":64,"n":0}`: "m = 64, in 2 words",
+		`{"version":"v02\n","bits":[0],"keys":[5],"m":65,"n":0}`:   "m = 65 does not fit 1 words",
+		`{"version":"v02\n","bits":[0,0],"keys":[5],"m":64,"n":0}`: "m = 64 does not fit 2 words",
 		`{"version":"v02\n","bits":[8],"keys":[5],"m":3,"n":0}`:    "bits beyond 3 are set",
 		`{}`: `its version is "", not "v02\n"`,
 	} {
@@ -336,11 +336,11 @@ func TestNoText(t *testing.T) {
 	} {
 		_, err := json.Marshal(v)
 		require.ErrorContains(t, err,
-			"foreign: the original has no JSON and no text: store the bytes of WriteTo", name)
+			"foreign: the original library has neither JSON nor text: store the bytes of WriteTo", name)
 	}
 	for _, v := range []any{d, s} {
 		_, err := xml.Marshal(v)
-		require.ErrorContains(t, err, "foreign: the original has no JSON and no text")
+		require.ErrorContains(t, err, "foreign: the original library has neither JSON nor text")
 	}
 }
 
@@ -370,11 +370,11 @@ func TestText(t *testing.T) {
 // TestTooMuchOrZipped: if bytes follow a filter, or if it is compressed, the error says so.
 func TestTooMuchOrZipped(t *testing.T) {
 	for name, says := range map[string]string{
-		"bits.bin":        "1 bytes follow a set of 1248 bits",
-		"bits-little.bin": "1 bytes follow a set of 1248 bits",
-		"holiman.bin":     "more bytes follow it",
-		"spark-v1.bin":    "1 bytes follow it",
-		"spark-v2.bin":    "1 bytes follow it",
+		"bits.bin":        "1 bytes follow the set of 1248 bits",
+		"bits-little.bin": "1 bytes follow the set of 1248 bits",
+		"holiman.bin":     "more bytes follow the filter",
+		"spark-v1.bin":    "1 bytes follow the filter",
+		"spark-v2.bin":    "1 bytes follow the filter",
 	} {
 		_, err := reader(name)(append(sample(t, name), 'x'))
 		require.EqualError(t, err, "foreign: invalid format: "+says, name)
@@ -400,14 +400,14 @@ func TestTooMuchOrZipped(t *testing.T) {
 		_, err := NewHoliman(append(zip(holiman), behind...))
 		require.ErrorContains(t, err, "foreign: invalid format: "+says, behind)
 		_, err = NewHoliman(zip(append(bytes.Clone(holiman), behind...)))
-		require.EqualError(t, err, "foreign: invalid format: more bytes follow it", behind)
+		require.EqualError(t, err, "foreign: invalid format: more bytes follow the filter", behind)
 	}
 	_, err := NewHoliman(zip(holiman)[:100])
 	require.EqualError(t, err, "foreign: invalid format: truncated: unexpected EOF")
 	for _, name := range []string{"bits.bin", "dcso.bin", "spark-v1.bin", "spark-v2.bin"} {
 		_, err := reader(name)(zip(sample(t, name)))
 		require.EqualError(t, err,
-			"foreign: invalid format: it is compressed by gzip: undo that first", name)
+			"foreign: invalid format: it is compressed with gzip: unpack it first", name)
 	}
 }
 
@@ -536,8 +536,8 @@ func TestGzipBomb(t *testing.T) {
 	require.Greater(t, 130*len(data), 16<<20)
 	refused(t, "holiman.gz", data)
 	require.Less(t, filtertest.Allocated(func() { _, err = NewHoliman(data) }), uint64(1<<20))
-	require.EqualError(t, err, "foreign: invalid format: it is more than a hundred times as long "+
-		"as its gzip: undo the gzip first")
+	require.EqualError(t, err, "foreign: invalid format: it unpacks to more than a hundred times "+
+		"as many bytes: unpack it first")
 	_, err = NewHoliman(plain(t, data))
 	require.NoError(t, err)
 }

@@ -70,7 +70,7 @@ func parseHoliman(data []byte) (holiman, error) {
 	return f, err
 }
 
-var errBomb = fmt.Errorf("%w: undo the gzip first", form.ErrUnzipped)
+var errBomb = fmt.Errorf("%w: unpack it first", form.ErrUnzipped)
 
 // UnmarshalBinary replaces f with the filter in data, which is the original's binary form without
 // gzip. Afterwards WriteTo compresses with gzip, as in the original.
@@ -124,7 +124,7 @@ func parseHolimanJSON(data []byte) (holiman, error) {
 	}
 	words := uint64(len(object.Bits))
 	if words != wordsFor(object.M) {
-		return holiman{}, fmt.Errorf("m = %d, in %d words", object.M, words)
+		return holiman{}, fmt.Errorf("m = %d does not fit %d words", object.M, words)
 	}
 	t, err := newTable(object.Bits, object.M, object.M, k, holimanSize(object.M, k))
 	return holiman{table: t, keys: object.Keys, n: object.N}, err
@@ -178,7 +178,7 @@ func checkEnd(r io.Reader, sum []byte) error {
 	end := make([]byte, len(sum)+1)
 	got, err := form.ReadFull(r, end)
 	if err == nil {
-		return errors.New("more bytes follow it")
+		return errors.New("more bytes follow the filter")
 	}
 	if err != form.ErrTruncated {
 		return err

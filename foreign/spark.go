@@ -69,7 +69,7 @@ func parseSpark(data []byte) (spark, error) {
 		f.seed = binary.BigEndian.Uint32(rest)
 		rest = rest[4:]
 	default:
-		return spark{}, fmt.Errorf("it starts with % x, not with a 1 or 2 of 32 bits", data[:4])
+		return spark{}, fmt.Errorf("it starts with % x, not with a 32-bit 1 or 2", data[:4])
 	}
 	if len(rest) < 4 {
 		return spark{}, form.ErrTruncated

@@ -206,8 +206,8 @@ func TestSparkHead(t *testing.T) {
 		head []uint32
 		says string
 	}{
-		{[]uint32{0, 1, 1}, "it starts with 00 00 00 00, not with a 1 or 2 of 32 bits"},
-		{[]uint32{3, 1, 0, 1}, "it starts with 00 00 00 03, not with a 1 or 2 of 32 bits"},
+		{[]uint32{0, 1, 1}, "it starts with 00 00 00 00, not with a 32-bit 1 or 2"},
+		{[]uint32{3, 1, 0, 1}, "it starts with 00 00 00 03, not with a 32-bit 1 or 2"},
 		{[]uint32{1, 0, 1}, "k = 0 is outside [1, 1024]"},
 		{[]uint32{1, 1025, 1}, "k = 1025 is outside [1, 1024]"},
 		{[]uint32{1, 1 << 31, 1}, "k = 2147483648 is outside [1, 1024]"},
@@ -217,7 +217,7 @@ func TestSparkHead(t *testing.T) {
 		{[]uint32{1, 1, 1<<31 - 1}, "truncated: unexpected EOF"},
 		{[]uint32{2, 1, 7, 1<<31 - 1}, "truncated: unexpected EOF"},
 		{[]uint32{2, 1, 1}, "truncated: unexpected EOF"},
-		{[]uint32{1, 1, 1, 0, 0, 9}, "4 bytes follow it"},
+		{[]uint32{1, 1, 1, 0, 0, 9}, "4 bytes follow the filter"},
 	} {
 		var data []byte
 		for _, x := range c.head {

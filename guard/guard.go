@@ -111,7 +111,7 @@ func (l *Loader) AddBatch(hs []bloom.Hash) { l.filter().AddBatch(nil, hs) }
 
 func (l *Loader) filter() *growing.Filter {
 	if l.keys == nil {
-		panic("guard: Add to a zero Loader: a Guard makes it for its Load")
+		panic("guard: Add to a zero Loader: use the one that Load gets")
 	}
 	return l.keys
 }

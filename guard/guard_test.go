@@ -347,7 +347,7 @@ func TestLoader(t *testing.T) {
 	require.NotContains(t, found, false)
 	require.EqualValues(t, keys, g.Stats().ApproxCount)
 
-	const zero = "guard: Add to a zero Loader: a Guard makes it for its Load"
+	const zero = "guard: Add to a zero Loader: use the one that Load gets"
 	require.PanicsWithValue(t, zero, func() { new(Loader).AddHash(hs[0]) })
 	require.PanicsWithValue(t, zero, func() { new(Loader).AddBatch(hs) })
 }

@@ -135,7 +135,7 @@ func (s *HTTPSource) fetch(
 	switch resp.StatusCode {
 	case http.StatusNotModified:
 		if have == "" {
-			return u, latest, errors.New("status 304, and there is nothing yet")
+			return u, latest, errors.New("status 304, but no filter is loaded yet")
 		}
 		return Update{Version: have}, last, nil
 	case http.StatusOK:
@@ -184,7 +184,8 @@ func setHeader(h http.Header, have string, last known, plain, wantPatch bool) {
 
 // errNotAsked returns the error for a patch that was not requested, or that has an unknown format.
 func errNotAsked(resp *http.Response) error {
-	return fmt.Errorf("status %d, IM %.40q", resp.StatusCode, resp.Header.Get("IM"))
+	return fmt.Errorf("patch that was not requested, or of unknown format: status %d, IM %.40q",
+		resp.StatusCode, resp.Header.Get("IM"))
 }
 
 // madeOf returns the time at which the version in an answer was made, or the zero Time if it is
@@ -209,7 +210,8 @@ func codings(resp *http.Response, accepted ...string) (coding string, err error)
 	lines := resp.Header.Values("Content-Encoding")
 	coding = strings.Join(httphead.Codings(lines), ", ")
 	if !slices.Contains(accepted, coding) {
-		return "", fmt.Errorf("status %d, Content-Encoding %.40q", resp.StatusCode, coding)
+		return "", fmt.Errorf("unexpected encoding: status %d, Content-Encoding %.40q",
+			resp.StatusCode, coding)
 	}
 	return coding, nil
 }
@@ -236,7 +238,7 @@ func readAll(r io.Reader, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("reading: %w", err)
 	}
 	if int64(len(data)) > limit {
-		return nil, fmt.Errorf("the answer is above the limit of %d bytes", limit)
+		return nil, fmt.Errorf("the answer is longer than the limit of %d bytes", limit)
 	}
 	return data, nil
 }
@@ -272,7 +274,7 @@ func decode(body io.Reader, limit, room int64, packed bool) (*bloom.Filter, erro
 	accept := func(h form.Header) error {
 		switch size := h.Size(); {
 		case size > limit:
-			return fmt.Errorf("filter of %d bytes is above the limit of %d", size, limit)
+			return fmt.Errorf("filter of %d bytes is longer than the limit of %d", size, limit)
 		case size > room:
 			return form.ErrUnzipped
 		}

@@ -193,19 +193,19 @@ func TestHTTPAnswers(t *testing.T) {
 		{"gzip with padding", 200, zipped, append(zip(t, good), make([]byte, 512)...), ""},
 		{"file with an Info, gzipped, with padding", 200, zipped, append(zip(t, told), 0), ""},
 		{"gzip with text behind", 200, zipped, append(zip(t, good), "text"...),
-			"4 bytes follow the end of its gzip"},
+			"4 bytes follow its gzip data"},
 		{"not gzip", 200, zipped, good, "gzip"},
 		{"unknown encoding", 200, headers{"Content-Encoding": "br"}, good, `Content-Encoding "br"`},
 		{"a gzip bomb", 200, zipped, zip(t, huge),
-			"filter of 2147483646 bytes is above the limit of 1073741824"},
+			"filter of 2147483646 bytes is longer than the limit of 1073741824"},
 		{"a header that promises too much", 200, nil, huge,
-			"filter of 2147483646 bytes is above the limit of 1073741824"},
+			"filter of 2147483646 bytes is longer than the limit of 1073741824"},
 		{"missing", 404, nil, []byte("not found"), "status 404"},
 		{"broken", 500, nil, nil, "status 500"},
 		{"delta", 226, patch, delta, ""},
 		{"delta, gzipped by somebody", 226, packed, zip(t, delta), `status 226, Content-Encoding "gzip"`},
 		{"delta of other size", 226, patch, otherSize, "filters differ in parameters: m = 1024"},
-		{"delta of another filter", 226, patch, wrongBase, "was made from another filter"},
+		{"delta of another filter", 226, patch, wrongBase, "was made from a different filter"},
 		{"delta cut", 226, patch, delta[:len(delta)-8], "invalid format"},
 		{"delta that is a filter", 226, patch, good, "it seems to be a bloom.Filter, not a patch"},
 		{"delta that is damaged", 226, patch, append([]byte("BLMP\x01\x00\x24\x00"), delta[9:]...),
@@ -385,7 +385,7 @@ func TestHTTPLimit(t *testing.T) {
 	}{
 		{6 + 128, ""},
 		{6 + 127, "replica: GET " + server.URL +
-			": transfer failed: filter of 134 bytes is above the limit of 133"},
+			": transfer failed: filter of 134 bytes is longer than the limit of 133"},
 	} {
 		u, err := (&HTTPSource{URL: server.URL, Limit: test.limit}).Fetch(context.Background(), "")
 		if test.err == "" {
@@ -795,7 +795,7 @@ func TestHTTPPatchLimit(t *testing.T) {
 		require.Len(t, u.Patch, length)
 		length++
 		_, err = src.Fetch(context.Background(), "1")
-		require.ErrorContains(t, err, "above the limit")
+		require.ErrorContains(t, err, "longer than the limit")
 	}
 }
 
@@ -994,7 +994,7 @@ func TestLimitModel(t *testing.T) {
 		about := fmt.Sprintf("seed %d, server %d, %d bytes, Limit %d", seed, kind, f.SizeBytes(), limit)
 		u, err := (&HTTPSource{URL: server.URL, Limit: limit}).Fetch(t.Context(), "")
 		if limit > 0 && f.SizeBytes() > limit {
-			require.ErrorContains(t, err, "above the limit", about)
+			require.ErrorContains(t, err, "longer than the limit", about)
 			continue
 		}
 		require.NoError(t, err, about)

@@ -93,8 +93,8 @@ func (p *Publisher) publish() (version string) {
 	made := time.Now().Round(0) // by the wall clock, which other processes share
 	f := p.snapshot()
 	if f == nil || f.K() == 0 {
-		panic("replica: Publish of nil or the zero Filter: " +
-			"a Replica has a snapshot once it has loaded")
+		panic("replica: the snapshot is nil or the zero Filter: " +
+			"that of a Replica is nil until it has loaded")
 	}
 	if bad := form.Info(f.Info()).Check(); bad != nil {
 		panic(bad.In("replica"))
@@ -142,7 +142,7 @@ func (p *Publisher) check() {
 		return
 	}
 	p.warned = true
-	slog.Error("replica: a Publisher's snapshot has changed, and replicas do not get that: " +
+	slog.Error("replica: a Publisher's snapshot has changed, but replicas do not get the changes: " +
 		"call Publish or Run")
 }
 

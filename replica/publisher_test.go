@@ -205,8 +205,8 @@ func TestPublishersDoNotShareVersions(t *testing.T) {
 // TestMistakes: a programmer's mistake panics immediately, and not later because of a nil pointer.
 func TestMistakes(t *testing.T) {
 	const zero = "replica: use of a zero Publisher: make it with NewPublisher"
-	const nothing = "replica: Publish of nil or the zero Filter: a Replica has a snapshot once " +
-		"it has loaded"
+	const nothing = "replica: the snapshot is nil or the zero Filter: that of a Replica is nil " +
+		"until it has loaded"
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // so that a Refresh that does not panic does not wait forever
 	for _, test := range []struct {

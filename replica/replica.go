@@ -239,7 +239,7 @@ func (r *Replica) report(err error) {
 		if r.copy.Load() == nil {
 			r.logged.Do(func() {
 				slog.Error("replica: nothing is loaded, so every key is reported as present; "+
-					"set Config.OnError", "error", err)
+					"later errors go only to Config.OnError", "error", err)
 			})
 		}
 	case r.reporting.TryLock():
@@ -260,7 +260,7 @@ func (r *Replica) fetch(ctx context.Context, version string, warnings *[]error) 
 	switch {
 	case u.Full != nil:
 		if u.Full.K() == 0 {
-			return errors.New("replica: source sent the zero Filter")
+			return errors.New("replica: the source sent the zero Filter")
 		}
 		asked := cur != nil && version == "" && cur.version != ""
 		if again := r.countAgain(cur, u.Full, asked); again != nil {
@@ -270,7 +270,7 @@ func (r *Replica) fetch(ctx context.Context, version string, warnings *[]error) 
 		filter := door.Share[bloom.SyncFilter](u.Full)
 		r.copy.Store(&state{filter, u.Full.SizeBytes(), u.Version, u.after(cur)})
 	case version == "":
-		return errors.New("replica: source has no full filter")
+		return errors.New("replica: the source sent no full filter")
 	default:
 		r.again = 0
 		// The bits change before the version, so that a Replica has all keys of its version.
@@ -305,8 +305,8 @@ func (r *Replica) countAgain(cur *state, full *bloom.Filter, requested bool) err
 	if r.again != 3 {
 		return nil
 	}
-	return errors.New("replica: the source sends the whole filter each time, and nothing is new: " +
-		"its ETag is missing, or something on the way changes it")
+	return errors.New("replica: the source sends the whole filter each time, though nothing is new: " +
+		"its ETag is missing, or a proxy changes it")
 }
 
 // holds reports whether s has the bits and the Info of f.
@@ -335,7 +335,7 @@ func (r *Replica) countBack(cur *state, u *Update) error {
 	switch {
 	case had:
 	case u.precedes(cur):
-		how = "is older, and came"
+		how = "is older, but came"
 	default:
 		return nil
 	}

@@ -236,7 +236,8 @@ func TestFirstAnswerMustBeFull(t *testing.T) {
 		{Version: "1", Patch: patchOf(t, 64, 1, "a", "b")},
 	} {
 		r := New(script(func(string) (Update, error) { return u, nil }), Config{})
-		require.ErrorContains(t, r.Refresh(context.Background()), "replica: source has no full filter")
+		require.ErrorContains(t, r.Refresh(context.Background()),
+			"replica: the source sent no full filter")
 		assert.True(t, r.ContainsString("a"))
 	}
 }

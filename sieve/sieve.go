@@ -145,7 +145,7 @@ func (q *Queue[T]) All() iter.Seq[T] {
 				return
 			}
 			if q.changes != changes {
-				panic("sieve: the Queue changed while All was ranged over: loop over Pop")
+				panic("sieve: the Queue changed during a loop over All: loop over Pop instead")
 			}
 		}
 	}

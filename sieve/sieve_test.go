@@ -271,7 +271,7 @@ func TestAllOfChanged(t *testing.T) {
 			q.Requeue(strconv.Itoa(i))
 		}
 		require.PanicsWithValue(t,
-			"sieve: the Queue changed while All was ranged over: loop over Pop", func() {
+			"sieve: the Queue changed during a loop over All: loop over Pop instead", func() {
 				for range q.All() {
 					change()
 				}

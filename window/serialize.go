@@ -193,7 +193,7 @@ func LoadOrNew(path string, c Config) (*Filter, error) {
 // produce together.
 func checkParams(p []uint64) (words uint64, err error) {
 	if p[paramGenerations] > maxGenerations || p[paramSpan] > math.MaxInt64 || p[paramRenew] > 1 {
-		return 0, fmt.Errorf("span of %d ns, %d generations, renew = %d",
+		return 0, fmt.Errorf("span of %d ns, %d generations or renew = %d is out of range",
 			p[paramSpan], p[paramGenerations], p[paramRenew])
 	}
 	c := configOf(p)
@@ -201,28 +201,29 @@ func checkParams(p []uint64) (words uint64, err error) {
 		return 0, fmt.Errorf("%v", bad)
 	}
 	if c.N == 0 {
-		return 0, errors.New("it was made for no keys")
+		return 0, errors.New("N is 0")
 	}
 	if err := checkLayout(p[paramK], p[paramPages], p[paramLanes]); err != nil {
 		return 0, err
 	}
 	if p[paramLive] > planes || p[paramNewest] >= planes {
-		return 0, fmt.Errorf("%d planes, the newest one at %d", p[paramLive], p[paramNewest])
+		return 0, fmt.Errorf("%d planes with the newest at %d are out of range",
+			p[paramLive], p[paramNewest])
 	}
 	if !clockMakes(p, c) {
-		return 0, fmt.Errorf("stamps that no clock makes")
+		return 0, fmt.Errorf("no clock can have produced its stamps")
 	}
 	return p[paramPages] * p[paramLanes], nil
 }
 
 func checkLayout(k, pages, lanes uint64) error {
 	if k < 2 || k > maxK || k%2 != 0 {
-		return fmt.Errorf("k = %d", k)
+		return fmt.Errorf("k = %d is not an even number in [2, %d]", k, maxK)
 	}
 	lanesFit := lanes > 0 && lanes <= math.MaxUint32
 	tooSmall := pages > 1 && lanes < leastPage
 	if !lanesFit || tooSmall || pages == 0 || pages > form.MaxFrameWords/lanes {
-		return fmt.Errorf("%d pages of %d lanes", pages, lanes)
+		return fmt.Errorf("%d pages of %d lanes are out of range", pages, lanes)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func checkFlags(root *cobra.Command, args []string) (*cobra.Command, error) {
 	c.InitDefaultHelpFlag()
 	c.InitDefaultVersionFlag()
 	if name := longName(c.Flags(), rest); name != "" {
-		return c, fmt.Errorf("-%s has one dash, and long names have two: --%[1]s", name)
+		return c, fmt.Errorf("-%s has one dash, but long names have two: --%[1]s", name)
 	}
 	if flagsFirst {
 		name, _, _ := strings.Cut(strings.TrimLeft(args[0], "-"), "=")

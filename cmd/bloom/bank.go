@@ -61,7 +61,7 @@ func bankBuildCommand() *cobra.Command {
 			return b, o.file.checkEmpty("the input has", cfg.Keys == 0)
 		})
 	}
-	o.register(c.Flags(), "most different lines of a file; else counted",
+	o.register(c.Flags(), "most different lines in a file; else counted",
 		"files named by mistake")
 	return c
 }
@@ -86,7 +86,7 @@ func checkTwice(names []string) error {
 	for _, name := range names {
 		info, err := os.Stat(name)
 		if name == lines.Stdin || err == nil && !info.Mode().IsRegular() {
-			return usageError{fmt.Errorf("%s can be read once only: say -n", name)}
+			return usageError{fmt.Errorf("%s can be read only once: give -n", name)}
 		}
 	}
 	return nil
@@ -130,8 +130,8 @@ func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*ba
 		}
 		b.SetName(i, name)
 		if held := f.ApproxCount(); held > n+n/20+1 { // the count is an estimate
-			warn("%s has about %d different lines, and filters have room for %d: "+
-				"it is named for other lines at a rate of %.2g", name, held, n, f.FPR())
+			warn("%s has about %d different lines, but filters have room for %d: "+
+				"bank which names it for other lines at a rate of %.2g", name, held, n, f.FPR())
 		}
 		f.Reset()
 		return nil
@@ -356,7 +356,7 @@ func checkValues(b informed, d *doubt, args []string) error {
 	for _, arg := range args {
 		if hasAny([]byte(arg), d.bars) {
 			return usageError{fmt.Errorf("%s was made with %s --sep %q: "+
-				"a LINE is the value of that field, and %q is none",
+				"a LINE is the value of that field, and %q has the separator",
 				d.path, placeFlag(d.made), separatorOf(b), arg)}
 		}
 	}
@@ -367,7 +367,7 @@ func hashLines(key lines.Key, args []string) (hs []bloom.Hash, err error) {
 	for _, arg := range args {
 		line, _, err := key.Of([]byte(arg), 0, nil)
 		if err == nil && len(line) == 0 {
-			err = errors.New("a LINE is empty, and blank lines are in no bank")
+			err = errors.New("a LINE is empty, but banks have no blank lines")
 		}
 		if err != nil {
 			return nil, err

@@ -55,10 +55,10 @@ func TestBank(t *testing.T) {
 	write(t, "damaged.bank", data[:8]+string(data[8]^1)+data[9:])
 	for line, says := range map[string]string{
 		"bank":                               "bank needs build, info or which",
-		"bank wich":                          `"wich" is not a command: is it which`,
+		"bank wich":                          `"wich" is not a command: did you mean which`,
 		"bank build -o x.bank":               "bank build needs at least one",
 		"bank build a.log":                   "build needs -o FILE",
-		"bank build -o x.bank -":             "- can be read once only: say -n",
+		"bank build -o x.bank -":             "- can be read only once: give -n",
 		"bank build -p 2 -o x.bank a.log":    "-p 2 is outside (0, 1)",
 		"bank which":                         "bank which needs the BANK",
 		"bank build -n 1 -o y a.log ./a.log": "./a.log is given twice",
@@ -92,7 +92,7 @@ func TestBank(t *testing.T) {
 	} {
 		saying(t, 1, says, "", "bank info", path)
 	}
-	saying(t, 0, "has about 11 different lines, and filters have room for 3",
+	saying(t, 0, "has about 11 different lines, but filters have room for 3",
 		"1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "bank build -n 3 -o x.bank -")
 }
 
@@ -167,8 +167,8 @@ func TestBankWhichReadsLines(t *testing.T) {
 	require.Equal(t, `"c\nd"`+"\n", good(t, "z\n", "bank which bank"))
 	saying(t, 1, "", "", "bank which bank")
 	saying(t, 1, "", "x\ny\n", "bank which --all bank")
-	saying(t, 2, "standard input: it is an archive of tar", tarred(t, "a", "x\n"), "bank which bank")
-	saying(t, 2, `"uniq" is not a command: is it dedupe`, "", "uniq")
+	saying(t, 2, "standard input: it is a tar archive", tarred(t, "a", "x\n"), "bank which bank")
+	saying(t, 2, `"uniq" is not a command: did you mean dedupe`, "", "uniq")
 }
 
 // TestBankThatSaysNothing: if a bank does not say how its keys were made, a line is a key as it

@@ -77,12 +77,12 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 	}
 	k, ok := kindFor(o.kind)
 	if !ok {
-		return usageError{fmt.Errorf("--type %q is none of %s", o.kind, namesOf(flagOf, "and"))}
+		return usageError{fmt.Errorf("--type %q is not %s", o.kind, namesOf(flagOf, "or"))}
 	}
 	room := o.shard.share(uint64(o.size.n))
 	lower := ""
 	if planner(planGuava).has(room, o.size.p) {
-		lower = "; --type guava has lower ones"
+		lower = "; --type guava allows lower ones"
 	}
 	if err := o.size.check(k.least, lower); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 		larger := errors.As(err, new(outsideError)) && k.flag != "blocked" && o.never == "" &&
 			o.size.p >= limits.BlockedRate && planner(planBlocked).has(n, o.size.p)
 		if larger {
-			err = fmt.Errorf("%w; --type blocked has larger ones", err)
+			err = fmt.Errorf("%w; --type blocked allows more", err)
 		}
 		return f, err
 	}
@@ -186,7 +186,7 @@ func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) err
 }
 
 func warnTooMany(f filter, held uint64) {
-	warn("the filter has more lines than it is made for, about %d: "+
+	warn("the filter has about %d lines, more than it was made for: "+
 		"other lines are reported at a rate of %.2g", held, f.Stats().FPR)
 }
 
@@ -199,15 +199,14 @@ func refused(f filter, added, came int) error {
 	held := f.Stats().ApproxCount // exact
 	has := counted(held, "line")
 	if n := f.Info().N; held < n {
-		return fmt.Errorf("%w: it has %s, and is made for %s; no file was changed",
+		return fmt.Errorf("%w: it has %s, but was made for %s; no file was changed",
 			errRepeats, has, humanize.Comma(int64(n)))
 	}
-	return fmt.Errorf("the filter is full with %s; no file was changed. "+
-		"A line counts as often as it comes", has)
+	return fmt.Errorf("the filter is full with %s, repeats included; no file was changed", has)
 }
 
 var errRepeats = errors.New("the filter is full because lines repeat, and each repetition " +
-	"takes a place, up to eight; build it of the output of bloom dedupe, or with --type counting")
+	"takes a place, up to eight; drop repeats first with bloom dedupe, or use --type counting")
 
 // buildMeasured counts the different lines, and then adds all lines to a filter that create makes
 // for them. If repeats is true, each repetition of a line also needs room.
@@ -269,7 +268,7 @@ func spool(ctx context.Context, cfg *lines.Config, file io.Writer) (
 			raw = binary.LittleEndian.AppendUint64(raw, h2)
 		}
 		if err := lines.CheckArrived(16*int64(all), cfg.Read.Load()); err != nil {
-			return 0, fmt.Errorf("without -n, a temporary file needs %w; or say -n", err)
+			return 0, fmt.Errorf("without -n, a temporary file would need %w; or give -n", err)
 		}
 		_, err := file.Write(raw)
 		return len(b.Ends), err

@@ -16,7 +16,7 @@ func addCommand() *cobra.Command {
 
 func addToLoaded(ctx context.Context, cfg *lines.Config, f *loaded) error {
 	if hash := f.Info().Hash; ownHash(hash) {
-		warn("%s says that its keys are %q. bloom adds the lines as its flags say", f.path, hash)
+		warn("%s says that its keys are %q, but bloom adds lines as the flags say", f.path, hash)
 	}
 	keyRule{cfg.Key, shardIn(f)}.mergeInfo(f)
 	err := addLines(ctx, cfg, f.filter, 0)
@@ -33,7 +33,7 @@ func removeCommand() *cobra.Command {
 func removeLines(ctx context.Context, cfg *lines.Config, f *loaded) error {
 	if f.kind.remove == nil {
 		return fmt.Errorf("%s is a %s: "+
-			"lines can be removed from a %s only", f.path, f.kind.name, namesOf(removable, "or a"))
+			"lines can be removed only from a %s", f.path, f.kind.name, namesOf(removable, "or a"))
 	}
 	var absent uint64
 	err := scan(ctx, cfg, "removed", func(b *lines.Batch) (removed int, _ error) {
@@ -107,7 +107,7 @@ func changeCommand(
 	file.register(c.Flags())
 	input.register(c.Flags())
 	input.addBlank(c.Flags())
-	c.Flags().BoolVar(&force, "force", false, "go on with a FILE that was made with another -f")
+	c.Flags().BoolVar(&force, "force", false, "accept a FILE that was made with another -f")
 	return c
 }
 
@@ -156,14 +156,14 @@ func unionOf(ctx context.Context, names []string) (*loaded, error) {
 func union(a, b *loaded) error {
 	x, y := a.Info(), b.Info()
 	if a.kind.name != b.kind.name {
-		return fmt.Errorf("a %s and a %s do not merge", a.kind.name, b.kind.name)
+		return fmt.Errorf("a %s and a %s cannot be merged", a.kind.name, b.kind.name)
 	}
 	if x.Hash != y.Hash && x.Hash != "" && y.Hash != "" {
 		return fmt.Errorf("keys of %s and keys of %s do not mix",
 			printable(x.Hash), printable(y.Hash))
 	}
 	if a.kind.merge == nil {
-		return fmt.Errorf("filters of type %s do not merge", a.kind.name)
+		return fmt.Errorf("filters of type %s cannot be merged", a.kind.name)
 	}
 	facts, err := joinFacts(a, b)
 	if err != nil {

@@ -49,11 +49,11 @@ func checkCommand() *cobra.Command {
 		}),
 	}
 	c.Flags().BoolVarP(&k.invert, "invert", "v", false,
-		"write the lines that are certainly not in it")
+		"write the lines that are certainly not in FILE")
 	c.Flags().BoolVarP(&k.count, "count", "c", false,
-		"write how many there are, not the lines")
+		"write only the number of lines")
 	c.Flags().BoolVarP(&k.quiet, "quiet", "q", false,
-		"write nothing; the exit status tells")
+		"write nothing; the exit status is the answer")
 	input.register(c.Flags())
 	input.addBlank(c.Flags())
 	return c
@@ -228,7 +228,7 @@ func loadAll(args []string) (ask asker, first *loaded, others []string, err erro
 			factsOf(next).Get(jsonFact) == factsOf(first).Get(jsonFact) &&
 			next.kind.name == first.kind.name
 		if !sameList {
-			return nil, nil, nil, fmt.Errorf("%s belongs to another list than %s: %w",
+			return nil, nil, nil, fmt.Errorf("%s belongs to a different list from %s: %w",
 				args[n], args[0], s.missing(args[0]))
 		}
 		if s[nextShard.i] != nil {

@@ -114,7 +114,7 @@ func TestNamesInMessages(t *testing.T) {
 		{"remove", []string{name}, "1 line did not occur in " + shown},
 		{"check list", []string{name + ".gone"}, shown + ".gone: no such file"},
 		{"bank build -n 1 -o bank", []string{name + ".txt"}, shown + ".txt has about 9 different"},
-		{"build --hex --skip-bad -o bad", []string{name + ".txt"}, "first of them here: " + shown},
+		{"build --hex --skip-bad -o bad", []string{name + ".txt"}, "first of them is " + shown},
 		{"info", []string{name + ".gone", name + ".txt"}, shown + ".gone: no such file"},
 	} {
 		_, stderr, _ := bloomRun(t, "banana\n", test.line, test.more...)

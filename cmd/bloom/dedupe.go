@@ -50,7 +50,7 @@ func dedupeCommand() *cobra.Command {
 	o.shard.register(flags)
 	o.file.addForce(flags)
 	flags.Lookup("force").Usage =
-		"replace or go on with FILE, whatever it is"
+		"continue with or replace FILE, whatever it is"
 	o.input.register(flags)
 	return c
 }
@@ -111,7 +111,7 @@ func (o *dedupeFlags) check(c *cobra.Command) error {
 	}
 	switch {
 	case o.out != "" && o.state == "":
-		return usageError{errors.New("-o needs --state; without a state, write > OUT")}
+		return usageError{errors.New("-o needs --state; without a state, use > OUT")}
 
 	case given("span") && o.span <= 0:
 		return usageError{fmt.Errorf("--span %v must be longer than 0", o.span)}
@@ -190,11 +190,11 @@ func (o *dedupeFlags) accept(saved *loaded, fresh *memory) (hashFilter, error) {
 	case saved.compressed:
 		return nil, fmt.Errorf("%s %w", o.state, errCompressed)
 	case o.sizeGiven && !sameSize(saved.filter, fresh.f):
-		return nil, fmt.Errorf("%s holds a %s of another size or rate than -n, -p and --span make; "+
-			"leave them out to go on with it", o.state, saved.kind.name)
+		return nil, fmt.Errorf("%s holds a %s that -n, -p and --span do not fit; "+
+			"leave them out to continue with it", o.state, saved.kind.name)
 	}
 	if made := shardIn(saved); made != o.shard && max(made.n, o.shard.n) > 1 {
-		return nil, fmt.Errorf("%s was made with --shard %q, and --shard is %q now",
+		return nil, fmt.Errorf("%s was made with --shard %q, but --shard is %q now",
 			o.state, &made, &o.shard)
 	}
 	if err := saved.keyFromInfo(&o.input.key, o.input.flags); err != nil {
@@ -205,8 +205,8 @@ func (o *dedupeFlags) accept(saved *loaded, fresh *memory) (hashFilter, error) {
 	}
 	if hash := saved.Info().Hash; ownHash(hash) && !o.file.force {
 		return nil, usageError{fmt.Errorf("%s says that its keys are %q, "+
-			"and lines would mix with them: "+
-			"--force goes on with it", o.state, hash)}
+			"so lines would be mixed with other keys; "+
+			"--force continues anyway", o.state, hash)}
 	}
 	keyRule{o.input.key, o.shard}.mergeInfo(saved)
 	f, _ := methodsOf(saved.filter)

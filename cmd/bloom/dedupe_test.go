@@ -195,7 +195,7 @@ func TestPackedState(t *testing.T) {
 			require.Empty(t, saying(t, 1, says, "new\n", "dedupe --state s"+force), force)
 			require.Equal(t, text, read(t, "s"))
 		}
-		saying(t, 1, "is compressed, and is left as it is; --force replaces it", "new\n", "build -o s")
+		saying(t, 1, "is compressed, and stays as it is; --force replaces it", "new\n", "build -o s")
 	}
 }
 
@@ -209,7 +209,7 @@ func TestErrors(t *testing.T) {
 		dir:                     dir,
 		"--state missing/state": "missing",
 		"--state " + dir:        dir,
-		"--state " + write(t, "text", "https://example.org/\n"): "is no filter",
+		"--state " + write(t, "text", "https://example.org/\n"): "is not a filter",
 		"--state /dev/null":   "/dev/null",
 		"--state /proc/state": "/proc", // where not even root may write
 	} {

@@ -193,7 +193,7 @@ func TestStuck(t *testing.T) {
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	require.Error(t, cmd.Wait())
 	require.Equal(t, 128+int(syscall.SIGTERM), cmd.ProcessState.ExitCode())
-	requireError(t, stderr.String(), "the output takes nothing, and state is as it was last saved")
+	requireError(t, stderr.String(), "the output accepts nothing, and state is as it was last saved")
 	require.Equal(t, before, read(t, "state"))
 	require.Equal(t, in, good(t, "old\n"+in, "dedupe --state state"))
 }

@@ -128,7 +128,7 @@ const leftOut = ": new lines are left out by mistake more and more often"
 
 func (d *deduper) warnFull() {
 	if span, reach := spanOf(d.seen.f); reach < span {
-		d.warn("more than %d lines came within %v (-n, --span): lines are remembered for %v only",
+		d.warn("more than %d lines came within %v (-n, --span): lines are remembered for only %v",
 			d.seen.f.Info().N, span, reach.Round(time.Second))
 	}
 	if full(d.seen.f) {

@@ -90,7 +90,7 @@ func patchCommand() *cobra.Command {
 			}
 			spared := neverOf(g)
 			if err := patchFrom(g, args[1]); err != nil {
-				return fmt.Errorf("%s is as it was: %w", args[0], err)
+				return fmt.Errorf("%s was not changed: %w", args[0], err)
 			}
 			if spared > 0 && neverOf(g) == 0 { // the new filter may report these names
 				warnNever(args[0], spared)
@@ -122,7 +122,7 @@ func patchFrom(f *bloom.Filter, path string) error {
 	err = f.Patch(data)
 	switch {
 	case errors.Is(err, bloom.ErrMismatch):
-		return fmt.Errorf("%s was made from another filter, or was applied before", path)
+		return fmt.Errorf("%s was made from a different filter, or has already been applied", path)
 	case err != nil:
 		return fmt.Errorf("%s is not a patch that bloom diff made: %w", path, err)
 	}

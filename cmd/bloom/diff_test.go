@@ -74,34 +74,34 @@ func TestPatchRefuses(t *testing.T) {
 	for _, name := range []string{"old", "new", "larger", "blocked", "packed", "good.patch"} {
 		before[name] = read(t, name)
 	}
-	const other = "was made from another filter, or was applied before"
+	const other = "was made from a different filter, or has already been applied"
 	const damaged = " is not a patch that bloom diff made: "
 	for _, test := range []struct {
 		line   string
 		status int
 		says   string
 	}{
-		{"patch new good.patch", 1, "new is as it was: good.patch " + other},
-		{"patch larger good.patch", 1, "larger is as it was: good.patch " + other},
-		{"patch old cut", 1, "old is as it was: cut" + damaged},
-		{"patch old changed", 1, "old is as it was: changed" + damaged},
-		{"patch old text", 1, "old is as it was: text" + damaged},
-		{"patch old empty", 1, "old is as it was: empty" + damaged},
-		{"patch old new", 1, "old is as it was: new" + damaged},
+		{"patch new good.patch", 1, "new was not changed: good.patch " + other},
+		{"patch larger good.patch", 1, "larger was not changed: good.patch " + other},
+		{"patch old cut", 1, "old was not changed: cut" + damaged},
+		{"patch old changed", 1, "old was not changed: changed" + damaged},
+		{"patch old text", 1, "old was not changed: text" + damaged},
+		{"patch old empty", 1, "old was not changed: empty" + damaged},
+		{"patch old new", 1, "old was not changed: new" + damaged},
 		{"patch old missing", 1, "no such file"},
-		{"patch old old", 2, "old: it is named twice, and is to be written"},
+		{"patch old old", 2, "old: it would be both read and written"},
 		{"patch blocked good.patch", 1,
 			"blocked is a blocked.Filter: only a bloom.Filter can be patched"},
 		{"patch packed good.patch", 1, "packed is compressed; decompress it first"},
 		{"patch good.patch old", 1, "good.patch is a patch, not a filter: bloom patch FILE PATCH"},
-		{"patch - good.patch", 2, "- is no file"},
+		{"patch - good.patch", 2, "- is not a file"},
 		{"patch old", 2, "patch needs the filter's FILE and the PATCH"},
 		{"diff -o good.patch old larger", 1, "build both with the same -n and -p"},
 		{"diff -o good.patch old blocked", 1,
 			"blocked is a blocked.Filter: only a bloom.Filter can be patched"},
 		{"diff -o good.patch old missing", 1, "no such file"},
-		{"diff -o text old new", 1, "is no filter"},
-		{"diff -o old old new", 2, "old: it is named twice, and is to be written"},
+		{"diff -o text old new", 1, "is not a filter"},
+		{"diff -o old old new", 2, "old: it would be both read and written"},
 		{"diff old new", 2, "diff needs -o FILE"},
 		{"diff -o x old", 2, "diff needs the filters FROM and TO"},
 	} {
@@ -160,7 +160,8 @@ func TestPatchSkipped(t *testing.T) {
 		good(t, "", fmt.Sprintf("diff -o patch%d %s %s", day, before, name))
 	}
 	was := read(t, "day0")
-	saying(t, 1, "day0 is as it was: patch2 was made from another filter, or was applied before",
+	saying(t, 1, "day0 was not changed: patch2 was made from a different filter, "+
+		"or has already been applied",
 		"", "patch day0 patch2")
 	require.True(t, was == read(t, "day0"))
 	good(t, "", "patch day0 patch1")

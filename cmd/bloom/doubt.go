@@ -102,7 +102,7 @@ func (d *doubt) refusal(line []byte) error {
 	if d.made.JSON != "" {
 		part = fmt.Sprintf("the values of %q in JSON objects", d.made.JSON)
 	}
-	return fmt.Errorf("keys of the list are %s: ask with that alone, not with %.80q", part, line)
+	return fmt.Errorf("keys of the list are %s: ask for that alone, not for %.80q", part, line)
 }
 
 // mistaken reports whether doubtful lines were looked up, and no more of them were found than false
@@ -114,7 +114,7 @@ func (d *doubt) mistaken(rate float64, filters int) bool {
 }
 
 const mixedKeys = "%s has keys of several fields, or of fields and whole lines (--force): " +
-	"bloom looks lines up with %s only"
+	"this run looks lines up with %s"
 
 // warnings returns the reasons to doubt the look-ups so far. rate returns the rate of the filter,
 // which takes a while.
@@ -127,13 +127,13 @@ func (d *doubt) warnings(rate func() float64) (warnings []string) {
 	}
 	result := "none of the lines was found"
 	if d.found > 0 {
-		result = fmt.Sprintf("no more of %s that it may not mean were found than of any lines, %s",
+		result = fmt.Sprintf("of %s that do not look like keys, no more were found than of any lines: %s",
 			counted(d.doubted, "line"), humanize.Comma(int64(d.misled)))
 	}
 	if d.made == d.asked {
-		return append(warnings, fmt.Sprintf("%s was made with --sep %q, and keys have it now: %s",
+		return append(warnings, fmt.Sprintf("%s was made with --sep %q, but keys have it now: %s",
 			d.path, d.bars, result))
 	}
-	return append(warnings, fmt.Sprintf("%s was made with %s, and there is %s now: %s",
+	return append(warnings, fmt.Sprintf("%s was made with %s, but there is %s now: %s",
 		d.path, placeFlag(d.made), placeFlag(d.asked), result))
 }

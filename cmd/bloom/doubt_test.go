@@ -34,8 +34,8 @@ func names(from, to int) string {
 // by mistake. Lines that may be keys need no warning, whether or not they are found.
 func TestDoubtGoesByTheRate(t *testing.T) {
 	t.Chdir(t.TempDir())
-	const made = "was made with -f 1, and there is "
-	const mistaken = "no more of "
+	const made = "was made with -f 1, but there is "
+	const mistaken = "that do not look like keys, no more were found"
 	for name, flags := range map[string]string{
 		"colon": "--sep :", "tab": "", "guava": "--sep : -n 10000", "small": "--sep : -n 2000",
 		"blocked": "--sep : --type blocked",
@@ -70,7 +70,7 @@ func TestDoubtGoesByTheRate(t *testing.T) {
 		}
 		// Some lines are names, and some of those are found.
 		_, stderr, _ = bloomRun(t, names(0, 1000)+users(1000, 2000, sep), "check "+name)
-		requireError(t, stderr, mistaken+"1,000 lines")
+		requireError(t, stderr, "of 1,000 lines "+mistaken)
 		for _, in := range []string{
 			names(0, 10_000), names(20_000, 30_000), names(9_000, 11_000), users(0, 10_000, ";"), "",
 		} {
@@ -101,7 +101,7 @@ func TestDoubtGoesByTheRate(t *testing.T) {
 	}
 	_, stderr, _ := bloomRun(t, users(0, 1000, ":"), "check -v shard0 shard1")
 	requireError(t, stderr, "shard0 "+made+
-		"no -f now: no more of 1,000 lines that it may not mean were found than of any lines")
+		"no -f now: of 1,000 lines that do not look like keys, no more were found than of any lines")
 }
 
 // TestQuietIsUnderstood: check -q gives the certain answer only to lines that it understands. To
@@ -189,7 +189,7 @@ func TestDoubtAfterMixing(t *testing.T) {
 	good(t, "", "merge -o all colon semicolon comma")
 	require.Equal(t, "a\nb\nc\n", good(t, "a\nb\nc\nd\n", "check all"))
 	for _, line := range []string{"a:1\n", "b;1\n", "c,1\n", "c\t1\n"} {
-		saying(t, 1, "all was made with -f 1, and there is no -f now: none of the lines was found",
+		saying(t, 1, "all was made with -f 1, but there is no -f now: none of the lines was found",
 			line, "check all")
 	}
 	good(t, "d:2\n", "add -f 1 all") // by the separator of the first list
@@ -198,11 +198,11 @@ func TestDoubtAfterMixing(t *testing.T) {
 	require.Equal(t, "field=1&sep=%3A&sep=%3B&sep=%09%2C", metaOf(t, "all"))
 
 	good(t, "x\n", "add --force all")
-	const mixed = "all has keys of several fields, or of fields and whole lines (--force): bloom " +
+	const mixed = "all has keys of several fields, or of fields and whole lines (--force): this run " +
 		"looks lines up with "
 	require.Equal(t, "x\n", good(t, "x\n", "check all"))
-	require.Equal(t, "x\n", saying(t, 0, mixed+"no -f only", "x\na:1\n", "check all"))
-	saying(t, 0, mixed+"-f 2 only", "a:1\n", "check -v -f 2 --sep : all")
+	require.Equal(t, "x\n", saying(t, 0, mixed+"no -f", "x\na:1\n", "check all"))
+	saying(t, 0, mixed+"-f 2", "a:1\n", "check -v -f 2 --sep : all")
 	good(t, "", "merge -o more all colon --force")
 	saying(t, 1, "more has keys of several fields", "y\n", "check more")
 
@@ -244,7 +244,7 @@ func TestServeDoubts(t *testing.T) {
 		quoted += fmt.Sprintf("\"Doe, %d\",x\n", i)
 	}
 	_, comma := serving(t, quoted, "-f 1")
-	const says = "keys of the list are field 1 of lines: ask with that alone, not with "
+	const says = "keys of the list are field 1 of lines: ask for that alone, not for "
 	for _, test := range []struct {
 		url, body string
 		status    int
@@ -266,7 +266,7 @@ func TestServeDoubts(t *testing.T) {
 		{tab.URL + "/contains?key=user0%09mail0", "", 400, says},
 		{comma.URL + "/contains?key=Doe,+1", "", 200, "true\n"},
 		{comma.URL + "/contains?key=Roe,+1", "", 400, says},
-		{colon.URL + "/?key=user0%3Amail0", "", 200, "ask with that alone"},
+		{colon.URL + "/?key=user0%3Amail0", "", 200, "ask for that alone"},
 	} {
 		method := "POST"
 		if test.body == "" {

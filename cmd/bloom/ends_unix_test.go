@@ -314,7 +314,7 @@ func TestAppendsToNoHalfLine(t *testing.T) {
 		stderr, status := appends(line)
 		require.Equal(t, want, status, line)
 		requireError(t, stderr,
-			"ends with half a line, of 2 bytes, and stays as it is; to cut that off: truncate -s 6 FILE")
+			"ends with half a line of 2 bytes, and stays as it is; to cut that off: truncate -s 6 FILE")
 		require.Equal(t, "whole\nha", read(t, "out"), line)
 		require.NoFileExists(t, "s")
 

@@ -171,7 +171,7 @@ func joinFacts(a, b informed) (url.Values, error) {
 			placeFlag(placeA), placeFlag(placeB))
 	case x.Get(shardFact) != y.Get(shardFact):
 		return nil, errors.New("they have different shards, or one of them has all lines: " +
-			"bloom check asks the files of all shards")
+			"bloom check reads the files of all shards")
 	}
 	all := url.Values{}
 	for _, facts := range []url.Values{x, y} {

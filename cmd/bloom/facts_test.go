@@ -95,10 +95,10 @@ func TestFieldIsKept(t *testing.T) {
 	write(t, "w1", "apple:3\npear:1\n")
 	good(t, "", "build --type counting -n 100 -p 1e-6 -f 1 --sep : -o list w1")
 	before := read(t, "list")
-	const made = "list was made with -f 1, and there is "
+	const made = "list was made with -f 1, but there is "
 	for flags, now := range map[string]string{"": "no -f now", " -f 2 --sep :": "-f 2 now"} {
 		for _, line := range []string{"add list w1", "remove list w1", "dedupe --state list w1"} {
-			saying(t, 2, made+now+": its keys would mix; --force goes on with it", "", line+flags)
+			saying(t, 2, made+now+", so its keys would be mixed; --force continues anyway", "", line+flags)
 			require.Equal(t, before, read(t, "list"), line)
 		}
 		saying(t, 1, made+now+": none of the lines was found", "", "check list w1"+flags)
@@ -129,10 +129,10 @@ func TestFieldIsKept(t *testing.T) {
 	require.Equal(t, "field=several", metaOf(t, "list"))
 	require.Equal(t, "kiwi:1\n", good(t, "kiwi:1\n", "check list"))
 	good(t, "a:b\n", "add -f 2 --sep : list")
-	saying(t, 1, "list has keys of several fields, or of fields and whole lines (--force): bloom "+
-		"looks lines up with no -f only",
+	saying(t, 1, "list has keys of several fields, or of fields and whole lines (--force): this run "+
+		"looks lines up with no -f",
 		"x\n", "check list")
-	saying(t, 1, "bloom looks lines up with -f 2 only", "x:y\n", "check list -f 2 --sep :")
+	saying(t, 1, "this run looks lines up with -f 2", "x:y\n", "check list -f 2 --sep :")
 
 	// A list or a state of whole lines takes no fields.
 	good(t, "a\n", "dedupe --state lines")
@@ -143,7 +143,7 @@ func TestFieldIsKept(t *testing.T) {
 			if line == "remove" && name == "lines" { // it is no counting filter
 				continue
 			}
-			saying(t, 2, name+" was made with no -f, and there is -f 1 now: its keys would mix",
+			saying(t, 2, name+" was made with no -f, but there is -f 1 now, so its keys would be mixed",
 				"a,1\n", line+" "+name+" -f 1")
 			require.Equal(t, before, read(t, name), line)
 		}
@@ -164,14 +164,15 @@ func TestFieldIsKept(t *testing.T) {
 		good(t, "x,a:1\n", "remove theirs --skip-bad "+first)
 		require.Empty(t, metaOf(t, "theirs"), "no key was added")
 		good(t, "x,y:1\n", "add theirs "+first)
-		saying(t, 2, "its keys would mix", "x,y:1\n", "add theirs "+then)
-		saying(t, 2, "its keys would mix", "x,y:1\n", "dedupe --state theirs "+then)
+		saying(t, 2, "its keys would be mixed", "x,y:1\n", "add theirs "+then)
+		saying(t, 2, "its keys would be mixed", "x,y:1\n", "dedupe --state theirs "+then)
 		good(t, "x,y:1\n", "add theirs "+first)
 	}
 
 	good(t, "", "bank build -n 100 -f 1 --sep : -o bank w1")
 	require.Equal(t, "w1\n", good(t, "", "bank which bank apple"))
-	saying(t, 2, `bank was made with -f 1 --sep ":": a LINE is the value of that field, and "apple:3" is none`,
+	saying(t, 2, `bank was made with -f 1 --sep ":": a LINE is the value of that field, `+
+		`and "apple:3" has the separator`,
 		"", "bank which bank apple apple:3")
 	saying(t, 1, "", "", "bank which bank kiwi")
 	// A value in quotes may have a comma, or have come from a file with tabs.

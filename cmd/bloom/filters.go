@@ -146,7 +146,7 @@ var errNoFilter = errors.New("not a filter")
 
 func noFilter(name string, head []byte) error {
 	if bytes.HasPrefix(head, []byte("\xac\xed")) {
-		return fmt.Errorf("%s is %w: an ObjectOutputStream of Java wrote it; "+
+		return fmt.Errorf("%s is %w: a Java ObjectOutputStream wrote it; "+
 			"BloomFilter.writeTo writes a filter", name, errNoFilter)
 	}
 	return fmt.Errorf("%s is %w: it begins with %q", name, errNoFilter, head[:min(len(head), 8)])
@@ -335,7 +335,7 @@ func loadKeys(path string) (*loaded, error) {
 		return nil, err
 	}
 	if f.kind.opaque {
-		return nil, fmt.Errorf("%s holds hashes that its own program made of keys, "+
+		return nil, fmt.Errorf("%s holds hashes that only the program that made it can compute, "+
 			"so bloom cannot look lines up in it: a Go program can, with foreign.NewHoliman", path)
 	}
 	return f, nil

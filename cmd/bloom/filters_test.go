@@ -53,7 +53,7 @@ func TestBuild(t *testing.T) {
 	require.Equal(t, guava(t, 5000, 0.01, 0, 5000), read(t, "out"))
 	good(t, "", "build --force -o out")
 	require.Equal(t, guava(t, 1, 0.001, 0, 0), read(t, "out"))
-	saying(t, 0, "warning: the filter has more lines than it is made for", in, "build -n 1000 -o out")
+	saying(t, 0, "lines, more than it was made for", in, "build -n 1000 -o out")
 	requireAlone(t, "out")
 
 	good(t, in, "build -n 5k -p 1e-6 --type blocked -o out")
@@ -99,7 +99,7 @@ func TestCuckooOfRepeatedLines(t *testing.T) {
 	}
 	const says = "the filter is full because lines repeat, and each repetition takes a place, up " +
 		"to eight; " +
-		"build it of the output of bloom dedupe, or with --type counting"
+		"drop repeats first with bloom dedupe, or use --type counting"
 	in := strings.Repeat(numbers(0, 1000), 20)
 	for _, flags := range []string{"", "-n 20k"} {
 		saying(t, 1, says, in, "build --force --type cuckoo -o none "+flags)
@@ -109,7 +109,7 @@ func TestCuckooOfRepeatedLines(t *testing.T) {
 	saying(t, 1, says, in, "add list")
 	good(t, good(t, in, "dedupe"), "build --type cuckoo -o list")
 	good(t, in, "build --force --type counting -o list")
-	saying(t, 1, "A line counts as often as it comes", numbers(0, 1000)+numbers(0, 1000),
+	saying(t, 1, ", repeats included; no file was changed", numbers(0, 1000)+numbers(0, 1000),
 		"build -n 1000 --type cuckoo -o none")
 }
 
@@ -443,7 +443,8 @@ func TestKeysAreMadeAsTheFileSays(t *testing.T) {
 	f.AddString("ff")
 	f.UpdateInfo(func(i *bloom.Info) { i.Hash = "SumString of the host" })
 	require.NoError(t, f.SaveFile(path))
-	const says = `list says that its keys are "SumString of the host". bloom looks up the lines as its flags say`
+	const says = `list says that its keys are "SumString of the host", ` +
+		"but bloom looks lines up as the flags say"
 	saying(t, 0, says, "ff\n", "check list")
 	saying(t, 0, says, "ff\n", "check --fold-case list")
 	saying(t, 1, says, "gg\n", "check list")
@@ -456,7 +457,7 @@ func TestKeysAreMadeAsTheFileSays(t *testing.T) {
 	hash := func() string { return bloom.Must(bloom.LoadFile(path)).Info().Hash }
 	require.Equal(t, "several ways", hash(), "no one way finds all keys")
 	require.NoError(t, f.SaveFile(path))
-	saying(t, 0, `list says that its keys are "SumString of the host". bloom adds`, "gg\n", "add list")
+	saying(t, 0, `list says that its keys are "SumString of the host", but bloom adds`, "gg\n", "add list")
 	require.Equal(t, "several ways", hash())
 
 	b := bloom.Must(bank.New(1, 0.01))
@@ -478,7 +479,8 @@ func TestInfoOfShortWindow(t *testing.T) {
 	f := bloom.Must(window.New(window.Config{N: 100, P: 0.01, Span: time.Hour}))
 	addNumbers(f, 0, 10_000)
 	require.NoError(t, f.SaveFile("state"))
-	require.Regexp(t, `reach     too many keys came: of 1h0m0s only the last [0-9]+m?[0-9]*s are remembered whole\n`,
+	require.Regexp(t, "reach     too many keys came for 1h0m0s: "+
+		`every key of only the last [0-9]+m?[0-9]*s is remembered\n`,
 		good(t, "", "info state"))
 }
 

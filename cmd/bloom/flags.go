@@ -143,7 +143,7 @@ func (f *filterFlags) check(lowest float64, hint string) error {
 	case !(f.p > 0 && f.p < 1):
 		return usageError{fmt.Errorf("-p %v is outside (0, 1)", f.p)}
 	case f.p < lowest:
-		return usageError{fmt.Errorf("-p %v is below %v, the lowest rate here%s",
+		return usageError{fmt.Errorf("-p %v is below %v, the lowest possible rate%s",
 			f.p, lowest, hint)}
 	}
 	return nil
@@ -199,23 +199,23 @@ type inputFlags struct {
 // line.
 func (f *inputFlags) addBlank(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.blank, "blank", false,
-		"take blank lines, which are left out otherwise")
+		"keep blank lines, which are otherwise left out")
 }
 
 func (f *inputFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.null, "null", "0", false, "lines end with a NUL byte, not with a newline")
-	flags.BoolVarP(&f.null, "null-data", "z", false, "the same, as grep and sort call it")
+	flags.BoolVarP(&f.null, "null-data", "z", false, "the same as -0, as in grep and sort")
 	flags.IntVarP(&f.key.Field, "field", "f", 0,
-		"compare field `N` only, of lines of TSV or CSV")
+		"compare only field `N` of TSV or CSV lines")
 	flags.StringVar(&f.key.JSON, "json", "",
-		"compare `NAME` of JSON objects only")
+		"compare only `NAME` of JSON objects")
 	flags.StringVar(&f.key.Separator, "sep", "",
 		"`byte` between fields; else a tab or a comma")
 	addKey(flags, &f.key)
 	flags.BoolVar(&f.skipBad, "skip-bad", false,
-		"leave bad lines out, and count them")
+		"leave out bad lines, and count them")
 	flags.IntVar(&f.long, "long", 27,
-		"unpack zstd that needs 2^`N` bytes")
+		"allow zstd 2^`N` bytes of memory")
 	f.flags = flags
 }
 
@@ -229,7 +229,7 @@ type makeFlags struct {
 func (f *makeFlags) register(flags *pflag.FlagSet, n, p string) {
 	f.size.register(flags, n, p, 0.001)
 	f.file.addOutput(flags)
-	flags.StringVar(&f.comment, "comment", "", "`text` for the file to hold")
+	flags.StringVar(&f.comment, "comment", "", "`text` to store in the file")
 	f.input.register(flags)
 	f.input.addBlank(flags)
 }
@@ -252,7 +252,7 @@ func addKey(flags *pflag.FlagSet, key *lines.Key) {
 	flags.BoolVar(&key.Hex, "hex", false,
 		"compare the bytes of hexadecimal lines")
 	flags.BoolVar(&key.KeepCR, "keep-cr", false,
-		"compare the CR, too, that ends Windows lines")
+		"compare the CR that ends Windows lines, too")
 }
 
 // maxName is the largest length of the NAME of --json, in bytes. It is low enough for an Info's
@@ -266,10 +266,10 @@ func (f *inputFlags) config(names []string) (*lines.Config, error) {
 	case f.flags.Changed("json") && (f.key.JSON == "" || !utf8.ValidString(f.key.JSON)):
 		return nil, usageError{fmt.Errorf("--json %q is not the name of a value", f.key.JSON)}
 	case len(f.key.JSON) > maxName:
-		return nil, usageError{fmt.Errorf("--json has %d bytes, and may have %d",
+		return nil, usageError{fmt.Errorf("--json has %d bytes, but may have only %d",
 			len(f.key.JSON), maxName)}
 	case f.key.JSON != "" && f.key.Field > 0:
-		return nil, usageError{errors.New("--json and -f are two ways to say what is compared")}
+		return nil, usageError{errors.New("--json and -f cannot be used together")}
 	case f.long < 10 || f.long > 31:
 		return nil, usageError{fmt.Errorf("--long %d is outside [10, 31]", f.long)}
 	case len(unescaped(f.key.Separator)) > 1:
@@ -317,7 +317,11 @@ func need(minimum, maximum int, arguments string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < minimum || maximum >= 0 && len(args) > maximum {
 			name := strings.TrimPrefix(c.CommandPath(), "bloom ")
-			return fmt.Errorf("%s needs %s", name, arguments)
+			verb := "needs"
+			if maximum == 0 {
+				verb = "takes"
+			}
+			return fmt.Errorf("%s %s %s", name, verb, arguments)
 		}
 		return nil
 	}

@@ -42,7 +42,7 @@ func TestInputFlagsAreChecked(t *testing.T) {
 			"-f -1":             "-f -1: fields are counted from 1",
 			"--json=":           `--json "" is not the name of a value`,
 			"--json=\xff":       `--json "\xff" is not the name of a value`,
-			"--json a -f 1":     "--json and -f are two ways to say what is compared",
+			"--json a -f 1":     "--json and -f cannot be used together",
 			"--sep ab -f 1":     `--sep "ab" is not one byte`,
 			`--sep \u0100 -f 1`: "is not one byte",
 			"--sep ,":           "--sep needs -f",
@@ -74,7 +74,7 @@ func TestTooLittleMemory(t *testing.T) {
 		"check large in", "add large in", "info large", "merge -o new large list",
 	} {
 		err := run(t.Context(), newRoot(), strings.Fields(line))
-		require.ErrorContains(t, err, " of memory, and there are 67 MB, of which bloom itself", line)
+		require.ErrorContains(t, err, " of memory, but there are only 67 MB, of which bloom itself", line)
 		requireBeside(t, "in", "large", "list")
 	}
 }
@@ -91,16 +91,16 @@ func TestCompletionOfTypes(t *testing.T) {
 func TestOutOfRange(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "in", "a\n")
-	blocked := "; --type blocked has larger ones"
+	blocked := "; --type blocked allows more"
 	if strconv.IntSize == 32 {
 		blocked = ""
 	}
 	const (
 		keys    = " is outside [1, #] at a rate of #"
-		guava   = "; --type guava has lower ones"
-		hashes  = " is too low: it takes # hashes, and 255 is the most"
-		least9  = " is below 1e-09, the lowest rate here"
-		least12 = " is below 1e-12, the lowest rate here"
+		guava   = "; --type guava allows lower ones"
+		hashes  = " is too low: it needs # hashes, and the limit is 255"
+		least9  = " is below 1e-09, the lowest possible rate"
+		least12 = " is below 1e-12, the lowest possible rate"
 		upTo1   = " is outside (0, 1)"
 	)
 	for _, c := range []struct{ line, flag, says string }{
@@ -132,9 +132,9 @@ func TestOutOfRange(t *testing.T) {
 		{"bank build -o x in", "-n 1000000000000", keys},
 		{"bank build -o x in", "-p 1e-80", hashes},
 		{"bank build -o x in -n 1000000000000", "-p 1e-80", hashes},
-		{"bank build -o x in -n 10", "-p 1e-30", " is too low: double hashing adds more, " +
-			"even to the largest filter"},
-		{"plan -n 10", "-p 1e-16", " is below 1e-15, the lowest rate here"},
+		{"bank build -o x in -n 10", "-p 1e-30", " is too low: double hashing alone exceeds it, " +
+			"even in the largest filter"},
+		{"plan -n 10", "-p 1e-16", " is below 1e-15, the lowest possible rate"},
 	} {
 		err := failed(t, c.line+" "+c.flag)
 		pattern := strings.ReplaceAll(regexp.QuoteMeta(c.flag+c.says), "#", `[0-9.e-]+`)

@@ -109,14 +109,14 @@ func TestFlagsReachTheirPurpose(t *testing.T) {
 		{"dedupe --shard 0/2", "seq 9 | bloom dedupe FLAG | tr '\\n' ' '", "1 2 3 5 7 8 9 ",
 			"1 2 3 4 5 6 7 8 9 "},
 		{"dedupe --force", "echo text > s; seq 9 | bloom dedupe --state s FLAG | tail -n 1", "9\n",
-			"is no filter"},
+			"is not a filter"},
 
 		{"add --force", "seq 9 | bloom build -f 1 -o f; echo x,y | bloom add f FLAG; echo x,y | " +
 			"bloom check f",
-			"x,y\n", "its keys would mix"},
+			"x,y\n", "its keys would be mixed"},
 		{"remove --force", "echo x | bloom build --type counting -f 1 -o f; echo x | bloom " +
 			"remove f FLAG; echo x | bloom check f -c",
-			"0\n", "its keys would mix"},
+			"0\n", "its keys would be mixed"},
 
 		{"build -n 5", "seq 100 | bloom build -o f FLAG; bloom info f", "made for  5 keys",
 			"made for  100 keys"},
@@ -133,7 +133,7 @@ func TestFlagsReachTheirPurpose(t *testing.T) {
 		{"build --never x", "echo x > x; echo x | bloom build -o f FLAG",
 			"in the input and in x", ""},
 		{"build --force", "echo text > f; seq 9 | bloom build -o f FLAG; bloom info f; :",
-			"bloom.Filter", "is no filter"},
+			"bloom.Filter", "is not a filter"},
 
 		{"bank build -n 5", "seq 9 > a; bloom bank build -o f FLAG a; bloom bank info f",
 			"made for  5 keys", "made for  9 keys"},
@@ -145,13 +145,13 @@ func TestFlagsReachTheirPurpose(t *testing.T) {
 			"comment   text\n", "checksum"},
 		{"bank build --force", "seq 9 > a; echo text > f; bloom bank build -o f FLAG a; bloom " +
 			"bank which f 7",
-			"a\n", "is no filter"},
+			"a\n", "is not a filter"},
 
 		{"merge -o f", "seq 9 | bloom build -o a; bloom merge FLAG a; test -e f && echo there",
 			"there\n", "merge needs -o FILE"},
 		{"merge --force", "seq 9 | bloom build -o a; echo text > f; bloom merge -o f FLAG a; " +
 			"bloom info f",
-			"bloom.Filter", "is no filter"},
+			"bloom.Filter", "is not a filter"},
 	} {
 		words := strings.Fields(test.flag)
 		flag := test.flag[strings.Index(test.flag, " -")+1:]

@@ -138,7 +138,7 @@ func (r *report) rows() (rows []row) {
 	add(true, "fill", "%.3g %% of the %s are %s", 100*r.Fill, r.bits, r.set)
 	add(true, "keys", "about %s", humanize.Comma(int64(r.Keys)))
 	add(r.MadeFor > 0, "made for", "%s at a rate of %.3g", counted(r.MadeFor, "key"), r.MadeAt)
-	add(true, "rate", "%.3g of other keys are reported, now", r.Rate)
+	add(true, "rate", "%.3g of other keys are reported now", r.Rate)
 	add(r.Never > 0, "never", "none of %s is reported", counted(r.Never, "given name"))
 	seconds := func(s float64) time.Duration {
 		return time.Duration(s * float64(time.Second)).Round(time.Second)
@@ -146,7 +146,7 @@ func (r *report) rows() (rows []row) {
 	if r.Span > 0 {
 		reach, span := seconds(*r.Reach), seconds(r.Span)
 		full := "every key of the last %v is remembered"
-		short := "too many keys came: of %v only the last %v are remembered whole"
+		short := "too many keys came for %v: every key of only the last %v is remembered"
 		add(reach >= span, "reach", full, span)
 		add(reach < span, "reach", short, span, reach)
 	}

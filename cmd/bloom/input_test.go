@@ -144,7 +144,7 @@ func TestSkipBad(t *testing.T) {
 	write(t, "list", in.String())
 	saying(t, 0, "left out 29,428 lines (", "", "build --skip-bad -f 2 -o filter list")
 	for _, line := range []string{"dedupe -p 1e-9", "check filter"} {
-		const says = "left out 29,428 lines (--skip-bad), the first of them here: list: line 4: " +
+		const says = "left out 29,428 lines (--skip-bad), the first of them is list: line 4: " +
 			"it has only 1 of 2 fields"
 		require.True(t, want.String() == saying(t, 0, says, "", line+" --skip-bad -f 2 list"), line)
 	}

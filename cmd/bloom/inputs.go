@@ -80,7 +80,7 @@ func warnInput(cfg *lines.Config) {
 
 func warnBad(cfg *lines.Config) {
 	if cfg.Bad > 0 {
-		warn("left out %s (--skip-bad), the first of them here: %v",
+		warn("left out %s (--skip-bad), the first of them is %v",
 			counted(uint64(cfg.Bad), "line"), cfg.FirstBad)
 	}
 }

@@ -41,14 +41,14 @@ func TestJSONKeys(t *testing.T) {
 		"": "no -f", " --json id": "--json id", " -f 1": "-f 1",
 	} {
 		for _, command := range []string{"add list", "remove list", "dedupe --state list"} {
-			saying(t, 2, "list was made with --json url, and there is "+now+
-				" now: its keys would mix", `{"id":"a"}`+"\n", command+flags)
+			saying(t, 2, "list was made with --json url, but there is "+now+
+				" now, so its keys would be mixed", `{"id":"a"}`+"\n", command+flags)
 			require.Equal(t, before, read(t, "list"))
 		}
 	}
 	for _, line := range []string{"check list", "check -v list", "check list --json id"} {
 		_, stderr, _ := bloomRun(t, in, line)
-		requireError(t, stderr, "list was made with --json url, and there is ")
+		requireError(t, stderr, "list was made with --json url, but there is ")
 	}
 	good(t, in, "build --type counting -n 100 -p 1e-9 --json id -o other")
 	saying(t, 1, "keys made with --json url and keys made with --json id do not mix", "",
@@ -62,10 +62,10 @@ func TestJSONKeys(t *testing.T) {
 	require.Equal(t, lines[0]+lines[2], good(t, in, "dedupe --json url --state seen"))
 	require.Empty(t, good(t, in, "dedupe --json url --state seen"))
 	require.Equal(t, "json=url", metaOf(t, "seen"))
-	saying(t, 2, "seen was made with --json url, and there is --json id now", in,
+	saying(t, 2, "seen was made with --json url, but there is --json id now", in,
 		"dedupe --json id --state seen")
 	good(t, "x\n", "dedupe --state whole")
-	saying(t, 2, "whole was made with no -f, and there is --json id now", in,
+	saying(t, 2, "whole was made with no -f, but there is --json id now", in,
 		"dedupe --json id --state whole")
 
 	write(t, "a.jsonl", `{"url":"a"}`+"\n")
@@ -82,7 +82,7 @@ func TestJSONKeys(t *testing.T) {
 	answer, resp := ask(t, "POST", web.URL+"/contains?v=1", in)
 	require.Equal(t, 400, resp.StatusCode)
 	require.Contains(t, answer,
-		`keys of the list are the values of "url" in JSON objects: ask with that alone`)
+		`keys of the list are the values of "url" in JSON objects: ask for that alone`)
 }
 
 // TestJSONErrors: a line that is no object, or lacks the name, is an error that says which, or is
@@ -102,11 +102,11 @@ func TestJSONErrors(t *testing.T) {
 		saying(t, 1, says, "", "build -n 10 --json a -o list in")
 		require.NoFileExists(t, "list")
 		require.Equal(t, `{"a":0}`+"\n"+`{"a":9}`+"\n",
-			saying(t, 0, "left out 1 line (--skip-bad), the first of them here: "+says, "",
+			saying(t, 0, "left out 1 line (--skip-bad), the first of them is "+says, "",
 				"dedupe --skip-bad --json a in"))
 	}
 	for flags, says := range map[string]string{
-		"--json a -f 1":                      "--json and -f are two ways",
+		"--json a -f 1":                      "--json and -f cannot",
 		"--json=":                            `--json "" is not the name of a value`,
 		"--json \xff":                        "is not the name of a value",
 		"--json a --sep ,":                   "--sep needs -f",

@@ -105,7 +105,8 @@ func (f *loaded) keyFromInfo(key *lines.Key, flags *pflag.FlagSet) error {
 		key.Hex, key.FoldCase, key.KeepCR = made.Hex, made.FoldCase, made.KeepCR
 	case key.Hash() != hash:
 		with = cmp.Or(with, "none of --hex, --fold-case and --keep-cr")
-		return usageError{fmt.Errorf("%s was made with %s: say that, or nothing", f.path, with)}
+		return usageError{fmt.Errorf("%s was made with %s: give the same, or none of these flags",
+			f.path, with)}
 	}
 	if place, known := placeOf(f); known && place == key.Place && key.Separator == "" {
 		key.Separator = separatorOf(f)
@@ -119,8 +120,9 @@ func (f *loaded) checkPlace(place lines.Place) error {
 	if !known || made == place {
 		return nil
 	}
-	return usageError{fmt.Errorf("%s was made with %s, and there is %s now: its keys would mix; "+
-		"--force goes on with it", f.path, placeFlag(made), placeFlag(place))}
+	return usageError{fmt.Errorf("%s was made with %s, but there is %s now, "+
+		"so its keys would be mixed; "+
+		"--force continues anyway", f.path, placeFlag(made), placeFlag(place))}
 }
 
 func placeFlag(place lines.Place) string {
@@ -147,5 +149,5 @@ func foreignKeys(path, hash string) (warnings []string) {
 		return nil
 	}
 	return []string{fmt.Sprintf(
-		"%s says that its keys are %q. bloom looks up the lines as its flags say", path, hash)}
+		"%s says that its keys are %q, but bloom looks lines up as the flags say", path, hash)}
 }

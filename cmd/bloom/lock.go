@@ -54,7 +54,7 @@ func (f *target) lock(ctx context.Context, path string, inputs ...string) (
 	release func(), err error,
 ) {
 	if isStdout(path) {
-		return nil, usageError{fmt.Errorf("%s is no file: what bloom changes must be one", path)}
+		return nil, usageError{fmt.Errorf("%s is not a file: bloom can change only files", path)}
 	}
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -62,7 +62,7 @@ func (f *target) lock(ctx context.Context, path string, inputs ...string) (
 		if path == f.output {
 			hint = ": -o - writes to standard output"
 		}
-		return nil, fmt.Errorf("%s is no regular file%s", path, hint)
+		return nil, fmt.Errorf("%s is not a regular file%s", path, hint)
 	}
 	if f.path, err = files.Follow(path); err != nil {
 		return nil, err
@@ -76,11 +76,11 @@ func (f *target) lock(ctx context.Context, path string, inputs ...string) (
 		return f.waitForLock(ctx)
 	}
 	if f.makes && !replaceable(f.path) {
-		what := "is no filter"
+		what := "is not a filter"
 		if checkPacked(f.path) != nil {
 			what = "is compressed"
 		}
-		return nil, fmt.Errorf("%s %s, and is left as it is; --force replaces it", f.path, what)
+		return nil, fmt.Errorf("%s %s, and stays as it is; --force replaces it", f.path, what)
 	}
 	for _, input := range inputs {
 		if same(f.path, input) {
@@ -101,11 +101,11 @@ func isStdout(path string) bool {
 func namedTwice(path, input string) error {
 	switch input {
 	case path:
-		return errors.New("it is named twice, and is to be written: name another file")
+		return errors.New("it would be both read and written: name another file")
 	case lines.Stdin:
-		return errors.New("it is standard input, too, and is to be written: name another file")
+		return errors.New("it would be written, but is also standard input: name another file")
 	}
-	return fmt.Errorf("it is the same file as %s, and is to be written: name another file", input)
+	return fmt.Errorf("it would be written, but is the same file as %s: name another file", input)
 }
 
 // checkEmpty returns an error if an empty result would replace a file that is not empty, unless
@@ -115,7 +115,7 @@ func (f *target) checkEmpty(input string, empty bool) error {
 	if !empty || f.force || err != nil || info.Size() == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s no line, and %s stays as it is; with --force the new one replaces it",
+	return fmt.Errorf("%s no lines, so %s stays as it is; --force replaces it anyway",
 		input, f.output)
 }
 
@@ -149,7 +149,7 @@ func (f *target) waitForLock(ctx context.Context) (release func(), err error) {
 		return nil, ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, fmt.Errorf(
-			"%s is in use: another bloom changes it, and has not ended in %v (--wait)",
+			"%s is in use: another bloom that changes it has not ended in %v (--wait)",
 			f.path, f.wait)
 	}
 	return nil, lockError(f.path, err)

@@ -33,7 +33,7 @@ func fits(subject string, bytes float64) error {
 		return nil
 	}
 	needed := humanize.Bytes(uint64(min(bytes, 1<<63)))
-	return memoryError{fmt.Errorf("%s takes %s of memory, and there are %s, "+
+	return memoryError{fmt.Errorf("%s takes %s of memory, but there are only %s, "+
 		"of which bloom itself needs %s",
 		subject, needed, humanize.Bytes(machine()), humanize.Bytes(ownMemory))}
 }

@@ -117,7 +117,7 @@ func group(c *cobra.Command, missing string) {
 			return errors.New(missing)
 		}
 		if near := slices.Compact(c.SuggestionsFor(args[0])); len(near) > 0 {
-			return fmt.Errorf("%w: is it %s", notCommand(args[0]), strings.Join(near, " or "))
+			return fmt.Errorf("%w: did you mean %s", notCommand(args[0]), strings.Join(near, " or "))
 		}
 		return notCommand(args[0])
 	}

@@ -287,7 +287,7 @@ func TestUsage(t *testing.T) {
 	}{
 		{"", "no command"},
 		{"sort", `"sort" is not a command`},
-		{"dedup", `"dedup" is not a command: is it dedupe; see bloom help`},
+		{"dedup", `"dedup" is not a command: did you mean dedupe; see bloom help`},
 		{"-x", "unknown flag -x: the command comes first"},
 		{"- x", "unknown flag -: the command comes first"},
 		{"-check F list", "unknown flag -check: the command comes first"},
@@ -299,8 +299,8 @@ func TestUsage(t *testing.T) {
 		{"dedupe -p one", `"one" is not a rate, such as 0.001, 1e-6 or 1%`},
 		{"dedupe -p 100%", "-p 1 is outside"},
 		{"dedupe -f 1 --sep ab", `--sep "ab" is not one byte`},
-		{"dedupe --state -", "- is no file"},
-		{"add -", "- is no file"},
+		{"dedupe --state -", "- is not a file"},
+		{"add -", "- is not a file"},
 		{"dedupe -x", "unknown shorthand flag: 'x' in -x; see bloom help dedupe"},
 		{"bank build --frobnicate", "unknown flag: --frobnicate; see bloom help bank build"},
 		{"check -f abc", `invalid argument "abc" for "-f, --field" flag: must be an integer; see bloom help check`},
@@ -313,10 +313,10 @@ func TestUsage(t *testing.T) {
 		{"dedupe -n 9 --span -1d", "must be a duration"},
 		{"dedupe -n 9 --span 106752d", "longer than 292 years"},
 		{"check -v=x", "must be true or false"},
-		{"dedupe -p 1e-20", "-p 1e-20 is below 1e-09, the lowest rate here; with -n it is 1e-12"},
+		{"dedupe -p 1e-20", "-p 1e-20 is below 1e-09, the lowest possible rate; with -n it is 1e-12"},
 		{"dedupe -n 10 -p 1e-20", "-p 1e-20 is below 1e-12"},
 		{"build --type blocked -p 1e-13 -o x",
-			"-p 1e-13 is below 1e-12, the lowest rate here; --type guava has lower ones"},
+			"-p 1e-13 is below 1e-12, the lowest possible rate; --type guava allows lower ones"},
 		{"serve --addr 99999 x", `--addr "99999" is not an address, such as :8080`},
 		{"dedupe -n 0", "is not a number of lines"},
 		{"dedupe -n 1.5", "is not a number of lines"},
@@ -329,7 +329,7 @@ func TestUsage(t *testing.T) {
 		{"dedupe -n 10 --wait 1s", "--wait needs --state"},
 		{"dedupe --force", "--force needs --state"},
 		{"build x", "build needs -o FILE"},
-		{"build -o x --type y", `--type "y" is none of`},
+		{"build -o x --type y", `--type "y" is not guava`},
 		{"build -o x -p 0", "-p 0 is outside (0, 1)"},
 		{"check", "check needs the filter's FILE"},
 		{"merge -o x", "at least one FILE"},
@@ -341,7 +341,8 @@ func TestUsage(t *testing.T) {
 		{"help sort", `"sort" is not a command`},
 		{"help check fast", `"check fast" is not a command`},
 		{"completion", "needs bash, fish, powershell or zsh; see bloom help completion"},
-		{"completion csh", `"csh" is not a command: is it bash or zsh or fish; see bloom help completion`},
+		{"completion csh",
+			`"csh" is not a command: did you mean bash or zsh or fish; see bloom help completion`},
 		{"completion bash now",
 			`unknown command "now" for "bloom completion bash"; see bloom help completion bash`},
 	} {
@@ -532,7 +533,7 @@ func TestHelp(t *testing.T) {
 	require.Equal(t, good(t, "", "--version"), good(t, "", "--version=true"))
 	require.Equal(t, good(t, "", "--help"), good(t, "", "-h=true"))
 	for typed, suggests := range map[string]string{
-		"bank build -": "for the file to hold", "dedupe -": "that remembers lines",
+		"bank build -": "to store in the file", "dedupe -": "that remembers lines",
 		"che": "check\t", "build --type ": "blocked\ncounting\ncuckoo\ngrowing\nguava\n:4\n",
 	} {
 		suggested, _, _ := bloomRun(t, "", "__complete", strings.Split(typed, " ")...)

@@ -44,7 +44,7 @@ func TestControlGroup(t *testing.T) {
 		require.Contains(t, string(out), "status "+status, "%s: %s", lines, out)
 		if status != "0" {
 			require.Contains(t, string(out),
-				"of memory, and there are 268 MB, of which bloom itself needs 34 MB")
+				"of memory, but there are only 268 MB, of which bloom itself needs 34 MB")
 		}
 	}
 }

@@ -251,7 +251,7 @@ func inProcess(t testing.TB, stdin string, args ...string) (stdout, stderr strin
 func warnings(rule linestest.Rule, got linestest.Reading, named bool) (says []string) {
 	if got.Bad > 0 {
 		says = append(says, fmt.Sprintf(
-			"warning: left out %s (--skip-bad), the first of them here: %s",
+			"warning: left out %s (--skip-bad), the first of them is %s",
 			counted(uint64(got.Bad), "line"), got.FirstBad))
 	}
 	if rule.Field == 1 && got.Keys > 0 && !got.Parted && !named && got.Err == "" {
@@ -359,7 +359,7 @@ func (m *model) listRound() {
 		keeps := got.Err != ""
 		if was != "" && got.Keys == 0 && got.Err == "" && !forced {
 			ended, keeps = 1, true
-			says = append(says, "the input has no line, and "+list+" stays as it is")
+			says = append(says, "the input has no lines, so "+list+" stays as it is")
 		}
 		if slices.Equal(in.args, []string{"-"}) && l.oneOf(2) {
 			require.Empty(m, l.runs(ended, says, in.stdin))

@@ -38,7 +38,7 @@ func readNever(ctx context.Context, path string, cfg *lines.Config) (*never, err
 	switch {
 	case path == lines.Stdin, err == nil && !info.Mode().IsRegular():
 		return nil, usageError{fmt.Errorf(
-			"--never %s: the names are read twice, and must be in a regular file", path)}
+			"--never %s: the names are read twice, so they must be in a regular file", path)}
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", path, cause(err))
 	}
@@ -66,7 +66,7 @@ func (n *never) checkRate(p float64) error {
 	least := neverMost / float64(len(n.names))
 	digit := math.Pow10(int(math.Floor(math.Log10(least))) - 1)
 	return usageError{fmt.Errorf("%s has %s, of which a filter at a rate of %v reports %.3g: "+
-		"-p %.2g would do", n.path, counted(uint64(len(n.names)), "name"), p, expected,
+		"-p %.2g is low enough", n.path, counted(uint64(len(n.names)), "name"), p, expected,
 		math.Floor(least/digit)*digit)}
 }
 
@@ -114,7 +114,7 @@ func (n *never) build(ctx context.Context, cfg *lines.Config, room uint64,
 			return f, nil
 		}
 	}
-	return nil, fmt.Errorf("each of %d sizes reports a line of %s: choose a lower -p",
+	return nil, fmt.Errorf("filters of %d sizes all report a line of %s: choose a lower -p",
 		neverTries, n.path)
 }
 
@@ -157,7 +157,7 @@ func (n *never) checkInput(ctx context.Context, file io.ReadSeeker) error {
 	if err != nil && err != errFound {
 		return err
 	}
-	return fmt.Errorf("%q is in the input and in %s: no filter has a line that it never reports%s",
+	return fmt.Errorf("%q is in the input and in %s%s: a filter reports every line that it has",
 		name, n.path, andMore(both-1))
 }
 
@@ -165,7 +165,7 @@ func andMore(more int) string {
 	if more == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (nor %s more)", counted(uint64(more), "line"))
+	return fmt.Sprintf(" (and %s)", counted(uint64(more), "more line"))
 }
 
 // neverOf returns the number of names that f certainly does not report (build --never), or 0.
@@ -186,7 +186,7 @@ func dropNever(f infoHolder, path string) {
 }
 
 func warnNever(path string, n uint64) {
-	warn("%s was made to report none of %s (--never), and may report some now",
+	warn("%s was made to report none of %s (--never), but may report some now",
 		path, counted(n, "name"))
 }
 

@@ -49,7 +49,7 @@ func TestNever(t *testing.T) {
 	write(t, "upper", strings.ToUpper("a1,x\na2,x\na3,y\n"))
 	good(t, "b,x\n", "build --force --fold-case -f 1 -p 0.5 -o list --never upper")
 	require.Empty(t, goodOrNone(t, "a1,q\na2,q\na3,q\n", "check -f 1 list"))
-	saying(t, 1, `"A2,X" is in the input and in upper: no filter has a line that it never reports`,
+	saying(t, 1, `"A2,X" is in the input and in upper: a filter reports every line that it has`,
 		"a2,z\n", "build --force --fold-case -f 2 -f 1 -p 0.5 -o list --never upper")
 	for i := range 3 { // the names of a shard
 		good(t, in, fmt.Sprintf("build --force -p 0.01 -o list%d --shard %d/3 --never names", i, i))
@@ -82,11 +82,11 @@ func TestNeverRefused(t *testing.T) {
 		{1, "--never one", `"line 7" is in the input and in one: ` +
 			"no filter has a line that it never reports\n", true},
 		{1, "-n 100 --never one", `"line 7" is in the input and in one`, true},
-		{1, "-p 1e-9 --never names", `"line 0" is in the input and in names: ` +
-			`no filter has a line that it never reports (nor 19 lines more)`, true},
+		{1, "-p 1e-9 --never names", `"line 0" is in the input and in names ` +
+			`(and 19 more lines): a filter reports every line that it has`, true},
 		{2, "-p 0.01 --never names", "names has 1,000 names, of which a filter at a rate of 0.01 " +
-			"reports 10: -p 0.003 would do", false},
-		{2, "--never -", "--never -: the names are read twice, and must be in a regular file", false},
+			"reports 10: -p 0.003 is low enough", false},
+		{2, "--never -", "--never -: the names are read twice, so they must be in a regular file", false},
 		{2, "--never /dev/null", "must be in a regular file", false},
 		{1, "--never none", "none: ", false},
 		{2, "--never names --type blocked", "--never needs --type guava", false},
@@ -111,7 +111,7 @@ func TestNeverEnds(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "names", "x\ny\n")
 	const build = "build --force -n 1000 -o list --never names"
-	const says = "was made to report none of 2 names (--never), and may report some now"
+	const says = "was made to report none of 2 names (--never), but may report some now"
 	good(t, "b\n", "build -n 1000 -o other")
 	for _, line := range []string{
 		"add list", "dedupe --state list", "merge -o list list other", "merge -o list other list",

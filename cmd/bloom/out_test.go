@@ -149,7 +149,7 @@ func TestBytesOfOthers(t *testing.T) {
 			write(t, "out", test.old+test.left)
 			switch {
 			case test.out == "":
-				saying(t, 1, "out ends with half a line, of 2 bytes", test.in, line)
+				saying(t, 1, "out ends with half a line of 2 bytes", test.in, line)
 				require.Equal(t, test.old+test.left, read(t, "out"))
 				return
 			case test.bytes > 0:

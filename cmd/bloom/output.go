@@ -97,8 +97,8 @@ func (o *output) skip(p []byte) (news []byte, err error) {
 	}
 	news, ok := bytes.CutPrefix(p, half)
 	if !ok {
-		return nil, fmt.Errorf("%s ends with half a line, of %d bytes, "+
-			"that this run does not write, and stays as it is; "+
+		return nil, fmt.Errorf("%s ends with half a line of %d bytes, "+
+			"which this run does not write, and stays as it is; "+
 			"to cut it off: truncate -s %d %s", o.name, o.tail-o.lineEnd, o.lineEnd, o.name)
 	}
 	o.skipped += int64(len(half))
@@ -212,7 +212,7 @@ func (o *output) open(path, state string, seen infoHolder, delim byte) error {
 		return err
 	}
 	if !stat.Mode().IsRegular() {
-		return fmt.Errorf("%s is no regular file", path)
+		return fmt.Errorf("%s is not a regular file", path)
 	}
 	o.named = !files.Nameless(stat)
 	size := stat.Size()
@@ -222,11 +222,11 @@ func (o *output) open(path, state string, seen infoHolder, delim byte) error {
 		return err
 	case known && record.delim != delim:
 		return fmt.Errorf("%s has lines that end with the byte 0x%02x, "+
-			"and -0 (-z) makes them end otherwise: "+
-			"go on as before, or name another OUT", path, record.delim)
+			"which -0 (-z) would change: "+
+			"use the same flags as before, or name another OUT", path, record.delim)
 	case !known && size > 0:
 		return fmt.Errorf("%s is not as a run with --state %s left it, and stays as it is: "+
-			"append to it with >> in place of -o, name another OUT, or remove it", path, state)
+			"append to it with >> instead of -o, name another OUT, or remove it", path, state)
 	}
 	o.known = known
 	o.head = record.size
@@ -296,7 +296,7 @@ func (o *output) openStdout(delim byte) error {
 	if err != nil || end == o.end {
 		return nil
 	}
-	return fmt.Errorf("standard output goes to a file that ends with half a line, of %d bytes, "+
+	return fmt.Errorf("standard output goes to a file that ends with half a line of %d bytes, "+
 		"and stays as it is; to cut that off: truncate -s %d FILE", o.end-end, end)
 }
 
@@ -308,7 +308,7 @@ func checkStdout(names ...string) error {
 	}
 	for _, name := range names {
 		if read, err := stat(name); err == nil && os.SameFile(info, read) {
-			return usageError{fmt.Errorf("standard output goes to %s, which is read, too: "+
+			return usageError{fmt.Errorf("standard output goes to %s, which is also read: "+
 				"write to another file", lines.Shown(name))}
 		}
 	}

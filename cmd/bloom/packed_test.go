@@ -32,19 +32,19 @@ func TestBehindGzip(t *testing.T) {
 		require.Equal(t, "a\n", good(t, "", "check packed in"))
 		require.Contains(t, good(t, list+behind, "info -"), "keys      about 1\n")
 	}
-	saying(t, 1, "the bytes that follow the end of its zstd are not zstd", zstded("a\n")+zeros(600),
+	saying(t, 1, "the bytes after its zstd data are not zstd", zstded("a\n")+zeros(600),
 		"dedupe")
 	for behind, says := range map[string]string{
-		"a line\n":                   "7 bytes follow the end of its gzip",
-		"x":                          "1 byte follows the end of its gzip",
-		"\x1f":                       "1 byte follows the end of its gzip",
-		zeros(9) + "x":               "10 bytes follow the end of its gzip",
-		"x" + zeros(9):               "10 bytes follow the end of its gzip",
-		zeros(512) + gzipped("c\n"):  "bytes follow the end of its gzip",
-		zstded("c\n"):                "bytes follow the end of its gzip",
+		"a line\n":                   "7 bytes follow its gzip data",
+		"x":                          "1 byte follows its gzip data",
+		"\x1f":                       "1 byte follows its gzip data",
+		zeros(9) + "x":               "10 bytes follow its gzip data",
+		"x" + zeros(9):               "10 bytes follow its gzip data",
+		zeros(512) + gzipped("c\n"):  "bytes follow its gzip data",
+		zstded("c\n"):                "bytes follow its gzip data",
 		gzipped("c\n")[:12]:          "unexpected EOF",
 		"\x1f\x8b":                   "unexpected EOF",
-		zeros(2<<20) + "text behind": "2097163 bytes follow the end of its gzip",
+		zeros(2<<20) + "text behind": "2097163 bytes follow its gzip data",
 	} {
 		require.Equal(t, "a\nb\n", saying(t, 1, says, lines+behind, "dedupe"), "%.20q", behind)
 		write(t, "packed", list+behind)
@@ -104,7 +104,7 @@ func TestMemoryByWhatArrived(t *testing.T) {
 	write(t, "large", zippedZeros(t, large, 512<<20))
 	write(t, "line.gz", zippedZeros(t, "", 512<<20))
 	write(t, "lines.gz", gzipped(strings.Repeat("a\n", 5_000_000)))
-	const says = "more than 100 times the bytes that arrived: unpack it first, with gunzip or zstd -d"
+	const says = "more than 100 times the compressed bytes so far: unpack it first, with gunzip or zstd -d"
 	for line, want := range map[string]int{
 		"info over": 1, "info large": 1, "info -": 1, "check large list": 2, "merge -o x large": 1,
 		"merge -o x -":   1,
@@ -140,7 +140,7 @@ func TestFiltersAreNotLines(t *testing.T) {
 	for _, kind := range []string{"blocked", "counting", "cuckoo"} {
 		good(t, "", "build -n 9 -o "+kind+" a --type", kind)
 	}
-	const says = "it is a filter, bank or patch of bloom, not lines"
+	const says = "it is a filter, bank or patch that bloom wrote, not lines"
 	for _, name := range []string{
 		"growing", "window", "bank", "patch", "blocked", "counting", "cuckoo",
 	} {

@@ -28,7 +28,7 @@ func planCommand() *cobra.Command {
 	}
 	flags := c.Flags()
 	o.register(flags, "keys", "other keys reported by mistake", 0.001)
-	flags.Var(&o.size, "size", "show the rate of files of that size, as 64M")
+	flags.Var(&o.size, "size", "show the rate of files of this size, such as 64M")
 	o.json = addJSON(flags)
 	c.RunE = func(*cobra.Command, []string) error {
 		if o.size > 0 && flags.Changed("rate") {
@@ -72,9 +72,9 @@ func (o *planFlags) run() error {
 			fmt.Fprintf(w, "%s\t%.1f\t%s\t%.3g\t%d\t%s\n",
 				p.Type, p.Bits, humanize.Bytes(p.Size), p.Rate, p.K, p.Note)
 		case o.size > 0:
-			fmt.Fprintf(w, "%s\t-\t-\t-\t-\tnone of that size\n", p.Type)
+			fmt.Fprintf(w, "%s\t-\t-\t-\t-\tnot possible at that size\n", p.Type)
 		default:
-			fmt.Fprintf(w, "%s\t-\t-\t-\t-\tnone at that rate\n", p.Type)
+			fmt.Fprintf(w, "%s\t-\t-\t-\t-\tnot possible at that rate\n", p.Type)
 		}
 	}
 	return w.Flush()

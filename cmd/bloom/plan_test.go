@@ -125,7 +125,7 @@ func TestPlanOfSize(t *testing.T) {
 	require.Zero(t, none["bloom.Filter"].Rate)
 	out := good(t, "", "plan -n 1000 --size 10")
 	require.Contains(t, out, "1,000 keys, files of 10 B at most:")
-	require.Contains(t, out, "none of that size")
+	require.Contains(t, out, "not possible at that size")
 }
 
 // TestJSON holds the names that programs read.

@@ -57,7 +57,7 @@ func (f *target) save(data saver) error {
 	err := replace(f.path, func(w io.Writer) error { return writeFile(w, data) })
 	switch {
 	case errors.Is(err, files.ErrChanged):
-		return fmt.Errorf("%s was changed by another program, and is as that left it: "+
+		return fmt.Errorf("%s was changed by another program, and bloom did not replace it: "+
 			"run bloom again", f.path)
 	case err != nil:
 		return fmt.Errorf("%s was not saved: %w", f.path, cause(err))
@@ -129,7 +129,8 @@ func temporary(pattern string) (*os.File, error) {
 func createTemporary(pattern string) (*os.File, error) {
 	file, err := os.CreateTemp("", pattern)
 	if err != nil {
-		return nil, fmt.Errorf("no temporary file in %s ($TMPDIR): %w", os.TempDir(), cause(err))
+		return nil, fmt.Errorf("cannot create a temporary file in %s ($TMPDIR): %w",
+			os.TempDir(), cause(err))
 	}
 	return file, nil
 }

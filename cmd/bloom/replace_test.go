@@ -27,7 +27,7 @@ func TestNoLineReplacesNoFile(t *testing.T) {
 			for _, made := range []string{"build -o list", "bank build -n 1 -o list -"} {
 				good(t, "a\n", made+" --force")
 				before := read(t, "list")
-				const says = "has no line, and list stays as it is; with --force the new one replaces it"
+				const says = "has no lines, so list stays as it is; --force replaces it anyway"
 				_, stderr, status := bloomRun(t, in, test.command)
 				require.Equal(t, 1, status, "%s of %q", test.command, in)
 				require.Contains(t, stderr, says, "%s of %q", test.command, in)
@@ -49,7 +49,7 @@ func TestNoLineReplacesNoFile(t *testing.T) {
 	// The union of filters without a key is empty, too.
 	good(t, "", "build -n 10 -o empty")
 	good(t, "a\n", "build --force -n 10 -o list")
-	saying(t, 1, "have no line, and list stays as it is", "", "merge -o list empty empty")
+	saying(t, 1, "have no lines, so list stays as it is", "", "merge -o list empty empty")
 	good(t, "", "merge --force -o list empty empty")
 	good(t, "", "merge -o new empty")
 	// A state loses nothing by an input without a line.

@@ -128,12 +128,12 @@ func TestOutputByName(t *testing.T) {
 			require.True(t, made == read(t, "out"), "%s > out", line)
 			os.Remove("s")
 		}
-		saying(t, 2, name+" is no file", "", "add "+name+" a")
+		saying(t, 2, name+" is not a file", "", "add "+name+" a")
 	}
 	for _, name := range []string{"/dev/null", "/dev/fd/3"} {
 		out, err := child(t, "bash", "-c",
 			"bloom build -n 9 -o "+name+" a 3>&1 | cat; exit ${PIPESTATUS[0]}").CombinedOutput()
 		require.Error(t, err)
-		require.Contains(t, string(out), name+" is no regular file: -o - writes to standard output")
+		require.Contains(t, string(out), name+" is not a regular file: -o - writes to standard output")
 	}
 }

@@ -71,7 +71,7 @@ func serveCommand() *cobra.Command {
 	flags := c.Flags()
 	flags.StringVar(&addr, "addr", "localhost:8080", "`address` to listen on")
 	flags.StringArrayVar(&hosts, "host", nil,
-		"`NAME` to answer for on a loopback address")
+		"host `NAME` to accept on a loopback address")
 	addKey(flags, &key)
 	flags.BoolVar(&blank, "blank", false, "look up blank lines, too")
 	return c
@@ -206,7 +206,7 @@ func (s *server) watch(ctx context.Context, ticks <-chan time.Time) {
 		switch {
 		case reason == failing:
 		case err != nil:
-			logf("going on with the old filter: %v", err)
+			logf("continuing with the old filter: %v", err)
 		default:
 			logf("%s can be loaded again, and is served", s.path)
 		}

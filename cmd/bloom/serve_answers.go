@@ -71,7 +71,7 @@ var (
 	errStripped = errors.New("the body has no newline: " +
 		"curl -d strips them, curl --data-binary @FILE keeps them")
 	errBusy     = errors.New("too many requests at once")
-	errKind     = errors.New("a body is lines of text, in UTF-8")
+	errKind     = errors.New("the body must be lines of text in UTF-8")
 	errTooLarge = fmt.Errorf("the body has more than %d MiB: send it in parts", maxBody>>20)
 )
 
@@ -106,7 +106,7 @@ func parameters(r *http.Request, known ...string) (url.Values, error) {
 	for name, given := range values {
 		switch {
 		case !slices.Contains(known, name):
-			return nil, fmt.Errorf("%q is no parameter of %s %s", name, r.Method, r.URL.Path)
+			return nil, fmt.Errorf("%q is not a parameter of %s %s", name, r.Method, r.URL.Path)
 		case len(given) > 1:
 			return nil, fmt.Errorf("%q is given more than once", name)
 		}
@@ -130,7 +130,7 @@ func checkKind(r *http.Request, kinds ...string) error {
 	}
 	charset := strings.ToLower(parameters["charset"])
 	if err != nil || !slices.Contains(kinds, kind) || !slices.Contains(charsets, charset) {
-		return fmt.Errorf("%w, and this one is %q", errKind, given)
+		return fmt.Errorf("%w, but this one is %q", errKind, given)
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func (s *server) getContains(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 	case r.ContentLength != 0:
-		err = errors.New("GET /contains has no body: POST lines")
+		err = errors.New("GET /contains takes no body: send lines with POST")
 	case !query.Has("key"):
 		err = errors.New("a key is missing: /contains?key=K")
 	}
@@ -196,7 +196,7 @@ func (s *server) look(v *version, line []byte, scratch *[]byte) (found, doubtful
 func (s *server) postContains(w http.ResponseWriter, r *http.Request) {
 	query, err := parameters(r, "v")
 	if v := query.Get("v"); err == nil && query.Has("v") && v != "0" && v != "1" {
-		err = fmt.Errorf("v is 1 or 0, not %q", v)
+		err = fmt.Errorf("v must be 1 or 0, not %q", v)
 	}
 	if err == nil {
 		err = checkKind(r, "text/", formKind, "application/octet-stream")

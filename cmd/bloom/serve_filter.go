@@ -12,7 +12,7 @@ import (
 func (s *server) getFilter(w http.ResponseWriter, r *http.Request) {
 	v := s.now.Load()
 	if v.guava == nil {
-		text := fmt.Sprintf("a %s cannot be sent in the bytes of Guava's filter", v.report.Type)
+		text := fmt.Sprintf("a %s cannot be sent in the form of a Guava filter", v.report.Type)
 		http.Error(w, text, http.StatusNotFound)
 		return
 	}

@@ -96,7 +96,7 @@ func (s *server) postPage(w http.ResponseWriter, r *http.Request) {
 	}
 	form, err := url.ParseQuery(string(body))
 	if err == nil && len(form["lines"]) != 1 && len(body) > 0 {
-		err = errors.New("it has no lines, or several times")
+		err = errors.New("it must have one field named lines")
 	}
 	if err != nil {
 		refuse(w, fmt.Errorf("the form is damaged: %w", err))

@@ -74,7 +74,7 @@ func TestServeProgram(t *testing.T) {
 	write(t, "list", "no filter")
 	line, err := log.ReadString('\n')
 	require.NoError(t, err)
-	requireError(t, line, "going on with the old filter")
+	requireError(t, line, "continuing with the old filter")
 	answer, _ = ask(t, "GET", url+"/contains?key=pear", "")
 	require.Equal(t, "true\n", answer, "a damaged file replaces no filter")
 	says := func(want string) {
@@ -84,7 +84,7 @@ func TestServeProgram(t *testing.T) {
 		require.Contains(t, line, want)
 	}
 	require.NoError(t, os.Remove("list"))
-	says("going on with the old filter")
+	says("continuing with the old filter")
 	good(t, "plum\n", "build --force -n 1000 -p 1e-9 -o list")
 	becomes(t, func() bool {
 		answer, _ := ask(t, "GET", url+"/contains?key=plum", "")
@@ -92,7 +92,7 @@ func TestServeProgram(t *testing.T) {
 	})
 	says("list can be loaded again, and is served")
 	write(t, "list", "no filter again")
-	says("going on with the old filter")
+	says("continuing with the old filter")
 
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.NoError(t, cmd.Wait())

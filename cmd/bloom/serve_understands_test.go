@@ -77,7 +77,7 @@ func TestServeUnderstands(t *testing.T) {
 		answer, resp := ask(t, "POST", web.URL+test.path, test.body, "Content-Type", test.kind)
 		assert.Equal(t, test.status, resp.StatusCode, "%+v: %s", test, answer)
 		if test.status == 415 {
-			assert.Contains(t, answer, "a body is lines of text, in UTF-8, and this one is")
+			assert.Contains(t, answer, "the body must be lines of text in UTF-8, but this one is")
 		}
 	}
 }

@@ -121,7 +121,7 @@ func TestShardFiles(t *testing.T) {
 		"--type blocked --shard 1/3", "",
 	} {
 		good(t, "", "build --force --type guava -o other "+flags)
-		saying(t, 2, "other belongs to another list than list0", asked, "check list0 other list2")
+		saying(t, 2, "other belongs to a different list from list0", asked, "check list0 other list2")
 	}
 }
 
@@ -155,10 +155,11 @@ func TestStateIsOfOneKindOfKeys(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, test := range []struct{ made, runs, says string }{
 		{"--hex -f 1", "-f 1", ""},
-		{"--hex -f 1", "--skip-bad", "was made with -f 1, and there is no -f now: its keys would mix"},
-		{"-f 2", "", "was made with -f 2, and there is no -f now: its keys would mix"},
-		{"-f 2", "-f 1", "was made with -f 2, and there is -f 1 now: its keys would mix"},
-		{"", "-f 1", "was made with no -f, and there is -f 1 now: its keys would mix"},
+		{"--hex -f 1", "--skip-bad",
+			"was made with -f 1, but there is no -f now, so its keys would be mixed"},
+		{"-f 2", "", "was made with -f 2, but there is no -f now, so its keys would be mixed"},
+		{"-f 2", "-f 1", "was made with -f 2, but there is -f 1 now, so its keys would be mixed"},
+		{"", "-f 1", "was made with no -f, but there is -f 1 now, so its keys would be mixed"},
 		{"-f 1 --hex", "-f 1 --hex", ""},
 		{"", "", ""},
 	} {
@@ -211,8 +212,8 @@ func TestRemove(t *testing.T) {
 		"add list":                           "the filter is full with",
 		"build --type cuckoo -n 100 -o list": "the filter is full with",
 		"dedupe --state list":                "to which dedupe cannot add",
-		"remove guava": "is a bloom.Filter: lines can be removed from a " +
-			"counting.Filter or a cuckoo.Filter only",
+		"remove guava": "is a bloom.Filter: lines can be removed only " +
+			"from a counting.Filter or a cuckoo.Filter",
 	} {
 		before := read(t, "list") + read(t, "guava")
 		saying(t, 1, says, numbers(0, 2000), line)

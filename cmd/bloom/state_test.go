@@ -256,33 +256,32 @@ func TestSecondRole(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.Symlink("filter", "link"))
 	for line, says := range map[string]string{
-		"dedupe --state filter -o ./filter": "./filter: it is the same file as filter, and " +
-			"is to be written",
-		"dedupe --state filter -o link": "link: it is the same file as filter, and is to " +
-			"be written",
-		"dedupe --state new -o ./new": "./new: it is the same file as new, and is to " +
-			"be written",
-		"dedupe --state filter -o filter":      "filter: it is named twice, and is to be written",
-		"dedupe --state filter >> filter":      "standard output goes to filter, which is read, too",
-		"dedupe --state filter -o list list":   "list: it is named twice, and is to be written",
-		"dedupe --state filter -o list < list": "list: it is standard input, too, and is to be written",
-		"dedupe --state filter list >> list":   "standard output goes to list, which is read, too",
-		"dedupe --state filter link": "filter: it is the same file as link, and is to " +
-			"be written",
+		"dedupe --state filter -o ./filter": "./filter: it would be written, but is " +
+			"the same file as filter",
+		"dedupe --state filter -o link": "link: it would be written, but is " +
+			"the same file as filter",
+		"dedupe --state new -o ./new": "./new: it would be written, but is " +
+			"the same file as new",
+		"dedupe --state filter -o filter":      "filter: it would be both read and written",
+		"dedupe --state filter >> filter":      "standard output goes to filter, which is also read",
+		"dedupe --state filter -o list list":   "list: it would be both read and written",
+		"dedupe --state filter -o list < list": "list: it would be written, but is also standard input",
+		"dedupe --state filter list >> list":   "standard output goes to list, which is also read",
+		"dedupe --state filter link": "filter: it would be written, but is " +
+			"the same file as link",
 		"dedupe < list >> list": "standard output goes to standard input, which " +
-			"is read, too",
-		"check filter list >> list":   "standard output goes to list, which is read, too",
-		"merge -o - filter >> filter": "standard output goes to filter, which is read, too",
-		"build -o - list >> list":     "standard output goes to list, which is read, too",
+			"is also read",
+		"check filter list >> list":   "standard output goes to list, which is also read",
+		"merge -o - filter >> filter": "standard output goes to filter, which is also read",
+		"build -o - list >> list":     "standard output goes to list, which is also read",
 		"build -o - < list >> list": "standard output goes to standard input, which " +
-			"is read, too",
-		"build -o filter filter":                "filter: it is named twice, and is to be written",
-		"bank build -n 9 -o filter list filter": "filter: it is named twice, and is to be written",
-		"add filter filter":                     "filter: it is named twice, and is to be written",
-		"remove filter < filter": "filter: it is standard input, too, and is to " +
-			"be written",
-		"dedupe -o list":                     "-o needs --state",
-		"dedupe --state filter -o /dev/null": "no regular file",
+			"is also read",
+		"build -o filter filter":                "filter: it would be both read and written",
+		"bank build -n 9 -o filter list filter": "filter: it would be both read and written",
+		"add filter filter":                     "filter: it would be both read and written",
+		"remove filter < filter":                "filter: it would be written, but is also standard input",
+		"dedupe -o list":                        "-o needs --state",
+		"dedupe --state filter -o /dev/null":    "not a regular file",
 	} {
 		good(t, "a\n", "build --type counting -n 100 -o filter")
 		write(t, "list", "b\na\n")
@@ -350,7 +349,7 @@ func TestMemory(t *testing.T) {
 		"bank build -n 1000 -p 1e-16 -o " + state + " " + in,
 		"bank build -n 1e9 -p 1e-12 -o " + state + " " + in,
 	} {
-		saying(t, 1, "of memory, and there are", "a\n", args)
+		saying(t, 1, "of memory, but there are only", "a\n", args)
 	}
 	require.False(t, exists(state))
 	huge, err := os.Create(state)
@@ -359,5 +358,5 @@ func TestMemory(t *testing.T) {
 	if huge.Truncate(1<<43) != nil {
 		t.Skip("no sparse files")
 	}
-	saying(t, 2, "of memory, and there are", "a\n", "check", state)
+	saying(t, 2, "of memory, but there are only", "a\n", "check", state)
 }

@@ -138,7 +138,7 @@ class Filter:
     def key(self, line):
         """The key that the command bloom makes from a line for this filter. The line is bytes or a string."""
         shard = parse_qs(self.info.meta).get("shard")
-        require(not shard, "the filter is shard %s of a list: bloom check asks the files of all shards" % (shard or [""])[0])
+        require(not shard, "the filter is shard %s of a list: bloom check reads the files of all shards" % (shard or [""])[0])
         hash = self.info.hash
         require(hash in WAYS, 'keys were not made of lines as the command does it, but by "%s": '
                 'a program that makes such keys calls contains' % hash)
@@ -191,7 +191,7 @@ def read_trailer(data, head, start, check):
     """The Info of data. head is the number of bytes before the words. The trailer begins at start. The checksum of all
     bytes is verified only if check is true."""
     size, end = len(data) - start, len(data) - 16
-    require(data[-10:-4] == b"bloom\1", "a newer version wrote the trailer" if data[-10:-5] == b"bloom" else "the end is no trailer")
+    require(data[-10:-4] == b"bloom\1", "a newer version wrote the trailer" if data[-10:-5] == b"bloom" else "the end is not a trailer")
     require(size >= 36 and size % 8 == 4, "a trailer has another length")
     n, p, flags, hash_length, comment_length = struct.unpack_from(">QdBBH", data, start)
     require(flags < 16, "a newer version wrote the trailer")
@@ -210,7 +210,7 @@ def read_trailer(data, head, start, check):
     require(head_crc == crc(data[:head], data[start:end]), "bytes are damaged")
     require(not check or whole_crc == crc(data[:-4]), "bytes are damaged")
     pairs = [META_PAIR.fullmatch(pair) for pair in meta.split("&")] if meta else []
-    require(all(pairs), "Meta is no list of pairs")
+    require(all(pairs), "Meta is not a list of pairs")
     names = [unquote_to_bytes(pair[1].replace("+", " ")) for pair in pairs]
     require(names == sorted(names), "the names of Meta do not ascend")
     return Info(n, p, str(texts[:hash_length], "utf-8"), comment, meta)
@@ -462,7 +462,7 @@ def patched(old, data):
     require(len(rest) == 0, "bytes after the patch")
     indexes = list(patch.indexes())
     require(isinstance(old, Guava) and (old.strategy, old.k, old.m // 64) == patch.old and crc(old.words) == patch.proof,
-            "the patch was made from another filter than this one")
+            "the patch was made from a different filter")
     words = bytearray(old.words)
     for index in indexes:
         words[index // 64 * 8 + 7 - index % 64 // 8] ^= 1 << index % 8
@@ -560,166 +560,166 @@ WAYS = {
 # Files that are not lines: their name, the bytes that identify them, and what the error says. The bytes are offsets with
 # hexadecimal digits; ? is any digit
 KINDS_OF_FILES = """
-gzip | 0:1f8b | it is compressed by gzip: unpack it first: gzip -dc
-zstd | 0:28b52ffd | it is compressed by zstd: unpack it first: zstd -dc
-zstd | 0:5?2a4d18 | it is compressed by zstd: unpack it first: zstd -dc
-old zstd | 0:1?b52ffd | it is compressed by an old zstd: unpack it first: zstd -dc
-old zstd | 0:2?b52ffd | it is compressed by an old zstd: unpack it first: zstd -dc
-xz | 0:fd377a585a00 | it is compressed by xz: unpack it first: xz -dc
-lzma | 0:5d0000 5:ffffffffffffffff | it is compressed by lzma: unpack it first: xz -dc
-lzma | 0:5d0000 10:000000 | it is compressed by lzma: unpack it first: xz -dc
-lzip | 0:4c5a495001 | it is compressed by lzip: unpack it first: lzip -dc
-bzip2 | 0:425a683?314159265359 | it is compressed by bzip2: unpack it first: bzip2 -dc
-bzip2 | 0:425a683?177245385090 | it is compressed by bzip2: unpack it first: bzip2 -dc
-lz4 | 0:04224d18 | it is compressed by lz4: unpack it first: lz4 -dc
-lz4 | 0:02214c18 | it is compressed by lz4: unpack it first: lz4 -dc
-snappy | 0:ff060000734e61507059 | it is compressed by snappy: unpack it first: snzip -dc
-s2 | 0:ff06000053327354774f | it is compressed by s2: unpack it first: s2d -c
-lzop | 0:894c5a4f000d0a1a0a | it is compressed by lzop: unpack it first: lzop -dc
-lrzip | 0:4c525a4900 | it is compressed by lrzip: unpack it first: lrzcat
-compress | 0:1f9d | it is compressed by compress: unpack it first: gzip -dc
-pack | 0:1f1e | it is compressed by pack: unpack it first: gzip -dc
-lzh | 0:1fa0 | it is compressed by lzh: unpack it first: gzip -dc
-zlib | 0:7801 | it is compressed by zlib: unpack it first: pigz -dc
-zlib | 0:789c | it is compressed by zlib: unpack it first: pigz -dc
-zlib | 0:78da | it is compressed by zlib: unpack it first: pigz -dc
-zip | 0:504b0304 | it is compressed by zip: unpack it first: unzip -p
-zip | 0:504b0506 | it is compressed by zip: unpack it first: unzip -p
-zip | 0:504b0708 | it is compressed by zip: unpack it first: unzip -p
-zip | 0:504b3030504b | it is compressed by zip: unpack it first: unzip -p
-7z | 0:377abcaf271c | it is compressed by 7z: unpack it first: 7z x -so
-rar | 0:526172211a07 | it is compressed by rar: unpack it first: unrar p -inul
-cab | 0:4d53434600000000 | it is compressed by cab: unpack it first: cabextract -p
-arj | 0:60ea??001e | it is compressed by arj: unpack it first: 7z x -so
-arj | 0:60ea??0022 | it is compressed by arj: unpack it first: 7z x -so
-lha | 2:2d6c683?2d | it is compressed by lha: unpack it first: lha pq
-lha | 2:2d6c68642d | it is compressed by lha: unpack it first: lha pq
-xar | 0:7861722100 | it is compressed by xar: unpack it first: 7z x -so
-rpm | 0:edabeedb | it is compressed by rpm: unpack it first: rpm2cpio
-ar | 0:213c617263683e0a | it is an archive of ar: unpack it first: ar p
-ar | 0:213c7468696e3e0a | it is an archive of ar: unpack it first: ar p
-cpio | 0:c771 | it is an archive of cpio: unpack it first: cpio -i --to-stdout
-cpio | 0:71c7 12:00 20:00 | it is an archive of cpio: unpack it first: cpio -i --to-stdout
-cpio | 0:303730373037 36:303030 59:303030 65:3030 | it is an archive of cpio: unpack it first: cpio -i --to-stdout
-cpio | 0:30373037303? 38:30303030 62:30303030 94:30303030 | it is an archive of cpio: unpack it first: cpio -i --to-stdout
-tar | 257:7573746172 | it is an archive of tar: unpack it first: tar -xOf
-tar | 100:303?3?3?3?3?3?00 108:303?3?3?3?3?3?00 124:3?3?3?3?3?3?3?3?3?3?3? 136:3?3?3?3?3?3?3?3?3?3?3? 148:3?3?3?3?3?3?0020 | it is an archive of tar: unpack it first: tar -xOf
-lz5 | 0:05224d18 | it is compressed by lz5: unpack it first: lz5 -dc
-wim | 0:4d5357494d000000 | it is compressed by wim: unpack it first: 7z x -so
-PGP | 0:2d2d2d2d2d424547494e20504750204d4553534147452d2d2d2d2d | it is encrypted by PGP: decrypt it first: gpg -d
-PGP | 0:8c0d04 | it is encrypted by PGP: decrypt it first: gpg -d
-age | 0:6167652d656e6372797074696f6e2e6f72672f76310a | it is encrypted by age: decrypt it first: age -d
-OpenSSL | 0:53616c7465645f5f | it is encrypted by OpenSSL: decrypt it first: openssl enc -d
-Parquet | 0:5041523115 | it is Parquet: write a column as lines first
-Avro | 0:4f626a01 | it is Avro: write a field as lines first
-Arrow | 0:4152524f57310000 | it is Arrow: write a column as lines first
-SQLite | 0:53514c69746520666f726d6174203300 | it is SQLite: write a column as lines first: sqlite3
-OLE | 0:d0cf11e0a1b11ae1 | it is a file of Excel or Word: save it as text first
-PDF | 0:255044462d312e | it is PDF: make it text first: pdftotext
-PDF | 0:255044462d322e | it is PDF: make it text first: pdftotext
-Lizard | 0:06224d18 | it is compressed by Lizard: unpack it first: lizard -dc
-bzip3 | 0:425a337631 5:0000 | it is compressed by bzip3: unpack it first: bzip3 -dc
-zpaq | 0:376b5374a03183d38cb228b0d3 | it is compressed by zpaq: unpack it first: zpaq x
-squashfs | 0:68737173 28:04000000 | it is squashfs: unpack it first: unsquashfs -cat
-PGP | 0:8501??03 | it is encrypted by PGP: decrypt it first: gpg -d
-PGP | 0:8502??03 | it is encrypted by PGP: decrypt it first: gpg -d
-PGP | 0:845e03 | it is encrypted by PGP: decrypt it first: gpg -d
-PGP | 0:c1c?4c03 | it is encrypted by PGP: decrypt it first: gpg -d
-PGP | 0:a301 | it is encrypted or signed by PGP: unpack it first: gpg -d
-PGP | 0:a302 | it is encrypted or signed by PGP: unpack it first: gpg -d
-PGP | 0:a303 | it is encrypted or signed by PGP: unpack it first: gpg -d
-age | 0:2d2d2d2d2d424547494e2041474520454e435259505445442046494c452d2d2d2d2d | it is encrypted by age: decrypt it first: age -d
-Feather | 0:4645413100000000 | it is Feather: write a column as lines first
-HDF5 | 0:894844460d0a1a0a | it is HDF5: write a data set as lines first: h5dump
-NetCDF | 0:43444601 | it is NetCDF: write a variable as lines first: ncdump
-NetCDF | 0:43444602 | it is NetCDF: write a variable as lines first: ncdump
-NetCDF | 0:43444605 | it is NetCDF: write a variable as lines first: ncdump
-NumPy | 0:934e554d50590?00 | it is an array of NumPy: write it as lines first: numpy.savetxt
-pickle | 0:8002 | it is a pickle of Python: write lines first
-pickle | 0:8003 | it is a pickle of Python: write lines first
-pickle | 0:8004 | it is a pickle of Python: write lines first
-pickle | 0:8005 | it is a pickle of Python: write lines first
-R | 0:524458320a580a0000 | it is data of R: write it as lines first: writeLines
-R | 0:524458330a580a0000 | it is data of R: write it as lines first: writeLines
-SPSS | 0:24464c32402823292053505353 | it is SPSS: write a column as lines first
-DuckDB | 8:4455434b 13:00000000000000 | it is DuckDB: write a column as lines first: duckdb
-Access | 0:000100005374616e64617264204a6574204442 | it is a database of Access: write a column as lines first: mdb-export
-Access | 0:000100005374616e6461726420414345204442 | it is a database of Access: write a column as lines first: mdb-export
-Redis | 0:52454449533?3?3?3?fa | it is a dump of Redis, not lines
-Redis | 0:52454449533?3?3?3?fe | it is a dump of Redis, not lines
-Java | 0:aced0005 | it is an object of Java's ObjectOutputStream, not lines
+gzip | 0:1f8b | it is compressed with gzip: unpack it first: gzip -dc
+zstd | 0:28b52ffd | it is compressed with zstd: unpack it first: zstd -dc
+zstd | 0:5?2a4d18 | it is compressed with zstd: unpack it first: zstd -dc
+old zstd | 0:1?b52ffd | it is compressed with an old zstd: unpack it first: zstd -dc
+old zstd | 0:2?b52ffd | it is compressed with an old zstd: unpack it first: zstd -dc
+xz | 0:fd377a585a00 | it is compressed with xz: unpack it first: xz -dc
+lzma | 0:5d0000 5:ffffffffffffffff | it is compressed with lzma: unpack it first: xz -dc
+lzma | 0:5d0000 10:000000 | it is compressed with lzma: unpack it first: xz -dc
+lzip | 0:4c5a495001 | it is compressed with lzip: unpack it first: lzip -dc
+bzip2 | 0:425a683?314159265359 | it is compressed with bzip2: unpack it first: bzip2 -dc
+bzip2 | 0:425a683?177245385090 | it is compressed with bzip2: unpack it first: bzip2 -dc
+lz4 | 0:04224d18 | it is compressed with lz4: unpack it first: lz4 -dc
+lz4 | 0:02214c18 | it is compressed with lz4: unpack it first: lz4 -dc
+snappy | 0:ff060000734e61507059 | it is compressed with snappy: unpack it first: snzip -dc
+s2 | 0:ff06000053327354774f | it is compressed with s2: unpack it first: s2d -c
+lzop | 0:894c5a4f000d0a1a0a | it is compressed with lzop: unpack it first: lzop -dc
+lrzip | 0:4c525a4900 | it is compressed with lrzip: unpack it first: lrzcat
+compress | 0:1f9d | it is compressed with compress: unpack it first: gzip -dc
+pack | 0:1f1e | it is compressed with pack: unpack it first: gzip -dc
+lzh | 0:1fa0 | it is compressed with lzh: unpack it first: gzip -dc
+zlib | 0:7801 | it is compressed with zlib: unpack it first: pigz -dc
+zlib | 0:789c | it is compressed with zlib: unpack it first: pigz -dc
+zlib | 0:78da | it is compressed with zlib: unpack it first: pigz -dc
+zip | 0:504b0304 | it is a zip archive: unpack it first: unzip -p
+zip | 0:504b0506 | it is a zip archive: unpack it first: unzip -p
+zip | 0:504b0708 | it is a zip archive: unpack it first: unzip -p
+zip | 0:504b3030504b | it is a zip archive: unpack it first: unzip -p
+7z | 0:377abcaf271c | it is a 7z archive: unpack it first: 7z x -so
+rar | 0:526172211a07 | it is a rar archive: unpack it first: unrar p -inul
+cab | 0:4d53434600000000 | it is a cab archive: unpack it first: cabextract -p
+arj | 0:60ea??001e | it is an arj archive: unpack it first: 7z x -so
+arj | 0:60ea??0022 | it is an arj archive: unpack it first: 7z x -so
+lha | 2:2d6c683?2d | it is a lha archive: unpack it first: lha pq
+lha | 2:2d6c68642d | it is a lha archive: unpack it first: lha pq
+xar | 0:7861722100 | it is a xar archive: unpack it first: 7z x -so
+rpm | 0:edabeedb | it is an rpm package: unpack it first: rpm2cpio
+ar | 0:213c617263683e0a | it is an ar archive: unpack it first: ar p
+ar | 0:213c7468696e3e0a | it is an ar archive: unpack it first: ar p
+cpio | 0:c771 | it is a cpio archive: unpack it first: cpio -i --to-stdout
+cpio | 0:71c7 12:00 20:00 | it is a cpio archive: unpack it first: cpio -i --to-stdout
+cpio | 0:303730373037 36:303030 59:303030 65:3030 | it is a cpio archive: unpack it first: cpio -i --to-stdout
+cpio | 0:30373037303? 38:30303030 62:30303030 94:30303030 | it is a cpio archive: unpack it first: cpio -i --to-stdout
+tar | 257:7573746172 | it is a tar archive: unpack it first: tar -xOf
+tar | 100:303?3?3?3?3?3?00 108:303?3?3?3?3?3?00 124:3?3?3?3?3?3?3?3?3?3?3? 136:3?3?3?3?3?3?3?3?3?3?3? 148:3?3?3?3?3?3?0020 | it is a tar archive: unpack it first: tar -xOf
+lz5 | 0:05224d18 | it is compressed with lz5: unpack it first: lz5 -dc
+wim | 0:4d5357494d000000 | it is a wim archive: unpack it first: 7z x -so
+PGP | 0:2d2d2d2d2d424547494e20504750204d4553534147452d2d2d2d2d | it is encrypted with PGP: decrypt it first: gpg -d
+PGP | 0:8c0d04 | it is encrypted with PGP: decrypt it first: gpg -d
+age | 0:6167652d656e6372797074696f6e2e6f72672f76310a | it is encrypted with age: decrypt it first: age -d
+OpenSSL | 0:53616c7465645f5f | it is encrypted with OpenSSL: decrypt it first: openssl enc -d
+Parquet | 0:5041523115 | it is a Parquet file: write a column as lines first
+Avro | 0:4f626a01 | it is an Avro file: write a field as lines first
+Arrow | 0:4152524f57310000 | it is an Arrow file: write a column as lines first
+SQLite | 0:53514c69746520666f726d6174203300 | it is an SQLite database: write a column as lines first: sqlite3
+OLE | 0:d0cf11e0a1b11ae1 | it is an Excel or Word file: save it as text first
+PDF | 0:255044462d312e | it is a PDF file: convert it to text first: pdftotext
+PDF | 0:255044462d322e | it is a PDF file: convert it to text first: pdftotext
+Lizard | 0:06224d18 | it is compressed with Lizard: unpack it first: lizard -dc
+bzip3 | 0:425a337631 5:0000 | it is compressed with bzip3: unpack it first: bzip3 -dc
+zpaq | 0:376b5374a03183d38cb228b0d3 | it is a zpaq archive: unpack it first: zpaq x
+squashfs | 0:68737173 28:04000000 | it is a squashfs image: unpack it first: unsquashfs -cat
+PGP | 0:8501??03 | it is encrypted with PGP: decrypt it first: gpg -d
+PGP | 0:8502??03 | it is encrypted with PGP: decrypt it first: gpg -d
+PGP | 0:845e03 | it is encrypted with PGP: decrypt it first: gpg -d
+PGP | 0:c1c?4c03 | it is encrypted with PGP: decrypt it first: gpg -d
+PGP | 0:a301 | it is encrypted or signed with PGP: unpack it first: gpg -d
+PGP | 0:a302 | it is encrypted or signed with PGP: unpack it first: gpg -d
+PGP | 0:a303 | it is encrypted or signed with PGP: unpack it first: gpg -d
+age | 0:2d2d2d2d2d424547494e2041474520454e435259505445442046494c452d2d2d2d2d | it is encrypted with age: decrypt it first: age -d
+Feather | 0:4645413100000000 | it is a Feather file: write a column as lines first
+HDF5 | 0:894844460d0a1a0a | it is an HDF5 file: write a data set as lines first: h5dump
+NetCDF | 0:43444601 | it is a NetCDF file: write a variable as lines first: ncdump
+NetCDF | 0:43444602 | it is a NetCDF file: write a variable as lines first: ncdump
+NetCDF | 0:43444605 | it is a NetCDF file: write a variable as lines first: ncdump
+NumPy | 0:934e554d50590?00 | it is a NumPy array: write it as lines first: numpy.savetxt
+pickle | 0:8002 | it is a Python pickle: write lines first
+pickle | 0:8003 | it is a Python pickle: write lines first
+pickle | 0:8004 | it is a Python pickle: write lines first
+pickle | 0:8005 | it is a Python pickle: write lines first
+R | 0:524458320a580a0000 | it is R data: write it as lines first: writeLines
+R | 0:524458330a580a0000 | it is R data: write it as lines first: writeLines
+SPSS | 0:24464c32402823292053505353 | it is an SPSS file: write a column as lines first
+DuckDB | 8:4455434b 13:00000000000000 | it is a DuckDB database: write a column as lines first: duckdb
+Access | 0:000100005374616e64617264204a6574204442 | it is an Access database: write a column as lines first: mdb-export
+Access | 0:000100005374616e6461726420414345204442 | it is an Access database: write a column as lines first: mdb-export
+Redis | 0:52454449533?3?3?3?fa | it is a Redis dump, not lines
+Redis | 0:52454449533?3?3?3?fe | it is a Redis dump, not lines
+Java | 0:aced0005 | it is a serialized Java object, not lines
 ELF | 0:7f454c46 | it is a program, not lines
 PNG | 0:89504e470d0a1a0a | it is a picture, not lines
 JPEG | 0:ffd8ffe? | it is a picture, not lines
 JPEG | 0:ffd8ffdb | it is a picture, not lines
-bloom | 0:424c4d4?01 | it is a filter, bank or patch of bloom, not lines
-bloom | 0:424c4d5?01 | it is a filter, bank or patch of bloom, not lines
-bloom | 0:010?00 | it is binary, as a filter of Guava is, not lines
-bloom | 0:011?00 | it is binary, as a filter of Guava is, not lines
-bloom | 0:000100 | it is binary, as a filter of Guava is, not lines
-bloom | 0:000200 | it is binary, as a filter of Guava is, not lines
-bloom | 0:000300 | it is binary, as a filter of Guava is, not lines
-bloom | 0:000400 | it is binary, as a filter of Guava is, not lines
-bloom | 0:000500 | it is binary, as a filter of Guava is, not lines
-bloom | 0:000600 | it is binary, as a filter of Guava is, not lines
-bloom | 0:000700 | it is binary, as a filter of Guava is, not lines
-bloom | 0:000800 | it is binary, as a filter of Guava is, not lines
-bloom | 0:000b00 | it is binary, as a filter of Guava is, not lines
-bloom | 0:000c00 | it is binary, as a filter of Guava is, not lines
-bloom | 0:000e00 | it is binary, as a filter of Guava is, not lines
-bloom | 0:000f00 | it is binary, as a filter of Guava is, not lines
-UTF-32 | 0:fffe0000 | it is UTF-32: make it UTF-8 first: iconv -f UTF-32 -t UTF-8
-UTF-32 | 0:0000feff | it is UTF-32: make it UTF-8 first: iconv -f UTF-32 -t UTF-8
-UTF-16 | 0:fffe | it is UTF-16: make it UTF-8 first: iconv -f UTF-16 -t UTF-8
-UTF-16 | 0:feff | it is UTF-16: make it UTF-8 first: iconv -f UTF-16 -t UTF-8
-UTF-7 | 0:2b2f76382d | it is UTF-7: make it UTF-8 first: iconv -f UTF-7 -t UTF-8
-GB18030 | 0:84319533 | it is GB18030: make it UTF-8 first: iconv -f GB18030 -t UTF-8
-SCSU | 0:0efeff | it is SCSU: make it UTF-8 first: uconv -f SCSU -t UTF-8
-BOCU-1 | 0:fbee28 | it is BOCU-1: make it UTF-8 first: uconv -f BOCU-1 -t UTF-8
-UTF-1 | 0:f7644c | it is UTF-1: make it UTF-8 first
-UTF-EBCDIC | 0:dd736673 | it is UTF-EBCDIC: make it UTF-8 first
-unmarked UTF-16 | 0:2?00??00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:3?00??00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:4?00??00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:5?00??00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:6?00??00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:7?00??00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:002?00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:003?00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:004?00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:005?00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:006?00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:007?00??00 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:0000002? 4:000000 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:0000003? 4:000000 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:0000004? 4:000000 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:0000005? 4:000000 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:0000006? 4:000000 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:0000007? 4:000000 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:??03??03??03 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:03??03??03 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:??04??04??04 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:04??04??04 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:??05??05??05 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:05??05??05 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:??06??06??06 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:06??06??06 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:??0e??0e??0e | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:0e??0e??0e | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:??10??10??10 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:10??10??10 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:??030000??030000 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:000003??000003 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:??040000??040000 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:000004??000004 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:??050000??050000 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:000005??000005 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:??060000??060000 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:000006??000006 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:??0e0000??0e0000 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:00000e??00000e | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:??100000??100000 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
-unmarked UTF-16 | 0:000010??000010 | it is UTF-16 or UTF-32 without a mark: make it UTF-8 first: iconv
+bloom | 0:424c4d4?01 | it is a filter, bank or patch that bloom wrote, not lines
+bloom | 0:424c4d5?01 | it is a filter, bank or patch that bloom wrote, not lines
+bloom | 0:010?00 | it is binary, like a Guava filter, not lines
+bloom | 0:011?00 | it is binary, like a Guava filter, not lines
+bloom | 0:000100 | it is binary, like a Guava filter, not lines
+bloom | 0:000200 | it is binary, like a Guava filter, not lines
+bloom | 0:000300 | it is binary, like a Guava filter, not lines
+bloom | 0:000400 | it is binary, like a Guava filter, not lines
+bloom | 0:000500 | it is binary, like a Guava filter, not lines
+bloom | 0:000600 | it is binary, like a Guava filter, not lines
+bloom | 0:000700 | it is binary, like a Guava filter, not lines
+bloom | 0:000800 | it is binary, like a Guava filter, not lines
+bloom | 0:000b00 | it is binary, like a Guava filter, not lines
+bloom | 0:000c00 | it is binary, like a Guava filter, not lines
+bloom | 0:000e00 | it is binary, like a Guava filter, not lines
+bloom | 0:000f00 | it is binary, like a Guava filter, not lines
+UTF-32 | 0:fffe0000 | it is UTF-32: convert it to UTF-8 first: iconv -f UTF-32 -t UTF-8
+UTF-32 | 0:0000feff | it is UTF-32: convert it to UTF-8 first: iconv -f UTF-32 -t UTF-8
+UTF-16 | 0:fffe | it is UTF-16: convert it to UTF-8 first: iconv -f UTF-16 -t UTF-8
+UTF-16 | 0:feff | it is UTF-16: convert it to UTF-8 first: iconv -f UTF-16 -t UTF-8
+UTF-7 | 0:2b2f76382d | it is UTF-7: convert it to UTF-8 first: iconv -f UTF-7 -t UTF-8
+GB18030 | 0:84319533 | it is GB18030: convert it to UTF-8 first: iconv -f GB18030 -t UTF-8
+SCSU | 0:0efeff | it is SCSU: convert it to UTF-8 first: uconv -f SCSU -t UTF-8
+BOCU-1 | 0:fbee28 | it is BOCU-1: convert it to UTF-8 first: uconv -f BOCU-1 -t UTF-8
+UTF-1 | 0:f7644c | it is UTF-1: convert it to UTF-8 first
+UTF-EBCDIC | 0:dd736673 | it is UTF-EBCDIC: convert it to UTF-8 first
+unmarked UTF-16 | 0:2?00??00??00 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:3?00??00??00 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:4?00??00??00 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:5?00??00??00 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:6?00??00??00 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:7?00??00??00 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:002?00??00 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:003?00??00 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:004?00??00 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:005?00??00 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:006?00??00 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:007?00??00 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:0000002? 4:000000 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:0000003? 4:000000 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:0000004? 4:000000 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:0000005? 4:000000 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:0000006? 4:000000 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:0000007? 4:000000 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:??03??03??03 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:03??03??03 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:??04??04??04 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:04??04??04 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:??05??05??05 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:05??05??05 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:??06??06??06 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:06??06??06 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:??0e??0e??0e | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:0e??0e??0e | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:??10??10??10 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:10??10??10 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:??030000??030000 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:000003??000003 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:??040000??040000 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:000004??000004 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:??050000??050000 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:000005??000005 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:??060000??060000 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:000006??000006 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:??0e0000??0e0000 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:00000e??00000e | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:??100000??100000 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
+unmarked UTF-16 | 0:000010??000010 | it is UTF-16 or UTF-32 without a byte order mark: convert it to UTF-8 first: iconv
 """
 
 def check_text(head):
@@ -764,7 +764,7 @@ def main(path, patch=None):
     mean = max(others, doubted * f.info.p)
     if doubted and misled <= 1.1 * mean + 4 * (2 * mean) ** .5:
         count = "no line was found" if not misled else "no more of %d lines were found than by mistake, %d" % (doubted, misled)
-        print("%s: its keys are %s, and %s: ask with that %s alone" % (path, part, count, part.split()[0].strip('"')), file=sys.stderr)
+        print("%s: its keys are %s, and %s: ask for that %s alone" % (path, part, count, part.split()[0].strip('"')), file=sys.stderr)
     if part.startswith("several") and absent:
         print("%s: its keys are %s: a line that was not found may be there as another part" % (path, part), file=sys.stderr)
 

@@ -241,7 +241,7 @@ func TestReadersHashAsTheFileSays(t *testing.T) {
 		{"Sum of the bytes given in hexadecimal", string(raw), "\ufeff" + digits + "\r\n", "true\n", ""},
 		{"", "\xff\xfe", "\xff\n\xff\xfe", "false\ntrue\n", ""},
 		{"SumString|shard=0%2F2", "é", "é\n", "",
-			"the filter is shard 0/2 of a list: bloom check asks the files of all shards"},
+			"the filter is shard 0/2 of a list: bloom check reads the files of all shards"},
 		{"several ways", "é", "é\n", "",
 			`keys were not made of lines as the command does it, but by "several ways"`},
 		{"SumUTF16", "é", "é\n", "", `but by "SumUTF16": a program that makes such keys calls contains`},
@@ -383,7 +383,7 @@ func TestReadersTellFieldsFromLines(t *testing.T) {
 			require.NoError(t, cmd.Run(), "%s, %q", reader.file, test)
 			if test.warns {
 				assert.Contains(t, messages.String(),
-					"its keys are field 2 of lines, and no line was found: ask with that field "+
+					"its keys are field 2 of lines, and no line was found: ask for that field "+
 						"alone", "%s, %q", reader.file, test)
 			} else {
 				assert.Empty(t, messages.String(), "%s, %q", reader.file, test)
@@ -423,7 +423,7 @@ func TestReadersDoubtByTheRate(t *testing.T) {
 			"its keys are several parts of lines: a line that was not found may be there as another part"},
 		{"json=a.b", "user1\nnobody\n", ""},
 		{"json=a.b", "{\"a\":{\"b\":\"user1\"}}\n",
-			"its keys are \"a.b\" of JSON objects, and no line was found: ask with that a.b alone"},
+			"its keys are \"a.b\" of JSON objects, and no line was found: ask for that a.b alone"},
 	} {
 		f.UpdateInfo(func(i *bloom.Info) { i.Hash, i.Meta = "SumString", test.meta })
 		path := filepath.Join(dir, "filter")

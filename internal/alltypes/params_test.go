@@ -45,7 +45,7 @@ type maker struct {
 func makers(dir string) []maker {
 	const (
 		open   = "outside (0, 1)"
-		few    = "too low: it takes # hashes, and 255 is the most"
+		few    = "too low: it needs # hashes, and the limit is 255"
 		atRate = "outside [1, #] at a rate of 0.01"
 		upTo40 = "outside [0, 1099511627776]"
 	)
@@ -104,7 +104,7 @@ func makers(dir string) []maker {
 		{name: "window.SizeBytes", n: "N", p: "P", rates: open, least: "taken", keys: atRate,
 			make: sizeOf(win), size: sizeOf(win)},
 		{name: "flower.Optimal", n: "t", p: "fpr", rates: open,
-			least: "below #, the least rate of 32 bits",
+			least: "below #, the lowest rate of 32-bit fingerprints",
 			keys:  "outside [1, #] at a recall of 0.9 and a rate of 0.01",
 			make:  optimal, size: optimal},
 		{name: "guard.New", n: "N", p: "P", rates: "outside [1e-09, 1)", keys: upTo40, none: true,
@@ -338,8 +338,8 @@ func others(dir string) []other {
 	const (
 		hashes = "outside [1, 255]"
 		bits   = "outside [1, #]"
-		six    = "no divisor of the filter's 6 words"
-		blocks = "no divisor of the filter's 6 blocks"
+		six    = "not a divisor of the filter's 6 words"
+		blocks = "not a divisor of the filter's 6 blocks"
 		slots  = "outside [2, #] for 2 ways of 16 bits"
 		spans  = "outside [7ms, 36 years)"
 	)
@@ -393,11 +393,11 @@ func others(dir string) []other {
 			"Generations", -1, "outside [0, 31]"},
 		{"window.New", win(func(c *window.Config) { c.Generations = 32 }),
 			"Generations", 32, "outside [0, 31]"},
-		{"flower.New", flow(flower.Config{Slots: 64, Ways: 2}), "Bits", 0, "none of 8, 16, 32"},
+		{"flower.New", flow(flower.Config{Slots: 64, Ways: 2}), "Bits", 0, "not 8, 16 or 32"},
 		{"flower.New", flow(flower.Config{Slots: 64, Ways: 2, Bits: -8}),
-			"Bits", -8, "none of 8, 16, 32"},
+			"Bits", -8, "not 8, 16 or 32"},
 		{"flower.New", flow(flower.Config{Slots: 64, Ways: 2, Bits: 64}),
-			"Bits", 64, "none of 8, 16, 32"},
+			"Bits", 64, "not 8, 16 or 32"},
 		{"flower.New", flow(flower.Config{Slots: 64, Bits: 8}), "Ways", 0, "outside [1, 64]"},
 		{"flower.New", flow(flower.Config{Slots: 64, Ways: -1, Bits: 8}),
 			"Ways", -1, "outside [1, 64]"},

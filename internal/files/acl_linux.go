@@ -67,7 +67,7 @@ func listOf(path string) (list, error) {
 		return nil, &fs.PathError{Op: "getxattr " + accessList, Path: path, Err: err}
 	case n < 4 || n%8 != 4 || binary.LittleEndian.Uint32(data) != listVersion:
 		return nil, &fs.PathError{Op: "getxattr " + accessList, Path: path,
-			Err: fmt.Errorf("%d bytes are no list", n)}
+			Err: fmt.Errorf("%d bytes are not a list of permissions", n)}
 	}
 	return data[:n], nil
 }

@@ -122,13 +122,13 @@ func regular(path string) (fs.FileInfo, error) {
 		case err != nil: // for example, links that lead to each other
 			return nil, err
 		case info.Mode()&special != 0:
-			err := fmt.Errorf("it leads to no regular file but %v", info.Mode())
+			err := fmt.Errorf("it leads to a file that is not regular, with the mode %v", info.Mode())
 			return nil, &fs.PathError{Op: "replace", Path: path, Err: err}
 		case !info.Mode().IsRegular():
 			return nil, nil
 		}
 	case !info.Mode().IsRegular():
-		err := fmt.Errorf("not a regular file but %v", info.Mode())
+		err := fmt.Errorf("not a regular file, but of mode %v", info.Mode())
 		return nil, &fs.PathError{Op: "replace", Path: path, Err: err}
 	}
 	return info, nil

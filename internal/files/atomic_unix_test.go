@@ -207,7 +207,8 @@ func TestIrregular(t *testing.T) {
 	require.NoError(t, os.Mkdir(folder, 0o700))
 	for _, path := range []string{fifo, folder, os.DevNull} {
 		before := mode(t, path)
-		require.ErrorContains(t, Write(path, text("x")), "replace "+path+": not a regular file but ")
+		require.ErrorContains(t, Write(path, text("x")),
+			"replace "+path+": not a regular file, but of mode ")
 		require.Equal(t, before, mode(t, path))
 	}
 	for _, to := range []string{"nowhere", "folder"} {

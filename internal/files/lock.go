@@ -142,7 +142,7 @@ func openLock(name string) (file *os.File, created bool, err error) {
 	}
 	info, err := os.Lstat(name)
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("not a regular file but %v", info.Mode())
+		err = fmt.Errorf("not a regular file, but of mode %v", info.Mode())
 		err = &fs.PathError{Op: "lock", Path: name, Err: err}
 	}
 	if err == nil {

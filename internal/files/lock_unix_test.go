@@ -37,7 +37,7 @@ func TestLockRefusesLinks(t *testing.T) {
 		require.NoError(t, make(name))
 		before := mode(t, name)
 		_, _, err := Lock(t.Context(), path)
-		require.ErrorContains(t, err, "lock "+name+": not a regular file but ")
+		require.ErrorContains(t, err, "lock "+name+": not a regular file, but of mode ")
 		require.Equal(t, before, mode(t, name))
 		require.NoError(t, os.Remove(name))
 	}

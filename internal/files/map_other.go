@@ -16,7 +16,7 @@ const maxRead = math.MaxInt32
 func Map(file *os.File, size int) ([]byte, error) {
 	if size > maxRead {
 		return nil, fmt.Errorf(
-			"%s: %d bytes are more than the %d that are read where there are no maps",
+			"%s: %d bytes exceed %d, the limit of systems without memory maps",
 			file.Name(), size, maxRead)
 	}
 	data := make([]byte, size)

@@ -18,6 +18,6 @@ func TestMapLarge(t *testing.T) {
 	for _, size := range []int{maxRead + 1, 1 << 36} {
 		require.NoError(t, file.Truncate(int64(size)))
 		_, err := Map(file, size)
-		require.ErrorContains(t, err, "where there are no maps")
+		require.ErrorContains(t, err, "the limit of systems without memory maps")
 	}
 }

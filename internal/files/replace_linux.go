@@ -23,11 +23,12 @@ func attributes(path, dir string) error {
 	case file&unix.STATX_ATTR_MOUNT_ROOT != 0:
 		return &os.PathError{Op: "replace", Path: path, Err: errMounted}
 	case file&(unix.STATX_ATTR_IMMUTABLE|unix.STATX_ATTR_APPEND) != 0:
-		return refusal(path, unix.EPERM, "chattr made it immutable or append-only: chattr -ia %s", path)
+		return refusal(path, unix.EPERM,
+			"it is immutable or append-only (chattr -ia %s undoes that)", path)
 	}
 	if statx(dir, 0)&(unix.STATX_ATTR_IMMUTABLE|unix.STATX_ATTR_APPEND) != 0 {
 		return refusal(path, unix.EPERM,
-			"chattr made its directory immutable or append-only: chattr -ia %s", dir)
+			"its directory is immutable or append-only (chattr -ia %s undoes that)", dir)
 	}
 	return nil
 }

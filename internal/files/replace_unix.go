@@ -21,15 +21,15 @@ func renames(path string, old fs.FileInfo) error {
 		return refusal(path, err, "it needs the directory %s", dir)
 	}
 	if err := writable(dir); err != nil {
-		return refusal(path, err, "the new file is made beside it, "+
-			"but this user may not make files in the directory %s: permit that", dir)
+		return refusal(path, err, "it is replaced by a new file, "+
+			"but this user may not create files in the directory %s: permit that", dir)
 	}
 	if err := attributes(path, dir); err != nil {
 		return err
 	}
 	opened, err := openDir(dir)
 	if err != nil {
-		return refusal(path, err, "the directory %s is opened, to sync it, "+
+		return refusal(path, err, "the directory %s must be synced, "+
 			"but this user may not read it: permit that", dir)
 	}
 	opened.close()
@@ -39,7 +39,7 @@ func renames(path string, old fs.FileInfo) error {
 	us := os.Geteuid()
 	if info.Mode()&fs.ModeSticky != 0 && us != 0 && owner(info) != us && owner(old) != us {
 		return refusal(path, syscall.EPERM, "it belongs to another user, "+
-			"and only owners replace files in the sticky directory %s", dir)
+			"and only its owner may replace a file in the sticky directory %s", dir)
 	}
 	return nil
 }
@@ -63,5 +63,5 @@ func lessGroup(perm fs.FileMode, ownGroup bool) fs.FileMode {
 	return perm&^0o070 | perm&(perm&0o007<<3)
 }
 
-var errMounted = errors.New("it is mounted by itself, as with docker run -v FILE:FILE: " +
+var errMounted = errors.New("it is a mount point, as after docker run -v FILE:FILE: " +
 	"mount its directory")

@@ -56,4 +56,4 @@ func (r *FileReader) Read(p []byte) (int, error) {
 func MaxUnzipped(n int64) int64 { return max(1<<20, 100*n) }
 
 // ErrUnzipped is the error for a form that exceeds MaxUnzipped.
-var ErrUnzipped = errors.New("it is more than a hundred times as long as its gzip")
+var ErrUnzipped = errors.New("it unpacks to more than a hundred times as many bytes")

@@ -204,7 +204,7 @@ func (k *Kind) checkStart(b []byte) error {
 	case b[5] != 0:
 		return fail("reserved byte %#x is not zero", b[5])
 	case !IsTrailerSize(int64(trailer)):
-		return fail("no trailer has %d bytes", trailer)
+		return fail("a trailer cannot have %d bytes", trailer)
 	}
 	return nil
 }

@@ -83,15 +83,15 @@ func parseHeader(pkg string, data []byte) (h Header, err error) {
 	case data[0] == '{':
 		return h, Errorf(pkg, "it is JSON, "+
 			"as filters of bits-and-blooms/bloom and of ipfs/bbloom may be; "+
-			"foreign.NewBitsAndBlooms reads those of the former, and a bloom.Filter is a string")
+			"foreign.NewBitsAndBlooms reads the former; in JSON, a bloom.Filter is a string")
 	case data[0] == 0 && data[1] == 0:
 		return h, Errorf(pkg, "k = 0: "+
-			"filters of bits-and-blooms/bloom and of holiman/bloomfilter begin so; "+
+			"filters of bits-and-blooms/bloom and of holiman/bloomfilter begin like this; "+
 			"foreign.NewBitsAndBlooms and foreign.NewHoliman read those")
 	case string(data[:6]) == "\x01\x00\x00\x00\x00\x00":
-		return h, Errorf(pkg, "k = 0: filters of DCSO/bloom begin so; foreign.NewDCSO reads those")
+		return h, Errorf(pkg, "k = 0: filters of DCSO/bloom begin like this; foreign.NewDCSO reads those")
 	case string(data[:2]) == "\xac\xed":
-		return h, Errorf(pkg, "it is a Java object, which an ObjectOutputStream wrote; "+
+		return h, Errorf(pkg, "it is a Java object that an ObjectOutputStream wrote; "+
 			"BloomFilter.writeTo writes a bloom.Filter")
 	case data[0] > 1 && data[0] < 8 && data[1] > 0 && n > 0 && n <= MaxWords:
 		return h, newer(pkg, "strategy = %d is unknown", data[0])
@@ -121,7 +121,7 @@ func (h Header) checkSize(pkg string, size int64) (trailer int, err error) {
 	}
 	if rest == 1 {
 		return 0, Errorf(pkg, "%d words make %d bytes, and one more follows: "+
-			"a newline, perhaps, as redis-cli --raw and echo write it", h.Words, h.Size())
+			"perhaps the newline of redis-cli --raw or echo", h.Words, h.Size())
 	}
 	return 0, Errorf(pkg,
 		"%d words make %d bytes, or %d with a checksum and no info, but there are %d",

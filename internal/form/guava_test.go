@@ -62,7 +62,7 @@ func TestParseHeaderErrors(t *testing.T) {
 func TestCheckSizeOfANewline(t *testing.T) {
 	h := Header{1, 3, 2}
 	_, err := h.checkSize("bloom", h.Size()+1)
-	require.ErrorContains(t, err, "2 words make 22 bytes, and one more follows: a newline, perhaps")
+	require.ErrorContains(t, err, "2 words make 22 bytes, and one more follows: perhaps the newline")
 }
 
 // TestCheckSize: a file has the length of a binary form, with or without a trailer.

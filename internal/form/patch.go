@@ -205,13 +205,13 @@ func checkPatch(params []uint64) (words uint64, err error) {
 	changed, rice, length, proof := params[3], params[4], params[5], params[6]
 	switch m := 64 * params[2]; {
 	case changed > m:
-		return 0, fmt.Errorf("%d of %d bits differ", changed, m)
+		return 0, fmt.Errorf("%d changed bits in a filter of %d bits", changed, m)
 	case rice > maxRice:
 		return 0, fmt.Errorf("rice = %d is outside [0, %d]", rice, maxRice)
 	case length > params[2]:
-		return 0, fmt.Errorf("%d words for the changes of %d words", length, params[2])
+		return 0, fmt.Errorf("%d words of changes in a filter of %d words", length, params[2])
 	case changed > 64*length:
-		return 0, fmt.Errorf("%d words for the changes of %d bits", length, changed)
+		return 0, fmt.Errorf("%d words are too few for the changes of %d bits", length, changed)
 	case proof>>32 != 0:
 		return 0, errors.New("the proof has more than 32 bits")
 	}
@@ -253,7 +253,7 @@ func (p *Patch) Check(h Header, words []uint64) (old []uint64, err error) {
 		return nil, Mismatch(patchKind.Package, "parameters", h, p.Header)
 	case sum != p.Proof:
 		return nil, mismatchError(patchKind.Package + ": filters differ: " +
-			"the patch was made from another filter than this one")
+			"the patch was made from a different filter")
 	}
 	return writer.words, nil
 }

@@ -27,7 +27,7 @@ func UnmarshalText(pkg string, text []byte, dst encoding.BinaryUnmarshaler, zero
 		return nil
 	}
 	if i := bytes.IndexAny(text, "\r\n"); i >= 0 { // package base64 would skip line breaks
-		return Errorf(pkg, "base64 with the end of a line, at byte %d", i)
+		return Errorf(pkg, "base64 has a line break at byte %d", i)
 	}
 	data, err := base64.StdEncoding.Strict().AppendDecode(nil, text)
 	if err != nil {

@@ -150,7 +150,7 @@ func ParseTrailer(pkg string, head, trailer []byte) (i Info, err error) {
 		int(binary.BigEndian.Uint16(trailer[pos+4:])) == len(trailer)
 	if !whole {
 		end := trailer[max(0, len(trailer)-16):]
-		return i, Errorf(pkg, "the filter is followed by %x, which is no trailer", end)
+		return i, Errorf(pkg, "the filter is followed by %x, which is not a trailer", end)
 	}
 	info := trailer[:pos]
 	if got, want := Sum(binary.BigEndian.Uint32(trailer[pos:])), infoSum(head, info); got != want {
@@ -158,7 +158,7 @@ func ParseTrailer(pkg string, head, trailer []byte) (i Info, err error) {
 	}
 	flags := info[flagsAt]
 	if flags > 0x0f {
-		return i, newer(pkg, "the trailer has the flags %#02x", flags)
+		return i, newer(pkg, "the trailer has the unknown flags %#02x", flags)
 	}
 	hash, comment := int(info[17]), int(binary.BigEndian.Uint16(info[18:]))
 	texts := texts{rest: info[infoStart:]}
@@ -173,16 +173,16 @@ func ParseTrailer(pkg string, head, trailer []byte) (i Info, err error) {
 		copy(length[:], texts.read(2))
 		meta := int(binary.BigEndian.Uint16(length[:]))
 		if meta == 0 {
-			return Info{}, Errorf(pkg, "info has the flag of a Meta, and none")
+			return Info{}, Errorf(pkg, "info has the flag of a Meta, but no Meta")
 		}
 		i.Meta = texts.read(meta)
 	}
 	zeros := texts.read(padded(texts.taken) - texts.taken)
 	if texts.cut {
-		return Info{}, Errorf(pkg, "info of %d bytes has longer texts", len(info))
+		return Info{}, Errorf(pkg, "info of %d bytes is too short for its texts", len(info))
 	}
 	if strings.Trim(zeros, "\x00") != "" {
-		return Info{}, Errorf(pkg, "info ends with % x", zeros)
+		return Info{}, Errorf(pkg, "info ends with % x, not with zeros", zeros)
 	}
 	if bad := i.Check(); bad != nil {
 		return Info{}, Errorf(pkg, "%v", bad)

@@ -97,7 +97,7 @@ func TestLaterTrailer(t *testing.T) {
 			"bloom: invalid format: the trailer has "+says+": a newer version may have written it")
 	}
 	for bit := 4; bit < 8; bit++ {
-		newer(later(7, trailer, 1<<bit, 0), fmt.Sprintf("the flags %#x", 1<<bit))
+		newer(later(7, trailer, 1<<bit, 0), fmt.Sprintf("the unknown flags %#x", 1<<bit))
 	}
 	trailer[len(trailer)-5] = 2
 	for n := range len(trailer) - 9 { // whatever the other bytes are

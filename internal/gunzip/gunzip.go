@@ -84,7 +84,7 @@ func (z *Reader) nextMember() error {
 			if count == 1 {
 				follow = "byte follows"
 			}
-			return fmt.Errorf("%d %s the end of its gzip: neither gzip nor zeros", count, follow)
+			return fmt.Errorf("%d %s its gzip data: neither gzip nor zeros", count, follow)
 		case err != nil:
 			return err
 		}

@@ -29,7 +29,7 @@ func (r *Reader) Each(
 }
 
 // ErrStuck is the error of Each if it cannot end, because the output accepts no bytes.
-var ErrStuck = errors.New("the output takes nothing")
+var ErrStuck = errors.New("the output accepts nothing")
 
 func (r *Reader) deliverAll(ctx context.Context, tick <-chan time.Time, onTick func() error,
 	handle func(*Batch) error,

@@ -155,11 +155,11 @@ type zstdReader struct {
 func (z *zstdReader) Read(p []byte) (int, error) {
 	n, err := z.ReadCloser.Read(p)
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
-		err = fmt.Errorf("unpacking it takes more than %d MiB at a time: see --long, "+
+		err = fmt.Errorf("unpacking it needs more than %d MiB of memory: see --long, "+
 			"or unpack it first: zstd -dc --long=31", z.window>>20)
 	}
 	if errors.Is(err, zstd.ErrMagicMismatch) {
-		err = errors.New("the bytes that follow the end of its zstd are not zstd")
+		err = errors.New("the bytes after its zstd data are not zstd")
 	}
 	return n, err
 }
@@ -197,7 +197,7 @@ func CheckArrived(n, arrived int64) error {
 }
 
 // ErrArrived is the error of Arrived.Check.
-var ErrArrived = errors.New("more than 100 times the bytes that arrived: " +
+var ErrArrived = errors.New("more than 100 times the compressed bytes so far: " +
 	"unpack it first, with gunzip or zstd -d")
 
 // Compressed reports whether Decompress unpacks a file that begins with head.
