@@ -73,7 +73,7 @@ func TestSumBatch(t *testing.T) {
 		}
 		require.Equal(t, want, sumBatch(bloom.SumUint64Batch, keys))
 	}
-	short := "bloom: batch of 2 with room for 1 results"
+	short := "bloom: batch of 2 keys with room for 1 results"
 	require.PanicsWithValue(t, short, func() {
 		bloom.SumBatch(make([]bloom.Hash, 1, 2), make([][]byte, 2))
 	})

@@ -117,7 +117,7 @@ func NewBitset(bitset []byte) (*Filter, error) {
 // Parquet filter has. NewSize(m, 1) makes a filter with one line.
 func (f *Filter) Bitset() []byte {
 	if f.b.Lines > 1 || f.M()/splitblock.Bits > splitblock.Narrow {
-		panic(fmt.Sprintf("blocked: Bitset of %v", f))
+		panic(fmt.Sprintf("blocked: Bitset of %v, which must have one line and at most 2^30 blocks", f))
 	}
 	return form.AppendWords(nil, f.b.Words, form.LittleEndian)
 }

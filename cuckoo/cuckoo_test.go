@@ -583,7 +583,7 @@ func TestBatches(t *testing.T) {
 			require.Equal(t, append(want, true), got)
 			require.True(t, one.Equal(batch.Snapshot()), "%d keys", n)
 			if n > 0 {
-				refusal := fmt.Sprintf("cuckoo: batch of %d with room for 0 results", n)
+				refusal := fmt.Sprintf("cuckoo: batch of %d keys with room for 0 results", n)
 				require.PanicsWithValue(t, refusal, func() { change.batch(nil, hs) })
 			}
 		}

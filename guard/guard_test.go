@@ -238,7 +238,7 @@ func TestBeforeTheFirstLoad(t *testing.T) {
 	g.ContainsBatch(found, make([]bloom.Hash, 2))
 	require.Equal(t, []bool{true, true, false}, found)
 	found[0] = false
-	const short = "guard: batch of 3 with room for 1 results"
+	const short = "guard: batch of 3 keys with room for 1 results"
 	require.PanicsWithValue(t, short, func() { g.ContainsBatch(found[:1], make([]bloom.Hash, 3)) })
 	require.Equal(t, []bool{false, true, false}, found)
 	g.AddString("early")

@@ -58,7 +58,7 @@ func TestState(t *testing.T) {
 	}
 	before := read(t, "state")
 	for _, flags := range []string{"-n 1M", "-p 0.01", "-n 20k -p 0.001"} {
-		require.Empty(t, saying(t, 1, "another size or rate", "g\n", "dedupe --state state "+flags))
+		require.Empty(t, saying(t, 1, "-n, -p and --span do not fit", "g\n", "dedupe --state state "+flags))
 	}
 	require.Equal(t, before, read(t, "state"))
 
@@ -84,7 +84,7 @@ func TestGrowingState(t *testing.T) {
 				good(t, numbers(0, from+30000), "dedupe -p 1e-9 --state state"))
 	}
 	require.Contains(t, good(t, "", "info state"), "growing.Filter")
-	saying(t, 1, "another size or rate", "", "dedupe -p 1e-8 --state state")
+	saying(t, 1, "-n, -p and --span do not fit", "", "dedupe -p 1e-8 --state state")
 
 	// A file promises a number of lines, and the state has room for half of them.
 	good(t, "", "dedupe --state other",

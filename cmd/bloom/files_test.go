@@ -87,7 +87,7 @@ func TestInUse(t *testing.T) {
 		"merge --force -o list list", "bank build --force -o list " + in,
 	}
 	for _, line := range commands {
-		saying(t, 1, "list is in use: another bloom changes it", "", line, "--wait", "0s")
+		saying(t, 1, "list is in use: another bloom that changes it", "", line, "--wait", "0s")
 	}
 	require.Equal(t, before, read(t, "list"))
 	require.Equal(t, "a\n", good(t, "a\nb\n", "check list"), "who only reads need not wait")
@@ -132,7 +132,7 @@ func TestWaitsForLock(t *testing.T) {
 		good(t, "a\n", "build -n 1000 -o", path)
 		_, unlock, err := file.Lock(t.Context(), path)
 		require.NoError(t, err)
-		saying(t, 1, path+" is in use: another bloom changes it", "b\n", "add --wait 0s", path)
+		saying(t, 1, path+" is in use: another bloom that changes it", "b\n", "add --wait 0s", path)
 		waits := waiting(t, path)
 		require.NoError(t, unlock())
 		require.NoError(t, waits.Wait())

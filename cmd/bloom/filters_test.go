@@ -70,7 +70,7 @@ func TestWarnsOfTooManyLines(t *testing.T) {
 		if k.flag == "" || k.repeats { // a full cuckoo.Filter is an error
 			continue
 		}
-		says := "warning: the filter has more lines than it is made for, about "
+		says := "lines, more than it was made for: "
 		if k.keeps {
 			says = ""
 		}
@@ -202,7 +202,7 @@ func TestMerge(t *testing.T) {
 	require.ErrorIs(t, err, errInterrupted)
 }
 
-// TestMergeRefuses: filters that do not merge leave what was there, and the error says why they do
+// TestMergeRefuses: filters that cannot be merged leave what was there, and the error says why they do
 // not and, if their sizes differ, how to build some that do.
 func TestMergeRefuses(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -229,9 +229,9 @@ func TestMergeRefuses(t *testing.T) {
 		{"a a large", advice},
 		{"a missing", "missing: no such file"},
 		{"missing a", "missing: no such file"},
-		{"a blocked", "a and blocked: a bloom.Filter and a blocked.Filter do not merge"},
-		{"growing growing", "filters of type growing.Filter do not merge"},
-		{"cuckoo cuckoo", "filters of type cuckoo.Filter do not merge"},
+		{"a blocked", "a and blocked: a bloom.Filter and a blocked.Filter cannot be merged"},
+		{"growing growing", "filters of type growing.Filter cannot be merged"},
+		{"cuckoo cuckoo", "filters of type cuckoo.Filter cannot be merged"},
 		{"ours theirs", "keys of SumString and keys of by hand do not mix"},
 		{"k7 ours theirs", "keys of SumString and keys of by hand do not mix"},
 		{"k7 k6", "k7 and k6: "},

@@ -70,7 +70,7 @@ func TestFiltersOfOtherLibraries(t *testing.T) {
 	}
 	for _, text := range []string{`{"a":1}`, "\x00\x00\x00"} {
 		saying(t, 2, path, "a\n", "check", write(t, path, text))
-		saying(t, 1, "is left as it is", "a\n", "build -o", path)
+		saying(t, 1, "stays as it is", "a\n", "build -o", path)
 	}
 }
 
@@ -121,7 +121,7 @@ func TestReplaceSpark(t *testing.T) {
 	for _, head := range []string{bigEndian(1, 7, 2), bigEndian(2, 7, 0, 2)} {
 		words := strings.Repeat("x", 16)
 		for _, other := range []string{head + words + "x", head + words[1:]} {
-			saying(t, 1, "is left as it is", "a\n", "build -o", write(t, path, other))
+			saying(t, 1, "stays as it is", "a\n", "build -o", write(t, path, other))
 			require.Equal(t, other, read(t, path))
 		}
 		good(t, "a\n", "build -o", write(t, path, head+words))

@@ -35,12 +35,12 @@ func TestNever(t *testing.T) {
 	}
 	// What is counted of the names is not counted of the input.
 	before := read(t, "list")
-	saying(t, 1, "the input has no line, and list stays as it is", "", "build -o list --never names")
+	saying(t, 1, "the input has no lines, so list stays as it is", "", "build -o list --never names")
 	require.Equal(t, before, read(t, "list"))
 	good(t, in, "build --force --blank -p 0.02 -o list --never names")
 	require.NotContains(t, metaOf(t, "list"), "blank", "the blank line is a name")
 	write(t, "bad", "1,y\nname\n")
-	saying(t, 0, "left out 1 line (--skip-bad), the first of them here: bad: line 2", "1,x\n",
+	saying(t, 0, "left out 1 line (--skip-bad), the first of them is bad: line 2", "1,x\n",
 		"build --force --skip-bad -f 2 -o list --never bad")
 	write(t, "one", "name\n")
 	saying(t, 0, "the filter has more lines than it is made for, about ", in,

@@ -235,7 +235,7 @@ func TestServeHeaders(t *testing.T) {
 		{"filter as before", "GET /filter", "",
 			[]string{"If-None-Match", `"x", W/"nowbWiMSPf-f7bmfgMJd9w"`}, 304,
 			"Cache-Control: no-cache\n" + tag + "Vary: Accept-Encoding\n" + sniff},
-		{"no such filter", "GET blocked/filter", "", nil, 404, refusal(63)},
+		{"no such filter", "GET blocked/filter", "", nil, 404, refusal(62)},
 		{"no such page", "GET /nothing", "", nil, 404, refusal(19)},
 		{"no such method", "DELETE /filter", "", nil, 405, "Allow: GET, HEAD\n" + refusal(19)},
 	} {

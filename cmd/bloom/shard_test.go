@@ -132,10 +132,10 @@ func TestShardState(t *testing.T) {
 		for _, test := range []struct{ made, runs, says string }{
 			{"--shard 1/4", "--shard 1/4", ""},
 			{"--shard 0/1", "", ""},
-			{"--shard 1/4", "--shard 2/4", "was made with --shard \"1/4\", and --shard is \"2/4\" now"},
-			{"--shard 1/4", "--shard 1/8", "was made with --shard \"1/4\", and --shard is \"1/8\" now"},
-			{"--shard 1/4", "", "was made with --shard \"1/4\", and --shard is \"\" now"},
-			{"", "--shard 1/4", "was made with --shard \"\", and --shard is \"1/4\" now"},
+			{"--shard 1/4", "--shard 2/4", "was made with --shard \"1/4\", but --shard is \"2/4\" now"},
+			{"--shard 1/4", "--shard 1/8", "was made with --shard \"1/4\", but --shard is \"1/8\" now"},
+			{"--shard 1/4", "", "was made with --shard \"1/4\", but --shard is \"\" now"},
+			{"", "--shard 1/4", "was made with --shard \"\", but --shard is \"1/4\" now"},
 		} {
 			os.Remove("state")
 			good(t, "a\nb\nc\n", "dedupe --state state "+test.made+" "+size)

@@ -309,8 +309,8 @@ func TestSpan(t *testing.T) {
 	}
 	require.Contains(t, good(t, "", "info state"), "window.Filter")
 	for flags, says := range map[string]string{
-		"--span 1h -n 1000": "another size or rate", "--span 24h -n 10k": "another size or rate",
-		"-n 1000": "another size or rate", "--span 1h": "--span needs -n", "--span 1ns -n 5": "--span 1ns is outside",
+		"--span 1h -n 1000": "-n, -p and --span do not fit", "--span 24h -n 10k": "-n, -p and --span do not fit",
+		"-n 1000": "-n, -p and --span do not fit", "--span 1h": "--span needs -n", "--span 1ns -n 5": "--span 1ns is outside",
 	} {
 		_, stderr, status := bloomRun(t, "x\n", "dedupe --state state "+flags)
 		require.NotZero(t, status, flags)

@@ -148,7 +148,7 @@ func (t *times) see(id string) {
 	}
 	if err != nil {
 		t.warned.Do(func() {
-			t.log.Warnf("bloom: time: id %q has none, and others may have none: %v", id, err)
+			t.log.Warnf("bloom: time: id %q has none, and other ids may lack one, too: %v", id, err)
 		})
 		return
 	}
@@ -222,7 +222,7 @@ func readFields(conf *service.ParsedConfig) (f fields, err error) {
 	case span < 0:
 		return f, fmt.Errorf("%s: %v is negative", spanField, span)
 	case span > 0 && capacity == 0:
-		return f, fmt.Errorf("%s: with a span it must be given", capacityField)
+		return f, fmt.Errorf("%s: it is required with a span", capacityField)
 	}
 	return fields{uint64(capacity), fpr, span, renew}, nil
 }
@@ -267,7 +267,7 @@ func newMemoryCache(
 	}
 	switch {
 	case f.span == 0 && (f.renew || m.times != nil):
-		return nil, fmt.Errorf("span: with renew or time it must be given")
+		return nil, fmt.Errorf("span: it is required with renew or time")
 	case every <= 0:
 		return nil, fmt.Errorf("save_every: %v is not positive", every)
 	}

@@ -54,7 +54,7 @@ func TestConfigErrors(t *testing.T) {
 	for conf, want := range map[string][]string{
 		"bloom: {capacity: -1}":                            {"capacity"},
 		"bloom: {capacity: many}":                          {"capacity"},
-		"bloom: {span: 1h}":                                {"capacity: with a span it must be given"},
+		"bloom: {span: 1h}":                                {"capacity: it is required with a span"},
 		"bloom: {capacity: 10, fpr: 0}":                    {"fpr"},
 		"bloom: {capacity: 10, fpr: 1}":                    {"fpr"},
 		"bloom: {capacity: 10, fpr: .nan}":                 {"fpr"},

@@ -78,7 +78,7 @@ func newRedisCache(conf *service.ParsedConfig, res *service.Resources) (*cache, 
 		N: f.capacity, P: f.fpr, Span: f.span, Renew: f.renew, OnLost: lost,
 	}
 	if f.span == 0 {
-		return nil, fmt.Errorf("%s: it must be given", spanField)
+		return nil, fmt.Errorf("%s: it is required", spanField)
 	}
 	if _, err := c.SizeBytes(); err != nil {
 		return nil, ofField(err)

@@ -26,7 +26,7 @@ func (c caller) errorf(format string, args ...any) error {
 
 func (c caller) noString(err error) error {
 	if replied(err, "WRONGTYPE") {
-		return c.errorf("%w: it holds no string, or a key beside it is of another type",
+		return c.errorf("%w: it is not a string, or a key that belongs to it has another type",
 			bloom.ErrFormat)
 	}
 	return err
@@ -181,7 +181,7 @@ const patience = 12
 // after is time.After, unless a test replaces it.
 var after = time.After
 
-const errNotOpen = "bloomredis: the client is nil, or the value was made without Open"
+const errNotOpen = "bloomredis: the client is nil, or the value was not made by an Open function"
 
 // retry calls send, and repeats the call while the server temporarily refuses commands. It returns
 // early when ctx ends, because the client may respect only ctx's deadline, or ignore ctx.

@@ -295,9 +295,9 @@ func describe(start string, size int64) string {
 	case ok && h.size() == size:
 		return fmt.Sprintf("it holds a filter of %v", h)
 	case header == windowName[:headerSize]:
-		return "it holds a window, see OpenWindow and DeleteWindow"
+		return "it holds a window; see OpenWindow and DeleteWindow"
 	}
-	return fmt.Sprintf("it holds neither a filter nor a window but %d bytes that start % x",
+	return fmt.Sprintf("it holds neither a filter nor a window, but %d bytes that start with % x",
 		size, header)
 }
 

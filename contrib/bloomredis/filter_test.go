@@ -148,7 +148,7 @@ func TestParameters(t *testing.T) {
 		{filter("f", 100, 1), "p", 1.0, "outside (0, 1)"},
 		{filter("f", 100, math.NaN()), "p", math.NaN(), "outside (0, 1)"},
 		{filter("f", 100, -1), "p", -1.0, "outside (0, 1)"},
-		{filter("f", 1, 1e-100), "p", 1e-100, "it takes 332 hashes"},
+		{filter("f", 1, 1e-100), "p", 1e-100, "it needs 332 hashes"},
 		{filter("f", 500e6, 0.01), "n", uint64(500e6),
 			"outside [1, 448089835] for a Redis string at a rate of 0.01; use OpenSharded"},
 		{filter("f", math.MaxUint64, 0.01), "n", uint64(math.MaxUint64), "outside [1, 448089835] "},
@@ -161,7 +161,7 @@ func TestParameters(t *testing.T) {
 		{sharded("s", ShardedConfig{Shards: maxShards + 1, N: 100, P: 0.01}), "Shards", 16385,
 			"outside [1, 16384]"},
 		{sharded("{s}", ShardedConfig{Shards: 2, N: 100, P: 0.01}), "", nil,
-			`bloomredis: key "{s}" of a Sharded has braces`},
+			`bloomredis: key "{s}" has braces, which a Sharded does not allow`},
 		{sharded("s", ShardedConfig{Shards: 2, N: math.MaxUint64, P: 0.01}),
 			"N", uint64(math.MaxUint64), "outside [1, 896179670] for 2 shards"},
 		{sharded("s", ShardedConfig{Shards: 2, N: 0, P: 0.01}), "N", uint64(0),
@@ -479,7 +479,7 @@ func TestNoRoom(t *testing.T) {
 			s.AddBatch, s.ContainsBatch,
 		} {
 			room := []bool{true, false, true}
-			const want = "bloomredis: batch of 3 with room for 1 results"
+			const want = "bloomredis: batch of 3 keys with room for 1 results"
 			assert.PanicsWithValue(t, want, func() { _ = batch(ctx, room[:1], hashes(0, 3)) })
 			assert.Equal(t, []bool{true, false, true}, room)
 		}

@@ -75,17 +75,17 @@ func (c caller) parseIdentity(s string) (i identity, err error) {
 	text, ok := strings.CutPrefix(s, identityMark)
 	switch {
 	case !ok && strings.HasPrefix(s, identityName):
-		return i, c.errorf("%w: %w: beside it is %.24q, want %q",
+		return i, c.errorf("%w: %w: its identity key holds %.24q, want %q",
 			bloom.ErrFormat, bloom.ErrVersion, s, identityMark)
 	case !ok || len(text) < 16:
-		return i, c.errorf("%w: beside it is %.24q, which names no filter", bloom.ErrFormat, s)
+		return i, c.errorf("%w: its identity key holds %.24q, which names no filter", bloom.ErrFormat, s)
 	}
 	i.id, i.life, i.json = text[:8], text[8:16], text[16:]
 	if i.json == "" { // another program created the filter, and Reset gave it an identity
 		return i, nil
 	}
 	if err := json.Unmarshal([]byte(i.json), &i.record); err != nil {
-		return identity{}, c.errorf("%w: beside it is %.40q: %w", bloom.ErrFormat, i.json, err)
+		return identity{}, c.errorf("%w: its identity key holds %.40q: %w", bloom.ErrFormat, i.json, err)
 	}
 	return i, nil
 }

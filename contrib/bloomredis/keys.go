@@ -71,7 +71,7 @@ func (k *keyMethods) AddBatch(ctx context.Context, added []bool, hs []bloom.Hash
 
 func checkRoom(dst []bool, hs []bloom.Hash) {
 	if len(dst) < len(hs) {
-		panic(fmt.Sprintf("bloomredis: batch of %d with room for %d results", len(hs), len(dst)))
+		panic(fmt.Sprintf("bloomredis: batch of %d keys with room for %d results", len(hs), len(dst)))
 	}
 }
 

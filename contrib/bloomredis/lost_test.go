@@ -63,7 +63,7 @@ func TestWhatHappensToTheKey(t *testing.T) {
 		{"cut by a byte", func(key string, size int64, _ func(uint64)) {
 			client.Set(ctx, key, client.GetRange(ctx, key, 0, size-2).Val(), 0)
 		}, bloom.ErrFormat, map[string]any{
-			"Filter": "it holds neither a filter nor a window but 1205 bytes that start 01 07 00 00 00 96",
+			"Filter": "it holds neither a filter nor a window, but 1205 bytes that start with 01 07 00 00 00 96",
 			"Window": "bytes of a window of 3", // DeleteWindow helps
 		}},
 		{"cut to a few", func(key string, _ int64, _ func(uint64)) {
@@ -79,8 +79,8 @@ func TestWhatHappensToTheKey(t *testing.T) {
 		{"text", func(key string, _ int64, _ func(uint64)) {
 			client.Set(ctx, key, "hello, world", 0)
 		}, bloom.ErrFormat, map[string]any{
-			"Filter": "it holds neither a filter nor a window but 12 bytes that start 68 65 6c 6c 6f 2c",
-			"Window": "it holds neither a filter nor a window but 12 bytes that start 68 65 6c 6c 6f 2c",
+			"Filter": "it holds neither a filter nor a window, but 12 bytes that start with 68 65 6c 6c 6f 2c",
+			"Window": "it holds neither a filter nor a window, but 12 bytes that start with 68 65 6c 6c 6f 2c",
 		}},
 		{"filter", func(key string, _ int64, _ func(uint64)) {
 			client.Set(ctx, key, guava(bloom.NewSize(640, 3)), 0)
@@ -103,7 +103,7 @@ func TestWhatHappensToTheKey(t *testing.T) {
 			w := bloom.Must(OpenWindow(ctx, client, "visits", visits))
 			mustAdd(t, w, bloom.SumString("a"))
 			client.Rename(ctx, "visits", key)
-		}, nil, map[string]any{"Filter": "it holds a window, see OpenWindow",
+		}, nil, map[string]any{"Filter": "it holds a window; see OpenWindow",
 			"Sharded": bloom.ErrFormat, "Window": bloom.ErrMismatch}},
 	} {
 		for name, kind := range kinds {

@@ -44,7 +44,7 @@ func (c caller) readsMasters(ctx context.Context) error {
 }
 
 func (c caller) readsReplicas(why string) error {
-	return c.errorf("the client reads from replicas, which lag: its options have %s", why)
+	return c.errorf("the client reads from replicas, which lag: its options set %s", why)
 }
 
 func (c caller) asksMaster(ctx context.Context) error {
@@ -55,8 +55,8 @@ func (c caller) asksMaster(ctx context.Context) error {
 		return err
 	}
 	if err == nil && role(hello.Val()) == "replica" {
-		return c.errorf("the client reads from replicas, which lag: its server is a replica, " +
-			"by ReplicaOnly of FailoverOptions or by its address")
+		return c.errorf("the client reads from replicas, which lag: its server is a replica; " +
+			"see its address, or ReplicaOnly in FailoverOptions")
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func OpenSharded(
 		return nil, err
 	}
 	if strings.ContainsAny(key, "{}") {
-		return nil, fmt.Errorf("bloomredis: key %q of a Sharded has braces", key)
+		return nil, fmt.Errorf("bloomredis: key %q has braces, which a Sharded does not allow", key)
 	}
 	if err := (caller{client, shardKey(key, 0)}).readsMasters(ctx); err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func OpenExistingSharded(
 		}
 		if f.shards != first.shards || f.params != first.params {
 			return nil, f.errorf("%w: it holds a filter of %v, one of %d shards; "+
-				"the first one has %v, %d",
+				"the first one is a filter of %v, one of %d",
 				bloom.ErrMismatch, f.params, f.shards, first.params, first.shards)
 		}
 		s.shards = append(s.shards, f)

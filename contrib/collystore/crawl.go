@@ -367,7 +367,7 @@ func (w *Crawl) load() error {
 		first, link, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		depth, err := strconv.Atoi(first)
 		if err != nil || link == "" || !strings.HasSuffix(line, "\n") {
-			return fmt.Errorf("%s.pages: line %d is no page: %.80q", w.path, n, line)
+			return fmt.Errorf("%s.pages: line %d is not a page: %.80q", w.path, n, line)
 		}
 		w.pages[link] = &page{depth: depth, visits: 1}
 	}

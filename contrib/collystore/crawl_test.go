@@ -460,7 +460,7 @@ func TestCrawlFile(t *testing.T) {
 	} {
 		require.NoError(t, os.WriteFile(path+".pages", []byte(content), 0o666))
 		_, err := collystore.NewCrawl(colly.NewCollector(), bloom.Must(growing.New(0, 0.01)), path)
-		require.ErrorContains(t, err, "collystore: loading: "+path+".pages: line 1 is no page")
+		require.ErrorContains(t, err, "collystore: loading: "+path+".pages: line 1 is not a page")
 	}
 	// Where Save would fail, after the crawl.
 	for _, bad := range []string{

@@ -45,7 +45,7 @@ func Fill[T any](pkg string, dst []T, n int) []T {
 //
 //go:noinline
 func tooShort(pkg string, room, n int) {
-	panic(fmt.Sprintf("%s: batch of %d with room for %d results", pkg, n, room))
+	panic(fmt.Sprintf("%s: batch of %d keys with room for %d results", pkg, n, room))
 }
 
 // Discard calls addBatch for consecutive portions of hs and discards the answers, without

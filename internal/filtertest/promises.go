@@ -371,7 +371,7 @@ func testBatches(t *testing.T, typ Type) {
 	}
 	requireSame(t, one, batch)
 	require.Equal(t, one.Stats(), batch.Stats())
-	short := "^" + typ.pkg() + ": batch of 2 with room for 1 results"
+	short := "^" + typ.pkg() + ": batch of 2 keys with room for 1 results"
 	require.Regexp(t, short, panicOf(func() { batch.AddBatch(make([]bool, 1, 2), others[:2]) }))
 	require.Regexp(t, short, panicOf(func() { batch.ContainsBatch(make([]bool, 1, 2), others[:2]) }))
 	require.Regexp(t, "room for 0", panicOf(func() { batch.ContainsBatch(nil, others[:2]) }))
