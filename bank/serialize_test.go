@@ -259,11 +259,11 @@ func TestWrongContentIsRefused(t *testing.T) {
 		"18446744073709551615 members of 1 words": {1, 1, 1<<64 - 1, 0},
 		"1099511627776 members of 2147483647":     {1<<31 - 1, 1, 1 << 40, 0},
 		// 2^64 words
-		"17163091958 members of 1073741824 words": {1 << 30, 7, 1<<19*segmentMembers - 10, 0},
-		"68652367862 members of 268435456 words":  {1 << 28, 7, 1<<21*segmentMembers - 10, 0},
-		"1 bytes of names cannot belong to 0 members":          {1, 1, 0, 1},
-		"11 bytes of names cannot belong to 1 members":         {1, 1, 1, 11},
-		"18446744073709551615 bytes of names":     {1, 1, 1, 1<<64 - 1},
+		"17163091958 members of 1073741824 words":      {1 << 30, 7, 1<<19*segmentMembers - 10, 0},
+		"68652367862 members of 268435456 words":       {1 << 28, 7, 1<<21*segmentMembers - 10, 0},
+		"1 bytes of names cannot belong to 0 members":  {1, 1, 0, 1},
+		"11 bytes of names cannot belong to 1 members": {1, 1, 1, 11},
+		"18446744073709551615 bytes of names":          {1, 1, 1, 1<<64 - 1},
 	} {
 		data := form(params, make([]uint64, pageWords-5)) // zeros before the pages
 		_, ofView := NewView(data)
