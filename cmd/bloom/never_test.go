@@ -43,7 +43,7 @@ func TestNever(t *testing.T) {
 	saying(t, 0, "left out 1 line (--skip-bad), the first of them is bad: line 2", "1,x\n",
 		"build --force --skip-bad -f 2 -o list --never bad")
 	write(t, "one", "name\n")
-	saying(t, 0, "the filter has more lines than it is made for, about ", in,
+	saying(t, 0, "lines, more than it was made for: ", in,
 		"build --force -n 1000 -p 0.02 -o list --never one")
 	// Lines are keys as the input's are.
 	write(t, "upper", strings.ToUpper("a1,x\na2,x\na3,y\n"))
