@@ -48,7 +48,7 @@ func TestInputFlagsAreChecked(t *testing.T) {
 			"--sep ,":           "--sep needs -f",
 			"--long 9":          "--long 9 is outside [10, 31]",
 			"--long 32":         "--long 32 is outside [10, 31]",
-			"--json " + strings.Repeat("n", maxName+1): "--json has 513 bytes, and may have 512",
+			"--json " + strings.Repeat("n", maxName+1): "--json has 513 bytes, but may have only 512",
 		} {
 			before := []string{read(t, "list"), read(t, "state")}
 			require.ErrorContains(t, failed(t, line+" "+flags+" in"), says, line)
