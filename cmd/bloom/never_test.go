@@ -80,7 +80,7 @@ func TestNeverRefused(t *testing.T) {
 		spellsInput bool
 	}{
 		{1, "--never one", `"line 7" is in the input and in one: ` +
-			"no filter has a line that it never reports\n", true},
+			"a filter reports every line that it has\n", true},
 		{1, "-n 100 --never one", `"line 7" is in the input and in one`, true},
 		{1, "-p 1e-9 --never names", `"line 0" is in the input and in names ` +
 			`(and 19 more lines): a filter reports every line that it has`, true},
