@@ -13,9 +13,9 @@ import (
 )
 
 // Reader looks keys up in a file that [Bank.SaveFile] wrote, without loading it; see "Files" in
-// package bloom. It checks every byte that it reads: if the file is damaged, a look-up returns an
-// error, never an empty result. A Reader keeps only the parameters and the Info in memory. If keys
-// are looked up repeatedly, use an [io.ReaderAt] that caches pages of 4 KiB.
+// package bloom. Everything that it reads has a checksum: a look-up that reads damaged bytes
+// returns an error. A Reader keeps only the parameters and the Info in memory. If keys are looked
+// up repeatedly, use an [io.ReaderAt] that caches pages of 4 KiB.
 //
 // Look-ups in the zero Reader return an error. Methods that take the number of a member panic if
 // there is no such member. A Reader must not be copied.
@@ -69,8 +69,8 @@ func (r *Reader) WhichAll(dst []int, hs []bloom.Hash) ([]int, error) {
 	return all, nil
 }
 
-// askSome looks hs up in n segments, beginning with segment first, and returns the members that
-// remain in each.
+// askSome looks hs up in the segments first to first+n-1, and returns the members that remain in
+// each.
 func (r *Reader) askSome(first, n int, hs []bloom.Hash) ([]remains, error) {
 	left := make([]remains, n)
 	for i := range left {

@@ -225,8 +225,7 @@ func (s *shape) which(dst []int, seg *segment, first, members int, hs []bloom.Ha
 	return appendBits(dst, first, acc)
 }
 
-// appendBits appends the numbers of the bits that are set in acc. Bit 0 of acc has the number
-// first.
+// appendBits appends the numbers of the bits that are set in acc. first is the number of bit 0.
 func appendBits(dst []int, first int, acc []uint64) []int {
 	n := 0
 	for _, w := range acc {
