@@ -43,8 +43,8 @@ type Set interface {
 	ContainsHash(Hash) bool
 }
 
-// Filter is a Bloom filter. After the same additions, it has the same bits and the same binary form
-// as Guava's BloomFilter. These are its methods by purpose:
+// Filter is a Bloom filter. With the same parameters and additions, it has the same bits and the
+// same binary form as Guava's BloomFilter. These are its methods by purpose:
 //
 //   - add: [Filter.Add], [Filter.AddString], [Filter.AddHash], [Filter.AddBatch]
 //   - ask: [Filter.Contains], [Filter.ContainsString], [Filter.ContainsHash],
@@ -361,7 +361,7 @@ func (f *Filter) Strategy() Strategy { return f.strategy }
 
 // Capacity returns the number of keys at which a filter of M bits and K hash functions has the
 // false-positive rate p. For a filter that New(n, p) returned, it is at least n, and more if M was
-// rounded up. It is 0 if p <= 0 or f is zero, and math.MaxUint64 if p >= 1.
+// rounded up. It is 0 if f is zero, p <= 0, or p is NaN. Otherwise it is math.MaxUint64 if p >= 1.
 func (f *Filter) Capacity(p float64) uint64 { return capacity(f.m(), f.k, p) }
 
 // String returns the name of f's type and its parameters.

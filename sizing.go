@@ -15,9 +15,9 @@ import (
 // whole 64-bit words. [Size] returns the size that [New] uses, and [StrictSize] a size with a rate
 // of at most p.
 //
-// OptimalM returns exactly the same number as Guava's optimalNumOfBits, on every architecture.
-// n = 0 counts as 1, and p = 0 as the smallest positive float64. Results above math.MaxInt64 become
-// math.MaxInt64. For p >= 1 and NaN, the result is 0.
+// OptimalM returns exactly the same number as Guava's optimalNumOfBits, on every architecture. An n
+// of 0 counts as 1, and a p of 0 as the smallest positive float64. Results above math.MaxInt64
+// become math.MaxInt64. If p is negative, NaN, or at least 1, the result is 0.
 func OptimalM(n uint64, p float64) uint64 {
 	if p == 0 {
 		p = math.SmallestNonzeroFloat64
@@ -35,8 +35,8 @@ func OptimalM(n uint64, p float64) uint64 {
 }
 
 // OptimalK returns the number of hash functions that gives a filter with m bits and n keys the
-// fewest false positives: m/n ln 2, rounded, and at least 1. m should be the result of OptimalM. n
-// = 0 counts as 1. This is Guava's rule up to version 33.3; see docs/java.md.
+// fewest false positives: m/n ln 2, rounded, from 1 to math.MaxInt32. m should be the result of
+// OptimalM. If n is 0, it counts as 1. This is Guava's rule up to version 33.3; see docs/java.md.
 func OptimalK(m, n uint64) int {
 	k := math.Round(float64(m) / float64(max(n, 1)) * math.Ln2)
 	return int(min(max(k, 1), math.MaxInt32))
@@ -60,7 +60,7 @@ func adviceFor(n uint64, p float64) string {
 	if n == 0 {
 		return "package growing needs no n"
 	}
-	// A blocked filter has at most twice as many bits.
+	// A blocked filter needs at most twice as many bits as a classic one.
 	if p >= limits.BlockedRate && OptimalM(n, p) <= 64*form.MaxFrameWords/2 {
 		return "package blocked has larger filters"
 	}

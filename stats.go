@@ -29,8 +29,8 @@ type Stats struct {
 }
 
 // StatsOf returns the Stats of a [Filter] with m bits, k hash functions and the given number of
-// bits set. SizeBytes is the length of Guava's binary form. If m or k is 0, the result is the zero
-// Stats.
+// bits set. SizeBytes is the length of Guava's binary form. If m is 0 or k < 1, the result is the
+// zero Stats.
 func StatsOf(m uint64, k int, ones uint64) Stats {
 	if m == 0 || k < 1 {
 		return Stats{}

@@ -128,6 +128,7 @@ func (t *table) checkMade() {
 	}
 }
 
+// M returns the number of bits, which need not be a multiple of 64.
 func (t *table) M() uint64 { return t.m }
 
 // K returns the number of bits that a key sets.
