@@ -174,13 +174,13 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	return ones > 0
 }
 
-// Remove undoes one addition of key. Call it only for a key that was added more often than removed.
-// If key is certainly absent, Remove returns false and changes nothing.
+// Remove undoes one addition of key and returns true. If key is certainly absent, Remove changes
+// nothing and returns false. Call Remove only for a key that was added more often than removed.
 //
-// If an absent key is removed, and Contains reports it as present, other keys are damaged, even
-// future ones: they may then be reported as absent. The probability that an absent key is reported
-// as present is FPR; see [Filter.Stats]. For the empty key it is FillRatio, which is about a half
-// in a filter with n keys, because the empty key has only bit 0, as in Guava.
+// If Contains reports an absent key as present, removing that key may make other keys absent,
+// including keys that are added later. Contains does so with probability FPR; see [Filter.Stats].
+// For the empty key, which has only bit 0, as in Guava, the probability is FillRatio: about a half
+// in a filter with n keys.
 func (f *Filter) Remove(key []byte) bool { return f.RemoveHash(bloom.Sum(key)) }
 
 // RemoveString is like Remove.

@@ -17,7 +17,7 @@
 // The price is memory: a 4-bit counter replaces each bit of a Bloom filter. At a rate of 1 %, a
 // Filter needs 38 bits for each key, and a bloom.Filter 9.6.
 //
-// The caller must know which keys were added: removing any other key may damage those; see
+// The caller must know which keys were added: removing any other key may make those absent; see
 // [Filter.Remove]. If keys only have to expire, use package window, which needs no removals.
 //
 // The structure was introduced by Fan, Cao, Almeida and Broder (Summary Cache, 2000).
