@@ -468,9 +468,9 @@ func (r *ring) notice(t time.Time) {
 	}
 }
 
-// raise raises the stamps of live plane first and of all later ones, so that their keys are found
-// for a Span from now. It raises r.stamped as well, so that calls with an earlier reading read the
-// time again. The caller must hold the lock.
+// raise raises the stamps of the live planes from first on, so that their keys are found for a Span
+// from now. It raises r.stamped as well, so that calls with an earlier reading read the time again.
+// The caller must hold the lock.
 func (r *ring) raise(first uint64, live run, now int64) {
 	for plane := first; plane <= live.newest(); plane++ {
 		r.stampOf(plane).Store(max(r.stampOf(plane).Load(), r.latest(plane, live, now)))

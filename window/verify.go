@@ -35,7 +35,7 @@ func (s *state) verifyAdded(page, x, step, bit uint64, live run) {
 	}
 }
 
-// verifyClear checks that a locked page has no bits in the n planes that begin with first.
+// verifyClear checks that a locked page has no bits in the planes first to first+n-1.
 func (s *state) verifyClear(page, first, n uint64) {
 	invariants.Require(n <= planes, "window: %d planes are cleared", n)
 	for i, lane := range s.lanesOf(page) {

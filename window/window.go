@@ -104,7 +104,7 @@ type page struct {
 	pending uint64        // keys not yet counted in the ring; loaded without the lock
 }
 
-// Config configures a Filter.
+// Config configures a Filter. N and P are required.
 type Config struct {
 	// N is the number of new keys that may be added within any Span, however unevenly. Each is
 	// remembered for a Span. If more are added, the newest N are remembered. With Renew, some
@@ -146,11 +146,11 @@ type Config struct {
 	//
 	// A machine may start in 1970 and set its clock later. The saved time of a decoded window is
 	// the newest time in its form. If the first time after decoding is earlier than the saved time
-	// by more than a Span (with Renew, by more than Span + Span/Generations), the window ignores
-	// it, and its own time continues from the saved time. When Now leaps to about the saved time or
-	// beyond, the window's time is that of Now again, and keys that were added before the leap
-	// count as added at the leap. A window that was not decoded treats this leap like any other,
-	// and so does one that was saved before the leap and decoded after it.
+	// by more than a Span (with Renew, by more than Span + Span/Generations), the window's own time
+	// continues from the saved time instead. Once Now has leapt to about the saved time or beyond,
+	// the window uses the times of Now again, and keys that were added before the leap count as
+	// added at the leap. In a window that was not decoded, or that was saved before the leap and
+	// decoded after it, this leap is like any other.
 	//
 	// Now is called once at the beginning of Stats, of Reach, and of each call that adds or looks
 	// up. A batch is one call. Do calls Now again after handle has returned nil. Any of these calls
@@ -162,12 +162,12 @@ type Config struct {
 	//
 	// If the clock steps back, however far, or was ahead when a file was saved, the window forgets
 	// nothing. A key that is already present is remembered for a Span from the time at which it was
-	// added or from the time of the step, whichever is earlier. A key that is added later is found
-	// for at least a Span, and at most Span/Generations longer than without the step; if the clock
-	// steps back several times within a Span, the key is found for at most twice as long as after
-	// one step. For a Span after a step, keys from before and after it share the memory. If more
-	// than N/2 keys are added in that time, the newest N/2 are found, and Reach returns how far
-	// back that is.
+	// added or from the time that the clock shows after the step, whichever is earlier. A key that
+	// is added later is found for at least a Span, and at most Span/Generations longer than without
+	// the step; if the clock steps back several times within a Span, the key is found for at most
+	// twice as long as after one step. For a Span after a step, keys from before and after it share
+	// the memory. If more than N/2 keys are added in that time, the newest N/2 are found, and Reach
+	// returns how far back that is.
 	//
 	// Times are limited to 146 years before and after 1970.
 	Now func() time.Time
@@ -441,6 +441,7 @@ func (f *Filter) Reach() time.Duration {
 	return f.ring.reach()
 }
 
+// Reset removes all keys. f keeps its memory, Config and Info.
 func (f *Filter) Reset() {
 	if !f.zero() {
 		f.ring.reset()
