@@ -66,8 +66,9 @@ const (
 func maxBuckets(bits int) uint64 { return uint64(maxWords) * 16 / uint64(bits) }
 
 // size plans for a load of 0.96. The first insertion that finds no free slot happens at a load of
-// about 0.98 with a thousand keys, and 0.974 with ten million, more than ten standard deviations
-// higher. In small filters the deviation is larger; four more buckets and the list make up for it.
+// about 0.98 with a thousand keys. With ten million, it happens at 0.974, which is more than ten
+// standard deviations above 0.96. In small filters the deviation is larger; four more buckets and
+// the list make up for it.
 func size(n uint64, p float64) (buckets uint64, bits int, err error) {
 	if !(p >= minP && p <= maxP) {
 		return 0, 0, form.NewParam("p", p, "outside [%v, %v]", minP, maxP).In("cuckoo")
@@ -228,7 +229,7 @@ func (f *filter) UpdateInfo(update func(*bloom.Info)) {
 	f.info.Update(func(i *form.Info) { update((*bloom.Info)(i)) })
 }
 
-// Reset removes all keys.
+// Reset removes all keys. f keeps its memory, parameters and Info.
 func (f *filter) Reset() {
 	if f.table == nil {
 		return

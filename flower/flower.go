@@ -234,6 +234,7 @@ func (f *Filter) slot(way, x uint64) (word *uint64, shift, fingerprint uint64) {
 // the other.
 func nextX(x, step uint64) uint64 { return bits.RotateLeft64(x, 21) + step }
 
+// Reset removes all keys. f keeps its memory, Config and Info.
 func (f *Filter) Reset() { bitwords.ClearAtomic(f.words) }
 
 // Stats returns the statistics of f, and reads the whole filter. Slots take the place of bits: M is
