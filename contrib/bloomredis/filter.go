@@ -206,8 +206,8 @@ func (f *Filter) M() uint64 { return f.params.m() }
 // K returns the number of bits that a key sets.
 func (f *Filter) K() int { return f.params.k }
 
-// SizeBytes returns the length of the string under the key. The stream needs up to about half as
-// much memory in addition.
+// SizeBytes returns the length of the string under the key. The stream of [Filter.Source] needs up
+// to about half as much memory as the string.
 func (f *Filter) SizeBytes() int64 { return f.params.size() }
 
 // String names the key and the parameters. It sends no command.

@@ -107,7 +107,7 @@ func (s *Sharded) String() string {
 	return fmt.Sprintf("bloomredis.Sharded(%q, %d shards of %v)", s.key, len(s.shards), each)
 }
 
-// Shards returns the shards, to merge, snapshot and replicate one by one.
+// Shards returns all shards. Each can be merged into, downloaded and replicated on its own.
 func (s *Sharded) Shards() []*Filter { return slices.Clone(s.shards) }
 
 // Shard returns the shard of a digest, which is the same in all versions of this package.

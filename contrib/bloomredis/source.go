@@ -17,24 +17,27 @@ import (
 // page is the largest number of stream entries in a reply.
 const page = 4096
 
-// Source returns a source for replicas in this process; see package replica. Use one in a process
-// that looks up far more keys than it adds. Its copy lags by the Interval of [replica.Config],
-// which may be milliseconds. The first fetch gets the whole filter, and later ones get the keys
-// that were added since. After a fetch, a replica has every key that was added before the fetch
-// began. A replica gets the whole filter again after [Filter.Merge] and [Filter.Reset], and if the
-// stream no longer has the last key that the replica knows. If the filter is lost, a fetch returns
-// an error, and replicas keep their copies. Once the key holds a filter with the same parameters
-// again, replicas get that filter, even while f itself is lost.
+// Source returns a source for replicas in this process; see package replica. Replicas are for a
+// process that looks up far more keys than it adds. They lag by the Interval of [replica.Config],
+// which may be milliseconds.
+//
+// The first fetch gets the whole filter, and later ones get the keys that were added since. After a
+// fetch, a replica has every key that was added before the fetch began. A replica gets the whole
+// filter again after [Filter.Merge] and [Filter.Reset], and if the stream no longer has the last
+// key that the replica knows. A fetch only reads. If there is nothing new, it is one round trip of
+// a few hundred bytes. A fetch of new keys needs memory for their digests, not for a filter.
+//
+// If the filter is lost, a fetch returns an error, and replicas keep their copies. Once the key
+// holds a filter with the same parameters again, replicas get that filter, even while f itself is
+// lost.
 //
 // Keys that another program writes into the string reach replicas only with the whole filter; see
 // FullEvery in [replica.Config]. A filter that another program created has no stream until this
 // package adds a new key. Until then each fetch gets the whole filter.
 //
-// A fetch only reads. If there is nothing new, it is one round trip of a few hundred bytes. A fetch
-// of new keys needs memory for their digests, not for a filter.
-//
-// A Filter keeps the digests of its newest keys, about a fiftieth of its capacity, in a stream for
-// its sources. The stream needs up to half as much memory as the string.
+// A Filter keeps the digests of its newest keys, at least M()/512 and at least 1,024, in a stream
+// for its sources; see [Filter.SizeBytes]. At a rate of 1 %, M()/512 is about a fiftieth of the
+// capacity.
 func (f *Filter) Source() replica.Source {
 	f.store() // panics if Open was forgotten
 	return source{f}

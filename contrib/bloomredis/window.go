@@ -266,8 +266,9 @@ func (w *Window) trip(ctx context.Context, s script, calls []*call) error {
 	return nil
 }
 
-// learn keeps the newest reply about string i, because calls may return out of order. It ignores
-// replies to calls that began in an earlier epoch.
+// learn keeps a reply about string i. Calls may return out of order, so a reply with another id
+// counts only if its string does not expire before the known one. learn ignores replies to calls
+// that began in an earlier epoch.
 func (w *Window) learn(i int, reply known, epoch int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -312,8 +312,8 @@ if found then
 end
 return {id, over, now, ''}`)
 
-	// ARGV = the beginning of the strings to delete. It returns the beginning of the string, or ''
-	// if there is none.
+	// ARGV = the beginning of the strings to delete. It returns {the beginning of the string, or ''
+	// if there is none}, or {'other', ...} for a string that begins differently.
 	windowDeleteScript = newScript(`
 local head = redis.call('GETRANGE', KEYS[1], 0, 1023)
 if string.sub(head, 1, #ARGV[1]) == ARGV[1] then
