@@ -83,9 +83,8 @@ type Config struct {
 	// memory. A Guard learns nothing within a Lag after a load, and hardly anything if a thousand
 	// inserts or more end within each Lag. If Learn is 0, it learns nothing.
 	Learn int
-	// OnError, if not nil, is called by Run with the error of each failed load, unless the end of
-	// Run's context caused it. If OnError is nil, these errors go to the default logger of package
-	// slog.
+	// OnError, if not nil, is called by Run with the error of each failed load, unless Run's
+	// context has ended. If OnError is nil, these errors go to the default logger of package slog.
 	OnError func(error)
 }
 
@@ -371,8 +370,8 @@ func (g *Guard) Rebuild(ctx context.Context) (err error) {
 	return nil
 }
 
-// publish makes built the filter for look-ups. An insert that begins earlier adds its keys to built
-// as g.loading; a later one finds built in g.now.
+// publish replaces the filter for look-ups with built. Inserts that began earlier add their keys to
+// built, which was g.loading; later ones find it in g.now.
 func (g *Guard) publish(built *growing.Filter, began time.Time) {
 	memory := newMemory(g.cfg.Learn)
 	g.mu.Lock()

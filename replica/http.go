@@ -216,7 +216,7 @@ func codings(resp *http.Response, accepted ...string) (coding string, err error)
 	return coding, nil
 }
 
-// readPatch reads a patch of version have, of at most limit bytes. A content coding is an error,
+// readPatch reads a patch for version have, of at most limit bytes. A content coding is an error,
 // because a Publisher does not compress patches.
 func readPatch(resp *http.Response, have string, limit int64) ([]byte, error) {
 	if !httphead.Lists(resp.Header.Values("IM"), publish.DeltaIM) {

@@ -16,7 +16,8 @@
 // A [Replica] answers from the memory of its own machine, without locks, and polls a [Source] for
 // changes. It contains every key of its version, and lags behind the source by up to the polling
 // interval. While the source fails, it keeps its last copy; [Replica.Status] returns the age of the
-// copy. Before the first load, it reports every key as present, so that no key is wrongly rejected.
+// copy. Before the first load, it reports every key as present, so that it misses no key of the
+// filter.
 //
 // The price is memory and traffic: every machine holds the filter and fetches the changes; see
 // [Publisher]. A filter does not grow; [NewPublisher] says how to replace it with a larger one. If
@@ -51,7 +52,7 @@ import (
 //   - A [FileSource], and an [HTTPSource] for a file server, a CDN or an object store, send the
 //     whole filter whenever it has changed.
 type Source interface {
-	// Fetch returns what is new since the version named have, which an earlier Fetch returned. It
+	// Fetch returns what is new since version have, a name that an earlier Fetch returned. It
 	// returns a full filter if have is "", or if the source no longer has that version or the
 	// changes since then. After an error that wraps bloom.ErrMismatch, and after a patch that
 	// cannot be applied, a Replica immediately asks for a full filter. After any other error, it
