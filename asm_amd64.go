@@ -116,8 +116,8 @@ func (f *filter) fetch(bits int) int {
 // The functions below process 4*fours digests. inAssembly(f) must be true, fours must be positive,
 // and fours*K must be at most slots.
 
-// filterAddFours adds the digests, and sets each element of dst to whether its digest changed the
-// filter. It first fetches the words of each digest's first bits; fetch is their number, or 0.
+// filterAddFours adds the digests, and sets dst[i] to whether hs[i] changed the filter. It first
+// fetches the words of each digest's first bits; fetch is their number, or 0.
 //
 //go:noescape
 func filterAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
@@ -128,7 +128,7 @@ func filterAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
 //go:noescape
 func syncAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
 
-// filterContainsFours sets each element of dst to whether the filter contains its digest.
+// filterContainsFours sets dst[i] to whether the filter contains hs[i].
 //
 //go:noescape
 func filterContainsFours(f *filter, hs *Hash, fours int, dst *bool)

@@ -67,14 +67,13 @@ func (b *Blocks) call(adds bool, others Others, dst []bool, hs []bloom.Hash, cou
 //go:noescape
 func prefetchBlocks(b *Blocks, hs *bloom.Hash, count int)
 
-// addBlocks adds the digests, and sets each element of dst to whether its digest changed b. It also
-// fetches the blocks of later digests: hs[fetchAhead] to hs[fetchAhead+further-1].
+// addBlocks adds the digests, and sets dst[i] to whether hs[i] changed b. It also fetches the
+// blocks of later digests: hs[fetchAhead] to hs[fetchAhead+further-1].
 //
 //go:noescape
 func addBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)
 
-// containBlocks looks the digests up, and sets each element of dst to whether b contains its
-// digest. It fetches blocks like addBlocks.
+// containBlocks sets dst[i] to whether b contains hs[i]. It fetches blocks like addBlocks.
 //
 //go:noescape
 func containBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)
