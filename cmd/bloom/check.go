@@ -198,8 +198,8 @@ func dropUnreadable(cfg *lines.Config) (dropped bool) {
 // asker looks up the keys of a batch, as contains does.
 type asker func(found []bool, b *lines.Batch)
 
-// loadAll loads first, the filter that args[0] names. If first is one of n shards, the first n args
-// must name all shards, in any order, and ask looks keys up in all of them. others are the
+// loadAll loads the filter that args[0] names, and returns it as first. If it is one of n shards,
+// args[:n] must name all shards, in any order, and ask looks keys up in all of them. others are the
 // remaining args.
 func loadAll(args []string) (ask asker, first *loaded, others []string, err error) {
 	first, err = loadKeys(args[0])

@@ -46,9 +46,9 @@ func (k keyRule) setInfo(f infoHolder, comment string, blank bool) {
 // mixedHash is the Hash of a filter with keys that were hashed in different ways.
 const mixedHash = "several ways"
 
-// mergeInfo changes the Info of f before keys made by k are added. A Hash that names a different
-// way of making keys becomes mixedHash, and a different field becomes mixedFact. An empty Hash
-// stays empty. A filter of another program gets a record of the field, so that no later run uses a
+// mergeInfo changes the Info of f before keys made by k are added. If the Hash differs from that of
+// k, it becomes mixedHash, and if the field differs, it becomes mixedFact. An empty Hash stays
+// empty. A filter of another program gets a record of the field, so that no later run uses a
 // different field.
 func (k keyRule) mergeInfo(f *loaded) {
 	dropNever(f, f.path)
@@ -82,8 +82,8 @@ var keyFlags = []struct {
 	{lines.Key{Hex: true}, "--hex"},
 }
 
-// keyOf returns the way of making keys that an Info's Hash names, and the flags for it. known is
-// false for any other Hash.
+// keyOf returns the lines.Key with this Hash, and the flags for it. known is false if keyFlags
+// lacks the Hash.
 func keyOf(hash string) (key lines.Key, flags string, known bool) {
 	for _, k := range keyFlags {
 		if k.key.Hash() == hash {
@@ -142,8 +142,8 @@ func ownHash(hash string) bool {
 	return !known && hash != ""
 }
 
-// foreignKeys returns a warning that look-ups may miss keys of the file at path, if ownHash is true
-// for hash, the Hash of its Info.
+// foreignKeys returns a warning if ownHash is true for hash, the Hash of the file at path: look-ups
+// may then miss keys.
 func foreignKeys(path, hash string) (warnings []string) {
 	if !ownHash(hash) {
 		return nil

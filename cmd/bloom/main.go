@@ -107,8 +107,8 @@ func versionCommand(version string) *cobra.Command {
 	}
 }
 
-// group makes c a command that only has subcommands. Without a subcommand, c fails with the message
-// missing. For an unknown subcommand, the message suggests similar ones.
+// group makes c a command that only has subcommands. missing is the message for a call without a
+// subcommand. For an unknown subcommand, the message suggests similar ones.
 func group(c *cobra.Command, missing string) {
 	c.SuggestionsMinimumDistance = 2
 	c.Run = func(*cobra.Command, []string) {}

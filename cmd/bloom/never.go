@@ -19,7 +19,7 @@ import (
 // until one reports none of the names: e^(m*p) filters on average.
 
 // neverMost is the largest m*p. With it, build makes twenty filters on average, and needs more than
-// neverTries only once in 10^22 times.
+// neverTries with a probability below 1e-22.
 const (
 	neverMost  = 3
 	neverTries = 1000

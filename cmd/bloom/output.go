@@ -241,8 +241,8 @@ func (o *output) open(path, state string, seen infoHolder, delim byte) error {
 	return err
 }
 
-// recorded returns the record of OUT in seen. known reports whether OUT, which has the given size
-// now, still begins as recorded.
+// recorded returns the record of OUT in seen if OUT, which has the given size now, still begins as
+// recorded. known reports whether it does.
 func (o *output) recorded(seen infoHolder, size int64) (r outRecord, known bool, err error) {
 	r, ok := outRecordOf(seen)
 	if !ok || r.size > size {

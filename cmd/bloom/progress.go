@@ -28,9 +28,9 @@ type progress struct {
 	mu    sync.Mutex
 	cfg   *lines.Config
 	total int64     // the bytes to read, or 0 if unknown
-	verb  string    // describes some of the lines, such as "written"; "" does not count them
+	verb  string    // what was done with some of the lines, such as "written", or ""
 	read  uint64    // the number of lines read
-	some  uint64    // the number of lines to which verb applies
+	some  uint64    // the number of these lines; not shown if verb is ""
 	since time.Time // when the command began to read
 	phase string    // what the command does after it has read its input, or ""
 	steps uint64    // the number of steps of the phase, or 0 if it is unknown

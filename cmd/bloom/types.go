@@ -338,8 +338,8 @@ func isSpark(head []byte) bool {
 	return h.k != 0 && h.k <= 1024 && !mAgain
 }
 
-// isWholeSpark reports whether size is the size of the Spark filter that head begins. Other files,
-// such as videos, may begin like one.
+// isWholeSpark reports whether a Spark filter that begins with head has the given size. Other
+// files, such as videos, may begin like one.
 func isWholeSpark(head []byte, size int64) bool {
 	h := sparkHeadOf(head)
 	return size == int64(h.size)+8*int64(h.words)
@@ -350,8 +350,8 @@ func isGuava(head []byte) bool {
 	return len(head) >= form.HeaderSize && head[0] <= 1 && head[1] != 0
 }
 
-// isWholeGuava reports whether size is the size of the filter that head begins in Guava's form.
-// Other files may begin like one.
+// isWholeGuava reports whether a file in Guava's form that begins with head has the given size,
+// with or without a trailer. Other files may begin like one.
 func isWholeGuava(head []byte, size int64) bool {
 	rest := size - form.HeaderSize - 8*int64(binary.BigEndian.Uint32(head[2:]))
 	return rest == 0 || form.IsTrailerSize(rest)
