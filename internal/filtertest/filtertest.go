@@ -144,8 +144,8 @@ func Words(n int) []uint64 {
 	return array
 }
 
-// RateBound returns a number of hits. By chance, n trials with probability p exceed it about once
-// in a million times (4.75 standard deviations).
+// RateBound returns a number of hits that n trials with probability p exceed with a probability of
+// about 1e-6 (4.75 standard deviations).
 func RateBound(n int, p float64) float64 {
 	return float64(n)*p + 4.75*math.Sqrt(float64(n)*p*(1-p))
 }

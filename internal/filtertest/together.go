@@ -86,8 +86,8 @@ func Wait(t testing.TB, what string, group *sync.WaitGroup) {
 	Receive(t, what, done)
 }
 
-// EndsInWait returns a context that is cancelled when a call begins to wait for its end: when it
-// asks for Done. It then calls then, unless that is nil.
+// EndsInWait returns a context that is cancelled when code calls its Done method, so when that code
+// begins to wait. Done also calls then, unless that is nil.
 func EndsInWait(t testing.TB, then func()) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	return endsInWait{ctx, cancel, then}

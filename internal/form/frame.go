@@ -93,7 +93,7 @@ func (k *Kind) Write(w io.Writer, params, array []uint64, info Info) (int64, err
 }
 
 // WriteFunc writes a frame of n words. It calls fill for each chunk of words: fill must set dst to
-// the bytes of len(dst)/8 words, beginning with the word of index first.
+// the bytes of the words first to first+len(dst)/8-1.
 func (k *Kind) WriteFunc(
 	w io.Writer, params []uint64, n int, info Info, fill func(dst []byte, first int),
 ) (total int64, err error) {
