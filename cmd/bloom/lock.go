@@ -24,7 +24,7 @@ type target struct {
 	force   bool          // the value of --force
 	output  string        // the value of -o
 	path    string        // the path of the locked file, with symbolic links followed
-	base    *files.Base   // set by reads, for save; nil if the command does not read the file
+	base    *files.Base   // what save compares; nil if the command does not call the method reads
 }
 
 func (f *target) register(flags *pflag.FlagSet) {

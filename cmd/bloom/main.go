@@ -181,8 +181,8 @@ func main() {
 	os.Exit(status(err, int(caught.Load())))
 }
 
-// status writes the error of a command, unless the error is silent, and returns the exit status of
-// the program.
+// status returns the exit status of the program. It writes the error of the command, unless the
+// error is silent or a signal caused it.
 func status(err error, signal int) int {
 	var end silent
 	isSilent := errors.As(err, &end)

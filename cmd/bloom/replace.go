@@ -156,7 +156,8 @@ func discard(file *os.File) {
 	os.Remove(file.Name())
 }
 
-// cause returns the system's error in err. The rest of err may name a temporary file.
+// cause returns the system's error in err, or err if there is none. The rest of err may name a
+// temporary file.
 func cause(err error) error {
 	if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
 		return pathErr.Err

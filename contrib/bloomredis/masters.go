@@ -61,7 +61,8 @@ func (c caller) asksMaster(ctx context.Context) error {
 	return nil
 }
 
-// role returns the role in a reply to HELLO, which is a map or, with protocol 2, a list.
+// role returns the role in a reply to HELLO, which is a map or, with protocol 2, a list. It returns
+// "" for any other reply.
 func role(reply any) string {
 	switch reply := reply.(type) {
 	case map[any]any:

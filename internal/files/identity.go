@@ -84,7 +84,7 @@ func (i Identity) settled() bool {
 	}
 	tick := 100 * time.Millisecond // ten ticks of the slowest kernels
 	if last.Nanosecond() == 0 {
-		tick = 3 * time.Second // some file systems store whole seconds, and FAT even seconds
+		tick = 3 * time.Second // some file systems store whole seconds, and FAT multiples of two
 	}
 	// A file is settled if it changed so long ago that a wrong clock of its server does not matter,
 	// or if its facts have stayed the same for longer than a tick.

@@ -124,8 +124,9 @@ func undouble(key []byte) (n int) {
 
 var errQuote = errors.New(`a field's closing " is missing`)
 
-// field returns field n of line. If sep is a comma, the line is CSV: a field may be in quotes.
-// doubled reports whether the result still has doubled quotes.
+// field returns field n of line, counted from 1, or an error if there is none. If sep is a comma,
+// the line is CSV: a field may be in quotes. doubled reports whether the result still has doubled
+// quotes.
 func field(line []byte, n int, sep byte) (_ []byte, doubled bool, _ error) {
 	for i := 1; ; i++ {
 		end := 0 // the end of a value in quotes, or 0
