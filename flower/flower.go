@@ -66,8 +66,8 @@ type filter struct {
 // Config configures a Filter. [Optimal] returns the smallest one for an age, a recall and a rate of
 // false positives.
 type Config struct {
-	// Slots is the number of slots, at least Ways. If it is not a multiple of Ways, the remainder
-	// is not used.
+	// Slots is the number of slots: at least Ways, and at most as many as fit in a tebibyte. If it
+	// is not a multiple of Ways, the remainder is not used.
 	Slots uint64
 	// Ways is the number of slots to which each key is written, from 1 to 64. With more ways,
 	// recent keys are more likely to be found, and old keys less likely.
@@ -271,7 +271,8 @@ func (f *Filter) Stats() bloom.Stats {
 func (f *Filter) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
 // Recall returns the probability that Contains finds a key after t other keys were added. As t
-// grows, it falls to the rate of false positives when all slots are full.
+// grows, it falls to the rate of false positives when all slots are full. For the zero Filter, it
+// is 0.
 func (f *Filter) Recall(t uint64) float64 {
 	if f.ways == 0 {
 		return 0
