@@ -167,8 +167,8 @@ func planGrowing(n uint64, p float64) (size uint64, k int, err error) {
 	return inProportion(f.SizeBytes(), sample, n), int(first.OnesCount), nil
 }
 
-// rateOf returns the lowest rate, rounded up to three digits, at which the file of a filter for n
-// keys has at most size bytes. It returns false if there is none.
+// rateOf returns the smallest rate, not below lowest and rounded up to three digits, at which the
+// file of a filter for n keys has at most size bytes. It returns false if there is none.
 func (plan planner) rateOf(size, n uint64, lowest float64) (p float64, ok bool) {
 	fits := func(p float64) bool {
 		needed, _, err := plan(n, p)

@@ -93,8 +93,9 @@ type call struct {
 	answers []bool
 }
 
-// run runs a script once for each of calls, in order and in one round trip. After an error the
-// caller must not use the replies: some calls may still be under way.
+// run runs a script once for each of calls, in order and in one round trip, or two if the server
+// does not have the script yet. After an error the caller must not use the replies: some calls may
+// still be under way.
 func (c caller) run(ctx context.Context, s script, calls ...*call) error {
 	// The first of several calls loads the script for the others.
 	load := len(calls) > 1
