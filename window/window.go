@@ -393,7 +393,8 @@ func (s *state) addAt(h bloom.Hash, now int64) bool {
 	return seen == 0
 }
 
-// Contains reports whether key is remembered. It does not renew key.
+// Contains reports whether key is remembered. False is certain. For a key that is not remembered,
+// it returns true with probability FPR; see [Filter.Stats]. Contains does not renew key.
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is like Contains.
