@@ -201,7 +201,7 @@ func checkParams(p []uint64) (words uint64, err error) {
 		return 0, fmt.Errorf("%v", bad)
 	}
 	if c.N == 0 {
-		return 0, errors.New("N is 0")
+		return 0, errors.New("its N is 0")
 	}
 	if err := checkLayout(p[paramK], p[paramPages], p[paramLanes]); err != nil {
 		return 0, err
