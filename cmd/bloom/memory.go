@@ -85,9 +85,9 @@ func newGrower(p float64, saved bool, estimate func() uint64) (*memory, error) {
 }
 
 type arrivals struct {
-	total int64         // the bytes of the whole input, or 0 if unknown
-	read  *atomic.Int64 // the bytes of the input that were read, before decompression
-	used  int64         // the bytes of the lines that were looked up, after decompression
+	total int64         // the number of bytes of the whole input, or 0 if unknown
+	read  *atomic.Int64 // the number of bytes of the input that were read, before decompression
+	used  int64         // the number of bytes of the lines that were looked up, after decompression
 	lines uint64        // the number of lines that were looked up
 	shard shard         // the shard that this run handles
 }

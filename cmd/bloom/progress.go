@@ -27,7 +27,7 @@ type progress struct {
 
 	mu    sync.Mutex
 	cfg   *lines.Config
-	total int64     // the bytes to read, or 0 if unknown
+	total int64     // the number of bytes to read, or 0 if unknown
 	verb  string    // what was done with some of the lines, such as "written", or ""
 	read  uint64    // the number of lines read
 	some  uint64    // the number of these lines; not shown if verb is ""

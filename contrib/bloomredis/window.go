@@ -396,7 +396,7 @@ func (w *Window) Reach(ctx context.Context) (time.Duration, error) {
 // K is the number of bits that a key sets in a plane. OnesCount, FillRatio and FPR are estimates
 // from the numbers of keys.
 func (w *Window) Stats(ctx context.Context) (bloom.Stats, error) {
-	m := float64(w.pages * w.lanes) // the bits of a plane
+	m := float64(w.pages * w.lanes) // bits in a plane
 	s := bloom.Stats{
 		K:         w.k,
 		M:         planes * w.pages * w.lanes * w.strings,

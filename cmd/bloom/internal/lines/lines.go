@@ -41,13 +41,13 @@ func (c *Config) Again() *Config {
 	return &again
 }
 
-// Counts counts what was read.
+// Counts counts what was read so far.
 type Counts struct {
-	Read     atomic.Int64 // the bytes read from the files so far, before decompression
-	Bad      int          // the lines that SkipBad left out so far
+	Read     atomic.Int64 // the number of bytes read from the files, before decompression
+	Bad      int          // the number of lines that SkipBad left out
 	FirstBad error        // the error of the first such line
-	Blanks   int          // the lines with an empty key so far
-	Keys     uint64       // the lines with a key so far, wanted or not; empty keys only with Blank
+	Blanks   int          // the number of lines with an empty key
+	Keys     uint64       // the number of lines with a key, wanted or not; with Blank, also an empty key
 	Parted   bool         // a line with the byte between fields was read; only if Key.Field is 1
 }
 

@@ -49,10 +49,10 @@ type Line struct {
 // Reading is what Read found.
 type Reading struct {
 	Lines    []Line // the lines that are wanted, in order
-	Bad      int    // the lines that SkipBad left out
+	Bad      int    // the number of lines that SkipBad left out
 	FirstBad string // how the error of the first such line begins
-	Blanks   int    // the lines with an empty key
-	Keys     uint64 // the lines with a key, wanted or not; empty keys only with Blank
+	Blanks   int    // the number of lines with an empty key
+	Keys     uint64 // the number of lines with a key, wanted or not; empty keys only with Blank
 	Parted   bool   // a line has the byte between fields; only if Field is 1
 	Err      string // the beginning of the error that ended reading, or ""
 }
@@ -154,8 +154,9 @@ func (r *Rule) Key(line string, sep byte) (key string, ok bool) {
 	return key, true
 }
 
-// JSONKey returns the key of a JSON object, as encoding/json decodes it. name has no dots. If the
-// object has name several times, the key is the last value.
+// JSONKey returns the key of line: the value that belongs to name in a JSON object, decoded if it
+// is a string. If the object has name several times, the last value counts. name has no dots. ok is
+// false if line is not an object that has name.
 func JSONKey(line []byte, name string) (key []byte, ok bool) {
 	if !json.Valid(line) || bytes.TrimLeft(line, " \t\r\n")[0] != '{' {
 		return nil, false
@@ -175,7 +176,6 @@ func JSONKey(line []byte, name string) (key []byte, ok bool) {
 	return []byte(text), true
 }
 
-// RandomRule returns a Rule with random fields.
 func RandomRule(rnd *rand.Rand) Rule {
 	half := func() bool { return rnd.IntN(2) == 0 }
 	r := Rule{Delim: '\n', SkipBad: rnd.IntN(4) > 0, Blank: half()}
