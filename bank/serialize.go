@@ -43,7 +43,8 @@ func (l *layout) parse(params []uint64) (total uint64, err error) {
 	case k < 1 || k > form.MaxK:
 		return 0, fmt.Errorf("k = %d is outside [1, %d]", k, form.MaxK)
 	}
-	// A segment has at most 2^46 words, because of the bound on size. So no sum below overflows.
+	// A segment has at most 2^46 words, because of the bound on size. So the sum below overflows
+	// only if tooMany is already true.
 	over, total := bits.Mul64(full, 64*size*pageWords)
 	tooMany := over > 0 || total > form.MaxFrameWords || members > form.MaxFrameWords
 	if rest > 0 {

@@ -74,7 +74,7 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 			n, splitblock.Narrow)
 		return nil, bad.In("blocked")
 	}
-	// The index of a digest's block is a fraction of the number of blocks, rounded down, so blocks
+	// Of n blocks, a digest selects block n*x, rounded down. x depends only on the digest, so blocks
 	// d*i to d*i+d-1 become block i.
 	g := newFilter(uint64(n/d), f.b.Lines)
 	g.info = form.Keep(f.info.Get().Folded())
@@ -114,8 +114,8 @@ func (f *filter) m() uint64 { return uint64(len(f.b.Words)) * 64 }
 // M returns the number of bits, which is a multiple of 256.
 func (f *Filter) M() uint64 { return f.m() }
 
-// Lines returns the number of blocks in which a key has bits: 1 to 4, or 0 for the zero Filter.
-// Each block lies in one cache line.
+// Lines returns the number of lines of a key: 1 to 4, or 0 for the zero Filter. Each line selects a
+// block, which lies in one cache line.
 func (f *Filter) Lines() int { return f.b.Lines }
 
 // String returns the name of f's type and its parameters.

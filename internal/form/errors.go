@@ -1,7 +1,8 @@
-// Package form encodes and decodes the binary forms of all types. Each part has its file: Guava's
-// form (guava.go), frames (frame.go), their words (words.go), trailers (trailer.go) and the Info in
-// them (info.go), patches (patch.go), base64 text (text.go), the errors of decoders (errors.go),
-// and parameters that are out of range (param.go).
+// Package form encodes and decodes the binary forms of all types: Guava's form (guava.go), frames
+// (frame.go), their words (words.go), trailers (trailer.go), the Info in them (info.go), and
+// patches (patch.go), which can be merged (merge.go). It also has what the types' encoding methods
+// share (codec.go), base64 text (text.go), the errors of decoders (errors.go), and parameters that
+// are out of range (param.go).
 package form
 
 import (

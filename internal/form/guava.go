@@ -235,7 +235,7 @@ func (pkg Guava) parseHead(data []byte, size int64) (h Header, trailer int, err 
 }
 
 // ParseAt is like Parse, but for the form in r, which has size bytes. It does not read the words.
-// It makes two requests, for the header and for the trailer.
+// It makes a request for the header, and another for the trailer if there is one.
 func (pkg Guava) ParseAt(r io.ReaderAt, size int64) (h Header, info Info, err error) {
 	head, err := ReadAt(string(pkg), r, 0, max(0, min(size, HeaderSize)))
 	if err != nil {

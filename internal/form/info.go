@@ -80,7 +80,6 @@ type box struct {
 	info    Info
 }
 
-// Keep returns a Kept that holds i.
 func Keep(i Info) Kept { return Kept{&box{info: i}} }
 
 // Clone returns an independent copy of k.

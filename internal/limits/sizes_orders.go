@@ -5,7 +5,7 @@ package limits
 // Explored is documented in sizes.go.
 const Explored = true
 
-// These are the sizes of sizes.go, for package orders.
+// These sizes are documented in sizes.go.
 const (
 	WindowPages  = 3
 	WindowPage   = 64
