@@ -117,7 +117,7 @@ func (f *filter) fetch(bits int) int {
 // and fours*K must be at most slots.
 
 // filterAddFours adds the digests, and sets dst[i] to whether hs[i] changed the filter. It first
-// fetches the words of each digest's first bits; fetch is their number, or 0.
+// fetches the words of the first fetch bits of each digest; fetch may be 0.
 //
 //go:noescape
 func filterAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
@@ -133,9 +133,9 @@ func syncAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
 //go:noescape
 func filterContainsFours(f *filter, hs *Hash, fours int, dst *bool)
 
-// filterContainsFetched is like filterContainsFours, but first fetches the words of each digest's
-// first bits; fetch is their number, and must be positive. If these bits are all set, it then
-// fetches the words of the other bits.
+// filterContainsFetched is like filterContainsFours, but first fetches the words of the first fetch
+// bits of each digest; fetch must be positive. If these bits are all set, it then fetches the words
+// of the other bits.
 //
 //go:noescape
 func filterContainsFetched(f *filter, hs *Hash, fours, fetch int, dst *bool)

@@ -196,12 +196,12 @@ func currentRate(m uint64, k int, fill float64) float64 {
 //   - If H2 has the order d modulo m, a key has only d different indexes. d is a power of two. The
 //     probability of an order d is d/2m, or 1/m for d = 1.
 //   - An added key may have the same H2 as the key that is looked up, or -H2. The probability is
-//     2/m. The two keys then share all k indexes in one of m cases, and o indexes in two of m cases
-//     for each o below k. A single common index (o = 1) does not count, because it is no more
-//     likely than by chance.
-//   - If the H2 of an added key has an order d <= k, the key has every (m/d)-th index, and so
-//     covers each key with an order that divides d and a first index among these. d of m keys have
-//     such an order, and d of m of them such a first index. The sum over all d was measured.
+//     2/m. The two keys then share all k indexes with probability 1/m and, for each o below k, o
+//     indexes with probability 2/m. A single common index (o = 1) does not count, because it is no
+//     more likely than by chance.
+//   - If the H2 of an added key has an order d <= k, the key has every (m/d)-th index. It then
+//     covers each key whose order divides d and whose first index is one of these. Each of the two
+//     has the probability d/m. The sum over all d was measured.
 //   - Different indexes are drawn from the set bits without replacement, which lowers the rate.
 //
 // For other m, each overflow of 63 bits shifts the later indexes of a key by a constant. This

@@ -164,9 +164,8 @@ func (r *ring) death(plane uint64) int64 { return r.stampOf(plane).Load() + r.li
 func (r *ring) current(now int64) bool { return now >= r.stamped.Load() && now < r.expires.Load() }
 
 // age reads the time, removes the planes that are due to die, and returns the time. If a plane is
-// due, or the clock has stepped back, age makes adds wait and reads the time again: if the clock
-// has leapt ahead and come back, a key may be newer than the first reading. The caller must hold
-// the lock.
+// due, or the clock has stepped back, age makes adds wait and reads the time again, because a key
+// may have been added after the first reading. The caller must hold the lock.
 //
 // If the clock has stepped back, or was ahead when the filter was saved, age lowers the stamps that
 // are later than now, so that their planes die before the clock catches up. It does not change

@@ -352,8 +352,8 @@ func (f *Filter) change(ctx context.Context, s script, keys []string, args ...an
 	return f.answer(c.reply, id)
 }
 
-// answer returns a script's reply if it is a string. Any other reply means that the script did not
-// find the filter with this id.
+// answer returns a script's reply if it is a string. Otherwise it returns an error, which says what
+// the script found instead of the filter with this id.
 func (f *Filter) answer(reply any, id string) (string, error) {
 	if answer, ok := reply.(string); ok {
 		return answer, nil

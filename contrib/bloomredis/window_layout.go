@@ -29,9 +29,9 @@ type layout struct {
 
 const (
 	planes    = 32
-	stateSize = 24 + 16*planes // the bytes of the state at the end of a head
-	stampSize = 8              // the bytes of a page's stamp
-	maxString = 32 << 20       // the bytes of the pages in a string, if there are several strings
+	stateSize = 24 + 16*planes // bytes in the state at the end of a head
+	stampSize = 8              // bytes in a page's stamp
+	maxString = 32 << 20       // bytes in the pages of a string, if there are several strings
 	leastRate = 1e-18          // the lowest rate of a plane
 )
 
@@ -82,8 +82,8 @@ func (c WindowConfig) layout() (l layout, err error) {
 	return l, nil
 }
 
-// pagesFor returns the number of pages, and of lanes in a page, for n keys of a plane and the rate
-// q. Small pages are cleared faster, but need more lanes, because their numbers of keys vary more.
+// pagesFor returns how many pages, and lanes in a page, a plane of n keys needs for the rate q.
+// Small pages are cleared faster, but need more lanes, because their numbers of keys vary more.
 func pagesFor(k int, n, q float64) (pages, lanes uint64) {
 	per := perKey(k, q)
 	x := float64(k) / per

@@ -134,10 +134,9 @@ return {id, over, now, found and struct.pack(form, unpack(ring, 1, 67)) or ''}`)
 	// The first writes to the string are a SETRANGE and a PEXPIRE that change nothing. If the
 	// server refuses writes, it refuses these, before the string has changed.
 	//
-	// The effective PEXPIRE comes last. Before Redis 7.2 it uses the current time, but the other
-	// commands of a script use the time at which the script began. If the clock stepped back in
-	// between, the string would have expired for a later command, which would then make a new
-	// string without a head.
+	// The effective PEXPIRE comes last. Before Redis 7.2 it counts from the current time, but the
+	// other commands of a script use the time at which the script began. If the clock had stepped
+	// back since, a later command would find the string expired, and make a new one without a head.
 	//
 	// The string expires a second late: Redis decides about expiry by a time that it read before
 	// TIME. SET with PX and then SETRANGE would need twice the memory: Redis reserves room when a
