@@ -147,7 +147,7 @@ func pure(found map[string][]process) (processes []process) {
 
 const purego = "purego: "
 
-// shared returns rows in which one or two goroutines divide the keys.
+// shared returns rows in which the keys are divided among one or two goroutines.
 func shared() (rows []row) {
 	for _, r := range append(slices.Clone(syncs), blobBloomSync, bitsAndBloomsLocked) {
 		for _, goroutines := range []int{1, 2} {

@@ -81,7 +81,7 @@ type plan struct {
 	n      int  // the number of keys to add
 	others int  // the index, in all, of the first absent key
 	turn   int  // the largest number of keys in a turn
-	chunks int  // the number of chunks in a fill; each ends with a turn
+	chunks int  // the number of chunks in a fill; the last keys of a chunk are a turn
 }
 
 // plan returns the plan of w. The number of rounds limits the number of chunks, so if n is large,
@@ -118,9 +118,9 @@ func (p plan) keys(op, i int) (first, n int) {
 	return i % (p.n / p.turn) * p.turn, p.turn
 }
 
-// warm returns the first of n keys that lie next to the keys from first to first+n-1. They are
-// looked up before a turn is timed, because the previous row has used the cache and the branch
-// predictors.
+// warm returns the first of n other keys: those just before key first or, if there are too few,
+// those after key first+n-1. They are looked up before a turn is timed, because the previous row
+// has used the cache and the branch predictors.
 func warm(first, n int) int {
 	if first >= n {
 		return first - n

@@ -120,7 +120,7 @@ func (pic picture) draw(path string) error {
 	return save(p, 8.5*vg.Inch, 4*vg.Inch, 2.9*vg.Inch, path, pic.about)
 }
 
-// save draws a plot, with its legend to the right, where it crosses no curve.
+// save writes a plot to path as SVG, with the legend to the right of the curves.
 func save(p *plot.Plot, width, height, legendWidth vg.Length, path, about string) error {
 	const margin = 6 // points
 	legend := p.Legend
