@@ -183,7 +183,7 @@ func (o *dedupeFlags) load() (*loaded, error) {
 }
 
 // accept returns the filter of saved, or an error if the run cannot continue with it. It sets
-// o.input.key from saved's Info.
+// o.input.key from saved's Info, and then updates that Info; see mergeInfo.
 func (o *dedupeFlags) accept(saved *loaded, fresh *memory) (hashFilter, error) {
 	saved.path = o.state
 	switch {

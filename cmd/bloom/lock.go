@@ -24,7 +24,7 @@ type target struct {
 	force   bool          // the value of --force
 	output  string        // the value of -o
 	path    string        // the path of the locked file, with symbolic links followed
-	base    *files.Base   // what save compares; nil if the command does not call the method reads
+	base    *files.Base   // what save compares with the file; nil unless reads was called
 }
 
 func (f *target) register(flags *pflag.FlagSet) {

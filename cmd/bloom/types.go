@@ -32,14 +32,14 @@ type kind struct {
 	matches func(f filter) bool // reports whether f has the type; nil for other libraries' types
 
 	flag    string                                        // what build --type calls it, or ""
-	create  func(n uint64, p float64) (hashFilter, error) // makes build's filter; nil without flag
+	create  func(n uint64, p float64) (hashFilter, error) // makes build's filter; nil if flag is ""
 	least   float64                                       // the lowest rate of create
 	plan    planner                                       // nil leaves the type out of plan
 	note    string                                        // what plan says about the type
 	merge   func(a, b filter) error                       // adds the keys of b to a; nil if impossible
 	figures func(f filter, r *report)                     // adds values of this type only; may be nil
-	bits    string                                        // the word for bits; "" means bits
-	set     string                                        // the word for set bits; "" means set
+	bits    string                                        // the word for bits; "" means "bits"
+	set     string                                        // the word for set bits; "" means "set"
 	sum     string                                        // the checksum of a file; "" means CRC-32C
 
 	// guava returns the filter that serve sends for f, which may be f itself. If guava is nil,

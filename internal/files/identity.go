@@ -97,7 +97,6 @@ func (i Identity) Same(other Identity) bool { return i.sum == other.sum }
 // Modified returns the file's modification time, which programs can set.
 func (i Identity) Modified() time.Time { return i.facts.info.ModTime() }
 
-// Size returns the size of the file in bytes.
 func (i Identity) Size() int64 { return i.facts.info.Size() }
 
 // Sum returns the first half of the SHA-256 checksum of the file's bytes, in hexadecimal.

@@ -55,7 +55,7 @@ func parse(table string) *pageTable {
 	return pages
 }
 
-// number parses a number in Table, which has no others.
+// number parses a number in Table, where every number is valid.
 func number(text string, base int) rune {
 	n, _ := strconv.ParseInt(text, base, 32)
 	return rune(n)

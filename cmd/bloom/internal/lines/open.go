@@ -172,7 +172,6 @@ type Arrived struct {
 	all *atomic.Int64 // also counts the bytes; may be nil
 }
 
-// NewArrived returns an Arrived that reads r.
 func NewArrived(r io.Reader) *Arrived { return &Arrived{r: r} }
 
 func (a *Arrived) Read(p []byte) (int, error) {
