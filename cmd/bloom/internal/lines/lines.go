@@ -43,11 +43,11 @@ func (c *Config) Again() *Config {
 
 // Counts counts what was read so far.
 type Counts struct {
-	Read     atomic.Int64 // the number of bytes read from the files, before decompression
-	Bad      int          // the number of lines that SkipBad left out
+	Read     atomic.Int64 // number of bytes read from the files, before decompression
+	Bad      int          // number of lines that SkipBad left out
 	FirstBad error        // the error of the first such line
-	Blanks   int          // the number of lines with an empty key
-	Keys     uint64       // the number of lines with a key, wanted or not; with Blank, also an empty key
+	Blanks   int          // number of lines with an empty key
+	Keys     uint64       // number of lines with a key, wanted or not; empty keys only with Blank
 	Parted   bool         // a line with the byte between fields was read; only if Key.Field is 1
 }
 

@@ -49,10 +49,10 @@ type Line struct {
 // Reading is what Read found.
 type Reading struct {
 	Lines    []Line // the lines that are wanted, in order
-	Bad      int    // the number of lines that SkipBad left out
+	Bad      int    // number of lines that SkipBad left out
 	FirstBad string // how the error of the first such line begins
-	Blanks   int    // the number of lines with an empty key
-	Keys     uint64 // the number of lines with a key, wanted or not; empty keys only with Blank
+	Blanks   int    // number of lines with an empty key
+	Keys     uint64 // number of lines with a key, wanted or not; empty keys only with Blank
 	Parted   bool   // a line has the byte between fields; only if Field is 1
 	Err      string // the beginning of the error that ended reading, or ""
 }
