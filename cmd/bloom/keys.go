@@ -49,7 +49,8 @@ const mixedHash = "several ways"
 // mergeInfo changes the Info of f before keys made by k are added. If the Hash differs from that of
 // k, it becomes mixedHash, and if the field differs, it becomes mixedFact. An empty Hash stays
 // empty. A filter of another program gets a record of the field, so that no later run uses a
-// different field.
+// different field. If k uses another separator, mergeInfo records it as well. It also calls
+// dropNever.
 func (k keyRule) mergeInfo(f *loaded) {
 	dropNever(f, f.path)
 	place, known := placeOfMore(f)

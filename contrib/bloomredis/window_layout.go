@@ -31,7 +31,7 @@ const (
 	planes    = 32
 	stateSize = 24 + 16*planes // bytes in the state at the end of a head
 	stampSize = 8              // bytes in a page's stamp
-	maxString = 32 << 20       // bytes in the pages of a string, if there are several strings
+	maxString = 32 << 20       // approximate bytes in the pages of a string, if there are several
 	leastRate = 1e-18          // the lowest rate of a plane
 )
 

@@ -236,7 +236,7 @@ func parsed(steps []step) (patches []*form.Patch) {
 }
 
 // find returns the newest past version among versions, and the patch from it to r. The patch is nil
-// if there is none.
+// if there is none. find records how far behind the client is; see offer.
 func (r *release) find(versions httphead.Tags) (version string, d *patch) {
 	for i, s := range slices.Backward(r.past) {
 		if versions.Find(s.version) {
