@@ -110,7 +110,8 @@ func pageSum(page []byte, s, p int) uint32 {
 // valid until the next call.
 type source func(offset, n int) ([]byte, error)
 
-// readPage returns an error if the checksum is wrong, or if a bit that belongs to no member is set.
+// readPage returns page p of segment s, or an error if the checksum is wrong or if a bit that
+// belongs to no member is set.
 func (l *layout) readPage(read source, s, p int) ([]byte, error) {
 	start, g, members := l.segment(s)
 	page, err := read(8*(start+p*g.page), 8*g.page)

@@ -45,7 +45,7 @@ func (t *table) listed(h bloom.Hash, tag uint64) bool {
 	return atomic.LoadUint64(&t.list[0])>>(tag%64)&1 != 0 && t.index(h) >= 0
 }
 
-// enlist reports whether there was room.
+// enlist adds h to the list, and reports whether there was room.
 func (t *table) enlist(h bloom.Hash, tag uint64) bool {
 	i := t.index(h)
 	for free := 0; i < 0 && free < room; free++ {
@@ -65,7 +65,7 @@ func (t *table) enlist(h bloom.Hash, tag uint64) bool {
 	return true
 }
 
-// delist reports whether h was in the list.
+// delist removes h from the list once, and reports whether h was there.
 func (t *table) delist(h bloom.Hash, tag uint64) bool {
 	if !t.listed(h, tag) {
 		return false

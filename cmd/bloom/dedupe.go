@@ -252,8 +252,8 @@ func sameSize(saved filter, fresh hashFilter) bool {
 	return span == wantSpan
 }
 
-// openOutput opens standard output or the file of -o. It locks the file until release is called, and
-// adds the file's tail to the filter.
+// openOutput opens standard output or the file of -o. It locks the file until release is called,
+// and adds the file's tail to the filter.
 func (o *dedupeFlags) openOutput(ctx context.Context, d *deduper, cfg *lines.Config) (
 	release func(), err error,
 ) {
