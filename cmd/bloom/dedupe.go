@@ -96,7 +96,8 @@ func (o *dedupeFlags) run(c *cobra.Command, args []string) error {
 	return d.run(c.Context(), cfg)
 }
 
-// check returns an error if flags contradict each other or have no effect.
+// check returns an error if flags contradict each other, have no effect or are out of range. It sets
+// o.sizeGiven, and o.out to "" for standard output.
 func (o *dedupeFlags) check(c *cobra.Command) error {
 	given := c.Flags().Changed
 	o.sizeGiven = given("lines") || given("rate") || given("span")
@@ -125,7 +126,8 @@ func (o *dedupeFlags) check(c *cobra.Command) error {
 	return o.size.check(limits.BlockedRate, "")
 }
 
-// open returns a deduper with the filter of the state's file, or with a new one.
+// open returns a deduper with the filter of the state's file, or with a new one. It sets cfg.Key
+// from the file's Info.
 func (o *dedupeFlags) open(cfg *lines.Config) (*deduper, error) {
 	d := &deduper{
 		arrived: arrivals{total: totalSize(cfg.Names), read: &cfg.Read, shard: o.shard},

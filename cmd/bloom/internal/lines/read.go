@@ -38,7 +38,7 @@ func (r *Reader) readFiles(ctx context.Context) {
 	}
 }
 
-// readFile reports whether to read more files.
+// readFile reads a file, and reports whether to read more files.
 func (r *Reader) readFile(ctx context.Context, number int, name string) (ok bool) {
 	if ctx.Err() != nil {
 		return false
