@@ -96,8 +96,8 @@ func (o *dedupeFlags) run(c *cobra.Command, args []string) error {
 	return d.run(c.Context(), cfg)
 }
 
-// check returns an error if flags contradict each other, have no effect or are out of range. It sets
-// o.sizeGiven, and o.out to "" for standard output.
+// check returns an error if flags contradict each other, have no effect or are out of range. It
+// sets o.sizeGiven, and o.out to "" for standard output.
 func (o *dedupeFlags) check(c *cobra.Command) error {
 	given := c.Flags().Changed
 	o.sizeGiven = given("lines") || given("rate") || given("span")
