@@ -111,7 +111,7 @@ function trailer(file, head, start, check) {
 	need(magic === "bloom\x01", magic.startsWith("bloom") ? "a newer version wrote the trailer" : "the end is not a trailer")
 	need(size >= 36 && size % 8 === 4 && size < 65536, `a trailer cannot have ${size} bytes`)
 	const bytes = file.subarray(start), view = viewOf(bytes), end = size
-	need(view.getUint16(end - 12) === size, "the trailer has another length")
+	need(view.getUint16(end - 12) === size, "the length that the trailer gives is wrong")
 	need(view.getUint32(end - 16) === crc(bytes.subarray(0, end - 16), crc(file.subarray(0, head))),
 		"the checksum of header and info is wrong")
 	need(!check || view.getUint32(end - 4) === crc(file.subarray(0, file.length - 4)), "the checksum is wrong")
@@ -121,14 +121,16 @@ function trailer(file, head, start, check) {
 	const text = bytes.subarray(20, end - 16)
 	let meta = comment, last = comment
 	if (bytes[16] & 1) {
-		need(comment + 2 <= text.length, "texts of wrong lengths")
+		need(comment + 2 <= text.length, "the trailer is too short for the texts of the Info")
 		meta += 2
 		last = meta + viewOf(text).getUint16(comment)
 		need(last > meta && last - meta <= 4096, "Meta has a wrong length")
 	}
 	const rest = Math.ceil(last / 8) * 8
-	need(comment - hash <= 4096 && rest <= text.length, "texts of wrong lengths")
-	need(p >= 0 && p < 1 && text.subarray(last, rest).every(x => x === 0), "P or the end of the info is wrong")
+	need(comment - hash <= 4096 && rest <= text.length,
+		"the comment is longer than 4096 bytes, or the trailer is too short for the texts of the Info")
+	need(p >= 0 && p < 1 && text.subarray(last, rest).every(x => x === 0),
+		"P is outside [0, 1), or the bytes after the texts of the Info are not zero")
 	const [h, c, m] = [[0, hash], [hash, comment], [meta, last]].map(([from, to]) => utf8(text.subarray(from, to)))
 	const pairs = m === "" ? [] : m.split("&").map(pair => metaPair.exec(pair))
 	need(pairs.every(pair => pair), "Meta is not a list of pairs")
@@ -162,8 +164,8 @@ class Filter {
 		const shard = new URLSearchParams(meta).get("shard")
 		need(shard === null, `the filter is shard ${shard} of a list: bloom check reads the files of all shards`)
 		const way = ways.get(hash)
-		need(way, `keys were not made of lines as the command does it, but by "${hash}": ` +
-			"a program that makes such keys calls contains")
+		need(way, `keys cannot be made from lines, because info.hash is "${hash}": ` +
+			"make the keys in a program, and pass them to contains")
 		return way(bytesOf(line))
 	}
 }
@@ -255,7 +257,7 @@ class Guava extends Filter {
 		this.bytes = bytes;
 		[this.strategy, this.k] = head
 		this.m = 64 * count
-		need(this.strategy <= 1 && this.k > 0 && count > 0, "no header")
+		need(this.strategy <= 1 && this.k > 0 && count > 0, "the strategy is unknown, or k or the number of words is 0")
 		const end = 6 + 8 * count
 		need(bytes.length >= end, "truncated")
 		this.info = bytes.length > end ? trailer(bytes, 6, end, check) : {n: 0n, p: 0, hash: "", comment: "", meta: ""}
@@ -280,7 +282,7 @@ class Guava extends Filter {
 
 	/** Adds a key, and reports whether it was certainly new. The bytes must not have a trailer. */
 	add(key) {
-		if (this.bytes instanceof FileBytes) throw new TypeError("a file that is not in memory takes no keys")
+		if (this.bytes instanceof FileBytes) throw new TypeError("keys cannot be added to a file that is not in memory")
 		let changed = false
 		for (const i of this.places(digest(key))) {
 			const old = this.bytes[byteOf(i)]
@@ -300,7 +302,7 @@ class Frame extends Filter {
 		this.head = 8 + 8 * params
 		need(bytes.length >= this.head, "truncated")
 		const head = bytes.subarray(0, this.head), view = viewOf(head)
-		need(head[4] === 1 && head[5] === 0, `version ${head[4]}`)
+		need(head[4] === 1 && head[5] === 0, `version = ${head[4]} is not 1, or the byte after it, ${head[5]}, is not 0`)
 		this.bytes = bytes
 		this.check = check
 		this.params = Array.from({length: params}, (_, i) => Number(view.getBigUint64(8 + 8 * i, true)))
@@ -322,7 +324,7 @@ class Blocked extends Frame {
 		super(bytes, 3, check);
 		[this.blocks, this.lines] = this.params
 		need(this.blocks >= 1 && this.lines >= 1 && this.lines <= 4 && this.params[2] === 0,
-			"parameters out of range")
+			"a parameter is out of range")
 		this.finish(4 * this.blocks)
 	}
 
@@ -348,8 +350,8 @@ class Bank extends Frame {
 	constructor(bytes, check) {
 		super(bytes, 4, check)
 		const [size, k, members, names] = this.params
-		need(size >= 1 && k >= 1 && k <= 255, "parameters out of range")
-		need(names === 0 || members > 0 && names >= 12 * members, `${names} bytes of names`)
+		need(size >= 1 && k >= 1 && k <= 255, "a parameter is out of range")
+		need(names === 0 || members > 0 && names >= 12 * members, `${names} bytes of names cannot belong to ${members} members`)
 		const rest = members % full
 		this.m = 64 * size
 		this.k = k
@@ -360,7 +362,7 @@ class Bank extends Frame {
 		const table = this.start + this.m * 4096 * Math.floor(members / full) +
 			(rest > 0 ? this.m / this.last.rows * this.last.page : 0)
 		this.finish((table + Math.ceil(names / 8) * 8) / 8)
-		need(bytes.subarray(this.head, this.head + this.start).every(x => x === 0), "padding")
+		need(bytes.subarray(this.head, this.head + this.start).every(x => x === 0), "the padding is not all zero")
 		for (let s = 0; check && s < this.segments; s++) {
 			const pages = this.m / this.grid(s).rows
 			for (let p = 0; p < pages; p++) this.checkPage(s, p)
@@ -392,8 +394,8 @@ class Bank extends Frame {
 		const used = Math.floor(members / 8)
 		for (let i = 0; i < rows; i++) {
 			const bits = page.subarray(i * row, i < rows - 1 ? (i + 1) * row : end)
-			need(used === bits.length || bits[used] >> members % 8 === 0, "a row has bits without a member")
-			need(bits.subarray(used + 1).every(x => x === 0), "a row has bits without a member")
+			need(used === bits.length || bits[used] >> members % 8 === 0, "a row has bits beyond its members")
+			need(bits.subarray(used + 1).every(x => x === 0), "a row has bits beyond its members")
 		}
 	}
 
@@ -403,13 +405,14 @@ class Bank extends Frame {
 		let begin = 0
 		for (let i = 0; i < this.members; i++) {
 			const end = Number(view.getBigUint64(12 * i, true))
-			need(end >= begin && end <= begin + 65535, `name ${i} has no place`)
+			need(end >= begin && end <= begin + 65535, `name ${i} has a wrong length`)
 			const name = bytes.subarray(table + begin, table + end)
 			need(view.getUint32(12 * i + 8, true) === crc(name, crc(numbers(i, begin, end))), `the checksum of name ${i} is wrong`)
 			names.push(name)
 			begin = end
 		}
-		need(table + begin === size && bytes.subarray(size).every(x => x === 0), "the names do not fill their place")
+		need(table + begin === size && bytes.subarray(size).every(x => x === 0),
+			"the names have a wrong length, or the bytes after them are not zero")
 		return names
 	}
 
@@ -502,7 +505,9 @@ export function load(path, {check = true} = {}) {
 
 /** A new filter in Guava's form. m is a multiple of 64. Other programs can read its bytes. */
 export function make(m, k) {
-	if (!(Number.isInteger(m) && m > 0 && m % 64 === 0 && m / 64 < 2 ** 31)) throw new RangeError(`m = ${m} is not a multiple of 64`)
+	if (!(Number.isInteger(m) && m > 0 && m % 64 === 0 && m / 64 < 2 ** 31)) {
+		throw new RangeError(`m = ${m} must be a positive multiple of 64 less than 2^37`)
+	}
 	if (!(Number.isInteger(k) && k >= 1 && k <= 255)) throw new RangeError(`k = ${k} is outside [1, 255]`)
 	const bytes = new Uint8Array(6 + m / 8)
 	bytes.set([1, k])
@@ -738,12 +743,12 @@ async function main() {
 		// If the doubtful lines are found no more often than other keys, they are the wrong keys for this filter.
 		const mean = Math.max(others, doubted * f.info.p)
 		if (doubted && misled <= 1.1 * mean + 4 * Math.sqrt(2 * mean)) {
-			const count = misled ? `no more of ${doubted} lines were found than by mistake, ${misled}` : "no line was found"
-			console.error(`bloom.mjs: ${process.argv[2]}: its keys are ${part}, and ${count}: ` +
-				`ask for that ${part.split(" ")[0].replaceAll('"', "")} alone`)
+			const count = misled ? `${misled} of ${doubted} were found, probably by mistake` : "none was found"
+			console.error(`bloom.mjs: ${process.argv[2]}: its keys are ${part}, but of the lines that do not look like keys, ` +
+				`${count}: look up only ${part.slice(0, part.lastIndexOf(" of "))}`)
 		}
 		if (part.startsWith("several") && absent) {
-			console.error(`bloom.mjs: ${process.argv[2]}: its keys are ${part}: a line that was not found may be there as another part`)
+			console.error(`bloom.mjs: ${process.argv[2]}: its keys are ${part}: a part of a line that was not found may be a key`)
 		}
 	} catch (error) {
 		console.error(`bloom.mjs: ${process.argv[2]}: ${error.message}`)

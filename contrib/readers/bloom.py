@@ -140,8 +140,8 @@ class Filter:
         shard = parse_qs(self.info.meta).get("shard")
         require(not shard, "the filter is shard %s of a list: bloom check reads the files of all shards" % (shard or [""])[0])
         hash = self.info.hash
-        require(hash in WAYS, 'keys were not made of lines as the command does it, but by "%s": '
-                'a program that makes such keys calls contains' % hash)
+        require(hash in WAYS, 'keys cannot be made from lines, because info.hash is "%s": '
+                'make the keys in a program, and pass them to contains' % hash)
         return WAYS[hash](line_bytes(line))
 
     def key_part(self):
@@ -167,10 +167,10 @@ class Filter:
 # Guava's form
 class Guava(Filter):
     def __init__(self, data, check=True):
-        require(len(data) >= 6, "the header is cut")
+        require(len(data) >= 6, "the header is truncated")
         self.strategy, self.k, size = struct.unpack_from(">BBI", data)
         start = 6 + 8 * size
-        require(self.k >= 1 and size >= 1 and len(data) >= start, "the header is wrong, or the words are cut")
+        require(self.k >= 1 and size >= 1 and len(data) >= start, "k or the number of words is 0, or the words are truncated")
         self.m, self.words = 64 * size, data[6:start]
         if len(data) > start:
             self.info = read_trailer(data, 6, start, check)
@@ -192,10 +192,10 @@ def read_trailer(data, head, start, check):
     bytes is verified only if check is true."""
     size, end = len(data) - start, len(data) - 16
     require(data[-10:-4] == b"bloom\1", "a newer version wrote the trailer" if data[-10:-5] == b"bloom" else "the end is not a trailer")
-    require(size >= 36 and size % 8 == 4, "a trailer has another length")
+    require(size >= 36 and size % 8 == 4, "a trailer has a wrong length")
     n, p, flags, hash_length, comment_length = struct.unpack_from(">QdBBH", data, start)
     require(flags < 16, "a newer version wrote the trailer")
-    require(0 <= p < 1 and comment_length <= 4096, "an Info is out of range")
+    require(0 <= p < 1 and comment_length <= 4096, "P is outside [0, 1), or the comment is longer than 4096 bytes")
     texts, zeros = data[start + 20:end], hash_length + comment_length
     comment, meta = str(texts[hash_length:zeros], "utf-8"), ""
     if flags & 1:
@@ -204,9 +204,10 @@ def read_trailer(data, head, start, check):
         meta = str(texts[zeros + 2:zeros + 2 + meta_length], "utf-8")
         zeros += 2 + meta_length
     rest = zeros + 7 & -8
-    require(rest <= len(texts) and not any(texts[zeros:rest]), "a trailer has wrong zeros")
+    require(rest <= len(texts) and not any(texts[zeros:rest]),
+            "the trailer is too short for the texts of the Info, or the bytes after them are not zero")
     head_crc, length, _, whole_crc = struct.unpack_from(">IH6sI", data, end)
-    require(length == size, "a trailer has another length")
+    require(length == size, "the length that the trailer gives is wrong")
     require(head_crc == crc(data[:head], data[start:end]), "bytes are damaged")
     require(not check or whole_crc == crc(data[:-4]), "bytes are damaged")
     pairs = [META_PAIR.fullmatch(pair) for pair in meta.split("&")] if meta else []
@@ -224,13 +225,13 @@ def read_frame(data, kinds=None, check=True):
     kinds = kinds or KINDS
     require(len(data) >= 8 and data[:3] == b"BLM", "neither a frame nor Guava's form")
     kind, version, zero, trailer = struct.unpack_from("<cBBH", data, 3)
-    require(kind in kinds and version == 1 and zero == 0, "an unknown kind of frame")
+    require(kind in kinds and version == 1 and zero == 0, "the kind or version of the frame is unknown, or byte 5 is not 0")
     form, parameters = kinds[kind]
     head = 8 + struct.calcsize(parameters)
-    require(len(data) >= head, "the parameters are cut")
+    require(len(data) >= head, "the parameters are truncated")
     f = form(*struct.unpack_from(parameters, data, 8))
     start = head + 8 * f.size
-    require(len(data) >= start + trailer, "the words are cut")
+    require(len(data) >= start + trailer, "the words or the trailer is truncated")
     f.words, f.info = data[head:start], read_trailer(data[:start + trailer], head, start, check)
     return f, data[start + trailer:]
 
@@ -294,11 +295,12 @@ class Cuckoo(Filter):
         self.list = dict(zip(digests, words[2::3]))
         if not check:
             return rest
-        require(digests == sorted(self.list) and all(1 <= times <= M32 for times in self.list.values()), "a list is wrong")
+        require(digests == sorted(self.list) and all(1 <= times <= M32 for times in self.list.values()),
+                "the list is out of order, or a count in it is out of range")
         tags = sum(self.slot(i) != 0 for i in range(4 * self.m))
         require(count == tags + sum(self.list.values()), "the number of keys is wrong")
         end = 4 * self.b * self.m
-        require(end % 64 == 0 or number(self.words, end // 64, 64) >> end % 64 == 0, "bits after the last bucket")
+        require(end % 64 == 0 or number(self.words, end // 64, 64) >> end % 64 == 0, "bits after the last bucket are set")
         return rest
 
     def slot(self, i):
@@ -405,18 +407,19 @@ class Bank(Filter):
             for p in range(self.m // g):
                 bits, check = self.page(segment, p)
                 require(check == crc(struct.pack("<QQ", segment, p), bits), "a page is damaged")
-                require(not any(bits[8 * s * g:]), "a bit of no member is 1")
+                require(not any(bits[8 * s * g:]), "a page has bits beyond its members")
             for r in range(self.m):
-                require(self.row(segment, r) >> self.members(segment) == 0, "a bit of no member is 1")
+                require(self.row(segment, r) >> self.members(segment) == 0, "a page has bits beyond its members")
         table = self.words[8 * self.names_at:]
         texts, begin = table[12 * self.n:self.names], 0
         for member in range(self.n if self.names else 0):
             end, check = struct.unpack_from("<QI", table, 12 * member)
-            require(begin <= end <= begin + 65535, "a name has another length")
+            require(begin <= end <= begin + 65535, "a name has a wrong length")
             require(check == crc(struct.pack("<QQQ", member, begin, end), texts[begin:end]), "a name is damaged")
             begin = end
-        require(begin == len(texts), "the names have another length")
-        require(not any(self.words[:8 * self.padding]) and not any(table[self.names:]), "a bank has wrong zeros")
+        require(begin == len(texts), "the names have a wrong length")
+        require(not any(self.words[:8 * self.padding]) and not any(table[self.names:]),
+                "the bytes before the pages or after the names are not all zero")
         return rest
 
     def which_digest(self, h1, h2):
@@ -453,13 +456,13 @@ class Patch(Filter):
             require(index < self.m, "a bit after the filter differs")
             yield index
             at = one + 1 + self.r
-        require(len(stream) - at < 64 and "1" not in stream[at:], "bits after the last gap")
+        require(len(stream) - at < 64 and "1" not in stream[at:], "bits after the last gap are set, or a word follows")
 
 def patched(old, data):
     """The filter that the patch in data makes from old, a filter in Guava's form. It does not change old."""
     data = memoryview(data)
     patch, rest = read_frame(data, {b"P": (Patch, "<7Q")})
-    require(len(rest) == 0, "bytes after the patch")
+    require(len(rest) == 0, "bytes follow the patch")
     indexes = list(patch.indexes())
     require(isinstance(old, Guava) and (old.strategy, old.k, old.m // 64) == patch.old and crc(old.words) == patch.proof,
             "the patch was made from a different filter")
@@ -481,7 +484,7 @@ def loads(data, check=True):
     f, rest = read_frame(data, check=check)
     if isinstance(f, (Growing, Bank, Cuckoo)):
         rest = f.read_rest(rest, check)
-    require(len(rest) == 0, "bytes after the filter")
+    require(len(rest) == 0, "bytes follow the filter")
     return f
 
 def load(path, check=True):
@@ -493,11 +496,11 @@ def load(path, check=True):
 
 def from_text(text):
     data = base64.b64decode(text, validate=True)
-    require(base64.b64encode(data).decode() == text, "the text has other bits after the last byte")
+    require(base64.b64encode(data).decode() == text, "the bits after the last byte of the text are not 0")
     return loads(data) if data else Filter()
 
 def from_parquet(bitset, xxh64):
-    require(len(bitset) % 32 == 0, "a bitset has another length")
+    require(len(bitset) % 32 == 0, "the length of the bitset is not a multiple of 32 bytes")
     f = Blocked(len(bitset) // 32, 1, 0)
     f.words, f.digest = memoryview(bitset), lambda key: (xxh64(key), 0)
     return f
@@ -763,10 +766,11 @@ def main(path, patch=None):
     # If the doubtful lines are found no more often than other keys, they are the wrong keys for this filter.
     mean = max(others, doubted * f.info.p)
     if doubted and misled <= 1.1 * mean + 4 * (2 * mean) ** .5:
-        count = "no line was found" if not misled else "no more of %d lines were found than by mistake, %d" % (doubted, misled)
-        print("%s: its keys are %s, and %s: ask for that %s alone" % (path, part, count, part.split()[0].strip('"')), file=sys.stderr)
+        count = "none was found" if not misled else "%d of %d were found, probably by mistake" % (misled, doubted)
+        print("%s: its keys are %s, but of the lines that do not look like keys, %s: look up only %s" %
+              (path, part, count, part.rpartition(" of ")[0]), file=sys.stderr)
     if part.startswith("several") and absent:
-        print("%s: its keys are %s: a line that was not found may be there as another part" % (path, part), file=sys.stderr)
+        print("%s: its keys are %s: a part of a line that was not found may be a key" % (path, part), file=sys.stderr)
 
 if __name__ == "__main__":
     if len(sys.argv) not in (2, 3):

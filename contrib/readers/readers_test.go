@@ -243,8 +243,8 @@ func TestReadersHashAsTheFileSays(t *testing.T) {
 		{"SumString|shard=0%2F2", "é", "é\n", "",
 			"the filter is shard 0/2 of a list: bloom check reads the files of all shards"},
 		{"several ways", "é", "é\n", "",
-			`keys were not made of lines as the command does it, but by "several ways"`},
-		{"SumUTF16", "é", "é\n", "", `but by "SumUTF16": a program that makes such keys calls contains`},
+			`keys cannot be made from lines, because info.hash is "several ways"`},
+		{"SumUTF16", "é", "é\n", "", `"SumUTF16": make the keys in a program, and pass them to contains`},
 	}
 	dir := t.TempDir()
 	var asked []question
@@ -383,8 +383,8 @@ func TestReadersTellFieldsFromLines(t *testing.T) {
 			require.NoError(t, cmd.Run(), "%s, %q", reader.file, test)
 			if test.warns {
 				assert.Contains(t, messages.String(),
-					"its keys are field 2 of lines, and no line was found: ask for that field "+
-						"alone", "%s, %q", reader.file, test)
+					"its keys are field 2 of lines, but of the lines that do not look like keys, none "+
+						"was found: look up only field 2\n", "%s, %q", reader.file, test)
 			} else {
 				assert.Empty(t, messages.String(), "%s, %q", reader.file, test)
 			}
@@ -410,20 +410,22 @@ func TestReadersDoubtByTheRate(t *testing.T) {
 		}
 	}
 	require.Greater(t, f.FPR(), 0.05) // it is fuller than its Info says
+	const mistaken = " of 1000 were found, probably by mistake: look up only field 1\n"
 	dir := t.TempDir()
 	for _, test := range []struct{ meta, input, says string }{
 		{"field=1", keys.String(), ""},
 		{"field=1", strings.ReplaceAll(keys.String(), "user", "other"), ""},
 		{"field=1", whole.String(),
-			"its keys are field 1 of lines, and no more of 1000 lines were found than by mistake"},
-		{"field=1", keys.String() + whole.String(), "no more of 1000 lines were found than by mistake"},
+			"its keys are field 1 of lines, but of the lines that do not look like keys, "},
+		{"field=1", keys.String() + whole.String(), mistaken},
 		{"field=1", quoted.String(), ""},
 		{"field=several", "user1\n", ""},
 		{"field=several", "user1\nnobody\n",
-			"its keys are several parts of lines: a line that was not found may be there as another part"},
+			"its keys are several parts of lines: a part of a line that was not found may be a key"},
 		{"json=a.b", "user1\nnobody\n", ""},
 		{"json=a.b", "{\"a\":{\"b\":\"user1\"}}\n",
-			"its keys are \"a.b\" of JSON objects, and no line was found: ask for that a.b alone"},
+			"its keys are \"a.b\" of JSON objects, but of the lines that do not look like keys, none " +
+				"was found: look up only \"a.b\"\n"},
 	} {
 		f.UpdateInfo(func(i *bloom.Info) { i.Hash, i.Meta = "SumString", test.meta })
 		path := filepath.Join(dir, "filter")
