@@ -230,7 +230,7 @@ func TestCommandWaits(t *testing.T) {
 			cmd.Stdin = strings.NewReader("a\n")
 			out, err := cmd.CombinedOutput()
 			require.Error(t, err)
-			require.Contains(t, string(out), "is in use: another bloom changes it")
+			require.Contains(t, string(out), "is in use: another bloom")
 
 			cmd = exec.Command(command, "add", path)
 			cmd.Stdin = strings.NewReader("b\n")
