@@ -48,9 +48,8 @@ a million absent keys, if at least ten are expected. The column purego has the t
 without assembly: add / present / absent. Processors other than arm64, and amd64 with AVX2, run that
 code.
 
-Measure on an idle machine if you can. Beside tests that loaded two cores with 5 to 70 processes,
-98 % of the pairs of rows that differ by a quarter or more kept their order, but one ratio in ten
-moved by a factor of 1.8 or more. The tables of goroutines suffer most.
+Measure on an idle machine if you can. Beside other programs, most rows keep their order, but ratios
+change, most of all in the tables of goroutines.
 
 In every language, the keys are ready in one array, and answers are counted without a branch. One
 cost differs: Go and Rust make a slice of each key, C++ has integers or string views, and the JVM has
