@@ -32,7 +32,7 @@ func (c caller) noString(err error) error {
 	return err
 }
 
-// beside returns the name of another key in the same hash slot. Different keys get different names.
+// beside returns a key in the hash slot of c.key, a different one for each c.key and name.
 func (c caller) beside(name string) (string, error) {
 	if _, after, ok := strings.Cut(c.key, "{"); ok && strings.Index(after, "}") > 0 {
 		return c.key + ":" + name, nil
@@ -58,10 +58,9 @@ func (c caller) read(ctx context.Context, cmds ...redis.Cmder) error {
 
 type script struct {
 	source, sha string
-	// repeats permits the client to resend the script when it does not know whether the script has
-	// run. It must be false for a script with several keys: if a cluster answers TRYAGAIN to the
-	// first script of a pipeline, and MOVED to a later one, go-redis 9.22 would resend the later
-	// one twice.
+	// repeats permits the client to resend a script that may have run. It must be false for a
+	// script with several keys: if a cluster answers TRYAGAIN to the first script of a pipeline,
+	// and MOVED to a later one, go-redis 9.22 would resend the later one twice.
 	repeats bool
 }
 
@@ -69,13 +68,13 @@ func newScript(source string) script {
 	return script{source, redis.NewScript(source).Hash(), false}
 }
 
-// repeatable is for scripts that may run twice with the same effect and answer.
+// repeatable is for scripts that change nothing more when they run a second time.
 func (s script) repeatable() script {
 	s.repeats = true
 	return s
 }
 
-// call is one run of a script: its arguments and, afterwards, its reply.
+// call is one run of a script, or one part of a batch.
 type call struct {
 	keys  []string
 	args  []any
@@ -87,15 +86,15 @@ type call struct {
 
 	// These fields are for a call with some keys of a batch.
 	number  int // the number of the call in the batch
-	place   int // the shard, or the string of a window, that has all of hs
+	place   int // the shard, or the string of a window, that all of hs belong to
 	hs      []bloom.Hash
 	indexes []int // the indexes of hs in the batch
 	answers []bool
 }
 
-// run runs a script once for each of calls, in order and in one round trip, or two if the server
-// does not have the script yet. After an error the caller must not use the replies: some calls may
-// still be under way.
+// run runs a script once for each of calls, in one round trip, or in two if the server does not
+// have the script yet. It resends refused calls after the others. After an error the caller must
+// not use the replies: some calls may still be under way.
 func (c caller) run(ctx context.Context, s script, calls ...*call) error {
 	// The first of several calls loads the script for the others.
 	load := len(calls) > 1
@@ -111,7 +110,8 @@ func (c caller) run(ctx context.Context, s script, calls ...*call) error {
 }
 
 // send sends calls in one round trip, with the script's source in the first call if load is true.
-// It returns the calls that were refused, to be sent again, and the first error.
+// It returns the refused calls, to be sent again, and the first refusal. If a call fails otherwise,
+// it returns only that error.
 func (c caller) send(
 	ctx context.Context, s script, calls []*call, load bool,
 ) (again []*call, err error) {
@@ -150,7 +150,7 @@ func (c caller) send(
 	return again, err
 }
 
-// noRetry is a command that the client does not resend on its own.
+// noRetry keeps the client from resending a command that may have run.
 type noRetry struct{ *redis.Cmd }
 
 func (noRetry) NoRetry() bool { return true }
@@ -184,8 +184,9 @@ var after = time.After
 
 const errNotOpen = "bloomredis: the client is nil, or the value was not made by an Open function"
 
-// retry calls send, and repeats the call while the server temporarily refuses commands. It returns
-// early when ctx ends, because the client may respect only ctx's deadline, or ignore ctx.
+// retry calls send, and repeats the call up to patience times while the server temporarily refuses
+// commands. It does not wait for send once ctx has ended: the client may respect only ctx's
+// deadline, or ignore ctx.
 func (c caller) retry(ctx context.Context, send func() error) error {
 	if c.client == nil {
 		panic(errNotOpen)

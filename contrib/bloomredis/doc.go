@@ -1,4 +1,4 @@
-// Package bloomredis keeps Bloom filters in Redis, one for many processes.
+// Package bloomredis keeps Bloom filters in Redis, where many processes share them.
 //
 //	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
 //	seen, err := bloomredis.Open(ctx, client, "seen", 1_000_000, 0.01)
@@ -9,7 +9,7 @@
 //	found, err := seen.ContainsString(ctx, "grace")
 //
 // Once a process has added a key, every process finds it, until the server loses the filter.
-// Otherwise the answers are those of a [bloom.Filter] with the same keys. On an error, Contains
+// Otherwise a filter answers like a [bloom.Filter] with the same keys. On an error, Contains
 // returns true and Add returns false. If the server cannot be reached, or the filter was deleted,
 // truncated or replaced since it was opened, calls return an error; no key is reported as absent.
 // See [ErrLost].
@@ -19,9 +19,9 @@
 // as its server. The README lists which keys a crash can lose, and which commands the server must
 // permit.
 //
-// Each call or batch costs a round trip; a replica in memory avoids it, see [Filter.Source].
-// Filters do not grow: choose n as the largest number of keys you expect, or use a [Window], which
-// forgets. The example Rebuild replaces a filter with a larger one. For a single process use a
-// [bloom.SyncFilter]. If you cannot accept false positives, use a Redis key for each of your keys
-// (SET NX).
+// Each Add or Contains costs at least one round trip; a replica in memory answers without one, see
+// [Filter.Source]. Filters do not grow: choose n as the largest number of keys you expect, or use a
+// [Window], which forgets. The example Rebuild replaces a filter with a larger one. For a single
+// process use a [bloom.SyncFilter]. If you cannot accept false positives, use a Redis key for each
+// of your keys (SET NX).
 package bloomredis

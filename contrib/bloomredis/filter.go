@@ -15,14 +15,14 @@ import (
 
 const (
 	maxSize = 512 << 20 // the largest size of a Redis string, in bytes
-	// chunk is the number of keys in a command or a script. With 256 keys, other clients waited
-	// twice as long, and a batch was no faster.
+	// chunk is the largest number of keys in a command or a script. With 256 keys, other clients
+	// waited twice as long, and a batch was no faster.
 	chunk = 128
-	// tripBits is the largest number of bits that a round trip reads or sets. It limits memory and
-	// time: the client's ReadTimeout covers a whole round trip.
+	// tripBits is the largest number of bits that a Filter reads or sets in one round trip. It
+	// limits memory and time: the client's ReadTimeout covers a whole round trip.
 	tripBits = 1 << 17
-	// counted is the number of bytes in which one command counts bits. Redis serves other clients
-	// between commands.
+	// counted is the largest number of bytes for one BITCOUNT. Redis serves other clients between
+	// commands.
 	counted = 4 << 20
 )
 
@@ -131,7 +131,7 @@ func open(
 // restores it, and the filter keeps its keys. Reopen changes nothing if the filter is not lost.
 //
 // If the key now holds something else, Reopen returns an error as Open does, and f stays lost. If
-// [OpenExisting] returned f, Reopen creates no filter; if the key is missing, the error wraps
+// [OpenExisting] returned f, Reopen creates nothing; if the key is missing, the error wraps
 // [redis.Nil].
 func (f *Filter) Reopen(ctx context.Context) error {
 	kind := redis.NewStatusCmd(ctx, "TYPE", f.key)
@@ -301,8 +301,8 @@ func describe(start string, size int64) string {
 		size, header)
 }
 
-// sealed sends cmds, which read the string, and then reads and returns the header, size and
-// identity. If these are the filter's, cmds have read the filter.
+// sealed sends cmds, which read the filter's keys, and then reads and returns the header, size and
+// identity. If these belong to the filter that was opened, cmds have read that filter.
 func (f *Filter) sealed(ctx context.Context, cmds ...redis.Cmder) (content, error) {
 	header := redis.NewStringCmd(ctx, "GETRANGE", f.key, 0, headerSize-1)
 	size := redis.NewIntCmd(ctx, "STRLEN", f.key)
@@ -314,7 +314,7 @@ func (f *Filter) sealed(ctx context.Context, cmds ...redis.Cmder) (content, erro
 	return content{header.Val(), size.Val(), name.Val()}, nil
 }
 
-// readWhole sends cmds, which read the string, and then checks the string as check does.
+// readWhole sends cmds, which read the filter's keys, and then checks the string as check does.
 func (f *Filter) readWhole(ctx context.Context, id string, cmds ...redis.Cmder) (identity, error) {
 	stored, err := f.sealed(ctx, cmds...)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// readsMasters returns an error if the client visibly reads from replicas, where a key that was
-// just added may be absent.
+// readsMasters returns an error if it can tell that the client reads from replicas, which may lack
+// a key that was just added.
 //
 // Only the options of a cluster client show this. For other clients, readsMasters asks the server
 // for its role by HELLO, which needs no permission. It accepts a server that refuses HELLO, and a

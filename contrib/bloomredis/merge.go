@@ -53,14 +53,14 @@ func (f *Filter) Merge(ctx context.Context, g *bloom.Filter) error {
 	return err
 }
 
-// upload writes a string under its own key. The client may send a piece twice, and the network may
-// deliver it late.
+// upload writes a filter to a key that expires. The client may send a piece twice, and the network
+// may deliver it late.
 type upload struct {
 	ctx    context.Context
 	f      *Filter
 	key    string
 	offset int64
-	err    error // the error of Redis, without the prefix that WriteTo adds
+	err    error // the error of Write, without the prefix that WriteTo adds
 }
 
 func (u *upload) Write(p []byte) (int, error) {

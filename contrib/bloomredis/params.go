@@ -16,8 +16,8 @@ func outside(param string, value any, bound string, args ...any) *bloom.ParamErr
 	}
 }
 
-// own turns a ParamError of package bloom into one of this package. It drops the advice, which only
-// users of package bloom can follow.
+// own turns a ParamError of another package into one of this package. It drops the advice, which is
+// for users of the other package.
 func own(err error) error {
 	var bad *bloom.ParamError
 	if !errors.As(err, &bad) {

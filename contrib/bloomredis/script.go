@@ -5,9 +5,9 @@ package bloomredis
 // such a script finds a different filter, it returns {header, size, identity} of that filter and
 // changes nothing.
 //
-// The stream has an entry "h" with a digest for each key that changed the string. Any other change
-// replaces the stream with a single entry "m" of 16 random bytes, which tells readers to read the
-// string again.
+// A key that changes the string appends an entry "h" with its digest to the stream, which keeps
+// only the newest entries. Any other change of the string replaces all entries with an entry "m" of
+// 16 random bytes, which tells readers to read the string again.
 //
 // A script that fails is not rolled back. A write that can fail, because the server refuses it or
 // the key has the wrong type, must come before all other writes, or the script must undo the
@@ -48,9 +48,9 @@ end
 header = redis.call('GETRANGE', KEYS[1], 0, 5)
 return {header, redis.call('STRLEN', KEYS[1]), redis.call('GETRANGE', KEYS[3], 0, -1)}`)
 
-	// ARGV = ..., length of the stream, digests of 16 bytes, and the offsets of the bits of each
-	// digest. KEYS = ..., and the key of a token if there is one. It returns 1 for each digest that
-	// was new, and 0 for the others.
+	// ARGV = ..., minimum length of the stream, digests of 16 bytes, and the offsets of each
+	// digest's bits. KEYS = ..., and the key of a token if there is one. It returns a 1 for each
+	// new digest and a 0 for each other one, or the answer that the token's key holds.
 	addScript = newScript(ifLost + `
 if KEYS[4] then
 	local before = redis.call('GETRANGE', KEYS[4], 0, -1)
@@ -107,8 +107,8 @@ redis.call('UNLINK', KEYS[4])
 return 'OK'`)
 
 	// KEYS = an upload. ARGV = offset, the bytes at that offset, milliseconds until the upload
-	// expires. A script that runs again, late or out of order changes nothing, because bytes are
-	// appended only at their offset.
+	// expires. Bytes are appended only at their offset, so a script that runs twice, late or out of
+	// order does not damage the upload.
 	appendScript = newScript(`
 local size, offset = redis.call('STRLEN', KEYS[1]), tonumber(ARGV[1])
 if size >= offset + #ARGV[2] then
@@ -132,8 +132,8 @@ end
 redis.call('SET', KEYS[3], string.sub(identity, 1, 37) .. ARGV[5])
 return 'OK'`)
 
-	// ARGV = ..., random bytes. It returns OK. The first SETRANGE changes nothing, and fails if the
-	// other writes would fail.
+	// ARGV = ..., random bytes. It returns OK. The first SETRANGE changes nothing. It fails if the
+	// server would refuse the later ones.
 	resetScript = newScript(ifLost + `
 redis.call('SETRANGE', KEYS[1], 0, header)
 redis.call('XADD', KEYS[2], 'MAXLEN', 1, '*', 'm', ARGV[4])
@@ -144,8 +144,9 @@ redis.call('SETRANGE', KEYS[1], size - 1, '\0')
 redis.call('SETRANGE', KEYS[1], 0, header)
 return 'OK'`)
 
-	// It returns OK. If the string is gone, it deletes the stream and the identity. If only the
-	// identity is gone, the stream shows that this package made the string.
+	// It returns OK. If the string is gone, it deletes the stream and the identity, unless the
+	// identity belongs to another filter. If only the identity is gone, the stream shows that this
+	// package made the string.
 	deleteScript = newScript(findIt + `
 local hasString = redis.call('EXISTS', KEYS[1]) == 1
 local stream = redis.call('TYPE', KEYS[2]).ok

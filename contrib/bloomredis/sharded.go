@@ -35,9 +35,9 @@ type ShardedConfig struct {
 const maxShards = 16384
 
 // OpenSharded opens or creates c.Shards filters under the keys {key:0}, {key:1} and so on, each as
-// [Open] does for its part of c.N. The braces give each shard its own hash slot; key itself must
-// have no braces. Redis keeps the number of shards with each shard. If that number differs from
-// c.Shards, the error wraps [bloom.ErrMismatch], because keys would be looked up in the wrong
+// [Open] does for its part of c.N. The braces spread the shards over the hash slots; key itself
+// must have no braces. Redis keeps the number of shards with each shard. If that number differs
+// from c.Shards, the error wraps [bloom.ErrMismatch], because keys would be looked up in the wrong
 // shards.
 func OpenSharded(
 	ctx context.Context, client redis.UniversalClient, key string, c ShardedConfig,

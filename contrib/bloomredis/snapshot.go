@@ -11,8 +11,8 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// piece is the number of bytes of a filter that one command reads or writes. Redis serves other
-// clients between commands.
+// piece is the largest number of bytes of a filter that one command reads or writes. Redis serves
+// other clients between commands.
 const piece = 1 << 20
 
 // Snapshot downloads the filter, with its Info. The copy has every key that was added before the
@@ -37,7 +37,7 @@ type download struct {
 	id     string
 	info   bloom.Info
 	offset int64
-	err    error // the error of Redis, without the prefix that ReadFrom adds
+	err    error // the error of Read, without the prefix that ReadFrom adds
 }
 
 func (d *download) Read(p []byte) (n int, err error) {

@@ -33,7 +33,7 @@ const page = 4096
 //
 // Keys that another program writes into the string reach replicas only with the whole filter; see
 // FullEvery in [replica.Config]. A filter that another program created has no stream until this
-// package adds a new key. Until then each fetch gets the whole filter.
+// package changes the string. Until then each fetch gets the whole filter.
 //
 // A Filter keeps the digests of its newest keys, at least M()/512 and at least 1,024, in a stream
 // for its sources; see [Filter.SizeBytes]. At a rate of 1 %, M()/512 is about a fiftieth of the
@@ -51,12 +51,12 @@ type entry struct{ id, value string }
 
 func (e entry) String() string { return e.id + "/" + hex.EncodeToString([]byte(e.value)) }
 
-// addedAt returns when the server added e. Within a stream, no entry is older than an earlier one.
+// addedAt returns when the server added e. Within a stream, these times never decrease.
 func (e entry) addedAt() time.Time {
 	ms, _, _ := strings.Cut(e.id, "-")
 	n, err := strconv.ParseInt(ms, 10, 64)
 	if err != nil {
-		return time.Time{} // later than a time.Time can be
+		return time.Time{} // too late for an int64
 	}
 	return time.UnixMilli(n)
 }

@@ -52,11 +52,11 @@ type Window struct {
 	caller
 	config WindowConfig
 	layout
-	args  []any    // the first ARGV of all scripts
+	args  []any    // the first ARGV of scripts that begin with windowScript
 	names []string // the keys of the strings
 
 	mu       sync.Mutex
-	epoch    int       // counts deletions and losses, which can replace strings
+	epoch    int       // grows when a deletion or a loss may replace strings
 	deleting int       // the number of calls of Delete under way
 	reopened time.Time // the time of the last loss that was reported
 	known    []known   // for each string
@@ -64,7 +64,7 @@ type Window struct {
 
 // known is the last reply about a string.
 type known struct {
-	id   string // "" if there was no string
+	id   string // "" if no string was found
 	over int64  // when all keys of the string are forgotten, in microseconds of the server's clock
 }
 
@@ -108,7 +108,7 @@ const (
 // [bloom.ErrFormat] if it holds any other value.
 //
 // OpenWindow returns an error if a field of c is out of range, or if the window would need more
-// than a tebibyte.
+// than about a tebibyte.
 //
 // To change N or P without forgetting keys, open a second Window under a new key. For a Span, look
 // keys up in both Windows and add them to both. Then delete the first.
@@ -221,8 +221,8 @@ func (w *Window) batch(
 	})
 }
 
-// trip runs a script for calls, in one round trip. It resends calls that failed because of a Delete
-// or a loss in another goroutine.
+// trip runs a script for calls, in one round trip. It resends calls that failed because another
+// goroutine deleted the window or noticed a loss.
 func (w *Window) trip(ctx context.Context, s script, calls []*call) error {
 	for len(calls) > 0 {
 		w.mu.Lock()
@@ -247,8 +247,8 @@ func (w *Window) trip(ctx context.Context, s script, calls []*call) error {
 				again = append(again, c) // the script did nothing
 				continue
 			}
-			// The scripts know only the ids from before the batch. If the string was lost during
-			// the batch, a script has made a new one, and the loss is noticed here.
+			// The scripts know only the ids from before the round trip. If a string was lost in
+			// between, only its new id shows the loss.
 			unnoticed := err == nil && gone && !w.changed(epoch)
 			switch {
 			case lost || unnoticed:
@@ -403,7 +403,7 @@ func (w *Window) Stats(ctx context.Context) (bloom.Stats, error) {
 		SizeBytes: int64(w.strings) * w.size(),
 	}
 	err := w.each(ctx, windowStateScript, func(st state, _ int64) {
-		none := 1.0 // the probability that an absent key is in no plane
+		none := 1.0 // the probability that no plane reports an absent key
 		for number := st.Tail; number <= st.Seq; number++ {
 			n := st.Planes[int(number)%planes].Count
 			s.ApproxCount += uint64(n)
@@ -449,10 +449,10 @@ func (w *Window) Delete(ctx context.Context) error {
 	return err
 }
 
-// DeleteWindow deletes what is left of a window under key, for all processes, whatever its
-// configuration and version; see [Window.Delete]. It also deletes a string of zeros, and a window's
-// string with zeros in place of its head. It returns no error if there is no string. If the key
-// holds any other value, the error wraps [bloom.ErrFormat].
+// DeleteWindow deletes the window under key, or what is left of one, for all processes, whatever
+// its configuration and version; see [Window.Delete]. It also deletes a string of zeros, and a
+// window's string with zeros in place of its head. It returns no error if there is no string. If
+// the key holds any other value, the error wraps [bloom.ErrFormat].
 func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string) error {
 	c := caller{client, key}
 	other := func(name string, r remains) error {
@@ -513,7 +513,7 @@ func (c caller) deleteStrings(
 	return heads, nil
 }
 
-// remains is a string that does not begin like a window or a filter.
+// remains describes a string that may be left of a lost window.
 //
 // If its clock steps back, a server before Redis 7.2 can delete a window's string between two
 // commands of a script. The next write then makes a string without a head: zeros, the state or a

@@ -11,14 +11,14 @@ import (
 
 // layout tells where the bits of a window are. For the terms see windowScript.
 //
-// A window has 32 planes; each is a Bloom filter for share keys. Bit p of each lane belongs to
-// plane p, so the lanes of a key tell which planes may have the key. All lanes of a key are in one
-// page. The pages are in strings, each with a head before its pages. If there are several strings,
-// each has about maxString bytes of pages, and is a complete window for its part of the keys.
+// Each of the 32 planes is a Bloom filter. A plane has one bit of every lane, so the lanes of a key
+// tell which planes may have the key. All lanes of a key are in one page. The pages are in strings,
+// each with a head before its pages. If there are several strings, each has about maxString bytes
+// of pages, and is a complete window for its part of the keys.
 type layout struct {
 	head    string // the beginning of each string, the same for all processes that share the key
 	k       int    // the number of lanes of a key
-	share   uint64 // the number of keys of a plane
+	share   uint64 // the number of keys that fill a plane
 	full    int    // the number of full planes that must be kept
 	slack   int    // the number of planes that may end before they are full
 	lean    int    // with Renew, a key is rewritten if more planes than this follow its plane
@@ -31,7 +31,7 @@ const (
 	planes    = 32
 	stateSize = 24 + 16*planes // bytes in the state at the end of a head
 	stampSize = 8              // bytes in a page's stamp
-	maxString = 32 << 20       // approximate bytes in the pages of a string, if there are several
+	maxString = 32 << 20       // approximate bytes of pages in each of several strings
 	leastRate = 1e-18          // the lowest rate of a plane
 )
 
@@ -82,8 +82,9 @@ func (c WindowConfig) layout() (l layout, err error) {
 	return l, nil
 }
 
-// pagesFor returns how many pages, and lanes in a page, a plane of n keys needs for the rate q.
-// Small pages are cleared faster, but need more lanes, because their numbers of keys vary more.
+// pagesFor returns the number of pages, and the number of lanes in each, that give a plane with n
+// keys a false-positive rate of at most q. Small pages are cleared faster, but need more lanes,
+// because their numbers of keys vary more.
 func pagesFor(k int, n, q float64) (pages, lanes uint64) {
 	per := perKey(k, q)
 	x := float64(k) / per
@@ -101,13 +102,14 @@ func pagesFor(k int, n, q float64) (pages, lanes uint64) {
 	}
 }
 
-// perKey returns the number of bits for each key in a Bloom filter of k positions with the
-// false-positive rate p: (1 - e^(-k/perKey))^k = p.
+// perKey returns the number of bits per key that a Bloom filter with k bits set by each key needs
+// for a false-positive rate of p. It solves (1 - e^(-k/perKey))^k = p.
 func perKey(k int, p float64) float64 {
 	return -float64(k) / math.Log1p(-math.Pow(p, 1/float64(k)))
 }
 
-// rate returns the false-positive rate of a plane of n keys. lanes is the number in each page.
+// rate returns the false-positive rate of a plane with n keys. lanes is the number of lanes in a
+// page.
 func rate(k int, n, pages, lanes float64) float64 {
 	// found returns the probability that all positions of an absent key are set in a page with i
 	// keys. The fill of such pages varies, so the mean of its k-th power is larger than the k-th

@@ -9,7 +9,7 @@ package bloomredis
 //
 // The words of this file, most of which package window defines:
 //
-//	plane       a set of keys added one after another; bit i of each lane belongs to plane i
+//	plane       a set of keys added one after another; plane i has bit i mod 32 of each lane
 //	lane        32 bits, one for each plane
 //	page        a stamp of 8 bytes and the lanes of some keys
 //	generation  Span / Generations, the longest time in which a plane receives keys
@@ -36,11 +36,11 @@ package bloomredis
 //   - If no plane is free, the oldest one is given up. More are given up, oldest first, while at
 //     least full planes that have their share would remain. lost is a time: no key of the planes
 //     that were given up was added after it, or found after it and not written again.
-//   - If the clock steps back, the ends of planes follow it: no plane ends later than a
-//     generation from now, and no plane that has ended has an end later than now.
+//   - If the clock steps back, the next write lowers the ends of planes: the newest plane then ends
+//     at most a generation from now, and all others have ended.
 //   - The bits of dead planes are cleared lazily. A page's stamp plus 32 is the number of the last
 //     plane for which the page was cleared. A script that writes to a page clears the bits of all
-//     planes that are not live.
+//     dead planes first, unless the page was cleared for the newest plane.
 //
 // Scripts return {id, the time when all keys are forgotten, now, answers}, {'lost'}, or {'other',
 // the beginning of the string, its size}.
@@ -131,16 +131,16 @@ return {id, over, now, found and struct.pack(form, unpack(ring, 1, 67)) or ''}`)
 
 	// KEYS = ..., and the key of a token if there is one.
 	//
-	// The first writes to the string are a SETRANGE and a PEXPIRE that change nothing. If the
-	// server refuses writes, it refuses these, before the string has changed.
+	// The first writes to the string are a SETRANGE and, with a Span, a PEXPIRE that change
+	// nothing. If the server refuses writes, it refuses these, before the string has changed.
 	//
 	// The effective PEXPIRE comes last. Before Redis 7.2 it counts from the current time, but the
 	// other commands of a script use the time at which the script began. If the clock had stepped
 	// back since, a later command would find the string expired, and make a new one without a head.
 	//
-	// The string expires a second late: Redis decides about expiry by a time that it read before
-	// TIME. SET with PX and then SETRANGE would need twice the memory: Redis reserves room when a
-	// string grows.
+	// The string expires a second late, because Redis judges expiry by a time that it read before
+	// the script ran TIME. SET with PX and then SETRANGE would need twice the memory: Redis
+	// reserves room when a string grows.
 	windowAddScript = newScript(windowScript + `
 if KEYS[2] then
 	local before = redis.call('GETRANGE', KEYS[2], 0, -1)

@@ -1,5 +1,5 @@
 // Guard looks up keys in a database (bbolt, in a file). Most of the keys do not exist. All machines
-// share a filter in Redis, and each has a copy in memory, so an absent key costs neither a query
+// share a filter in Redis, and each has a copy in memory, so most absent keys cost neither a query
 // nor a round trip. If Redis comes back without the filter, guard fills a new one from the
 // database.
 package main
@@ -55,8 +55,7 @@ func Open(
 	return t, t.near.Refresh(ctx)
 }
 
-// fill adds the keys of all rows to the filter in one step, so that the filter never has only some
-// of them.
+// fill adds the keys of all rows to the filter in one step.
 func (t *Table) fill(ctx context.Context) error {
 	local, err := bloom.New(t.n, 0.01)
 	if err != nil {
