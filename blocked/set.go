@@ -74,8 +74,8 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 			n, splitblock.Narrow)
 		return nil, bad.In("blocked")
 	}
-	// Of n blocks, a digest selects block n*x, rounded down. x depends only on the digest, so blocks
-	// d*i to d*i+d-1 become block i.
+	// In a filter of n blocks, a line selects block n*x, rounded down, where x depends only on the
+	// digest. So blocks d*i to d*i+d-1 become block i.
 	g := newFilter(uint64(n/d), f.b.Lines)
 	g.info = form.Keep(f.info.Get().Folded())
 	const each = splitblock.Bits / 64

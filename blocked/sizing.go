@@ -47,11 +47,12 @@ func blocksFor(n uint64, p float64) (blocks uint64, lines int) {
 	return need[lines], lines
 }
 
-// fewest returns the smallest number of blocks for which the rate is at most p.
+// fewest returns the smallest number of blocks for which the rate is at most p, or math.MaxUint64
+// if the search would go beyond 2^62 blocks.
 func fewest(n uint64, p float64, lines int) uint64 {
 	excess := func(blocks uint64) float64 { return portable.Log(rate(n, blocks, lines) / p) }
-	// With few blocks, the rate is certainly above p, so the search starts there. With 2048 lines
-	// in each block, the rate is 1 as a float64. With 160, an absent line is found with a
+	// The search starts at a number of blocks for which the rate is certainly above p. With 2048
+	// lines in each block, the rate is 1 as a float64. With 160, an absent line is found with a
 	// probability of at least 1 - 8 e^(-160/32) = 0.946, and four such lines with 0.8.
 	many := uint64(2048)
 	if p < 0.5 { // speed
@@ -98,9 +99,9 @@ func FalsePositiveRate(m uint64, lines int, n uint64) float64 {
 func rate(n, blocks uint64, lines int) float64 {
 	mean := float64(n) * float64(lines) / float64(blocks)
 	e, q := blockRates(mean, lines), 1/float64(blocks)
-	// found returns the probability that all bits of a key's remaining lines are set. left is their
-	// number, and others is the number of blocks with earlier lines. In the loop, the next line
-	// lies in a new block, together with t-1 later lines.
+	// found returns the probability that all bits of a key's remaining lines are set. left is the
+	// number of remaining lines, and others is the number of blocks with earlier lines. In the
+	// loop, the next line lies in a new block, together with t-1 later lines.
 	var found func(left, others int) float64
 	found = func(left, others int) (sum float64) {
 		if left == 0 {
@@ -145,7 +146,7 @@ func blockRates(mean float64, lines int) (e [splitblock.MaxLines + 1]float64) {
 		step[d] = 1 - float64(d)/32
 		unset[d] = portable.Power(step[d], uint64(j))
 	}
-	poisson, total := 1.0, 0.0 // poisson is proportional to the probability of j; total is the sum
+	poisson, total := 1.0, 0.0 // poisson is proportional to the probability of j; total is its sum
 	for ; j <= mean+spread; j++ {
 		for t := 1; t <= lines; t++ {
 			set := 1.0
