@@ -19,7 +19,7 @@ func containsHash(b *Blocks, h bloom.Hash) bool
 func addHashPortable(b *Blocks, h bloom.Hash) bool      { return b.addInGo(h, None) }
 func containsHashPortable(b *Blocks, h bloom.Hash) bool { return b.contains(h, None) }
 
-// Blocks are fetched fetchAhead digests before their use: early enough that cache misses overlap.
+// fetchAhead is how many digests in advance a block is fetched, so that cache misses overlap.
 const fetchAhead = 128
 
 // many adds or looks up a batch, which must not be empty.
@@ -42,8 +42,7 @@ func (b *Blocks) many(adds bool, others Others, dst []bool, hs []bloom.Hash) {
 	}
 }
 
-// chunk is like call, but is never inlined: Go code can be interrupted at the call of a Go
-// function, but not in a loop that calls only assembly.
+// chunk is like call, but is never inlined, so the runtime can interrupt a loop that calls chunk.
 //
 //go:noinline
 func (b *Blocks) chunk(adds bool, others Others, dst []bool, hs []bloom.Hash, count, further int) {

@@ -13,18 +13,18 @@ import (
 //	findKey                   like containsKey, but also returns the digest
 //	many                      adds or looks up a batch; the Blocks' fast must not be 0
 //
-// Assembly loads and stores whole blocks, even while other goroutines read or write them. This is
-// safe because amd64 and arm64 processors access memory in units of at least 8 bytes at multiples
-// of 8. The race detector and the sanitizers cannot see these accesses, so builds with them have no
-// assembly.
+// Assembly loads whole blocks while other goroutines may write to them, and stores whole blocks
+// while others may read them. This is safe because amd64 and arm64 processors do not split an
+// aligned 8-byte word. The race detector and the sanitizers cannot see these accesses, so builds
+// with them have no assembly.
 
 const (
-	// chunk is the number of digests that one call into assembly processes. Assembly cannot be
-	// interrupted, so a garbage collection waits for a whole chunk. In Go, the blocks of a chunk
-	// are touched first, and stay in the cache until they are used.
+	// chunk is the largest number of digests that one call into assembly adds or looks up. Assembly
+	// cannot be interrupted, so a garbage collection waits for a whole chunk. In Go, a chunk is so
+	// small that touched blocks stay in the cache until they are used.
 	chunk = 64
 
-	// fetchBlocks is the smallest number of blocks that are fetched or touched ahead of use. Fewer
+	// Blocks are fetched or touched ahead of use if there are at least fetchBlocks of them. Fewer
 	// blocks fit into a fast cache.
 	fetchBlocks = 1 << 20 / Bytes
 )
@@ -78,9 +78,7 @@ func (b *Blocks) AddBatch(others Others, added []bool, hs []bloom.Hash) {
 	}
 }
 
-// ContainsBatch sets found[i] to the result of Contains(hs[i]). len(found) must be len(hs). It
-// looks for one line of each key at a time, and drops a key when a line is missing. Most absent
-// keys lack the first line.
+// ContainsBatch sets found[i] to the result of Contains(hs[i]). len(found) must be len(hs).
 func (b *Blocks) ContainsBatch(others Others, found []bool, hs []bloom.Hash) {
 	if b.isShort(len(hs)) {
 		for i, h := range hs {
@@ -105,6 +103,8 @@ func (b *Blocks) ContainsBatch(others Others, found []bool, hs []bloom.Hash) {
 		for i := range n {
 			found[i] = true
 		}
+		// Look for line l of all keys before the next line. Most absent keys lack the first line,
+		// and touch and haveLine skip them from then on.
 		for l := range b.Lines {
 			if len(b.blocks) >= fetchBlocks { // speed
 				b.touch(found, hs[:n], l, others) // speed
@@ -114,9 +114,9 @@ func (b *Blocks) ContainsBatch(others Others, found []bool, hs []bloom.Hash) {
 	}
 }
 
-// touch reads one word from the block of each digest's line l. If found is not nil, it skips
-// digests that are not found. No computation depends on the reads, so their cache misses overlap.
-// touch is not inlined, because the compiler would then remove the reads.
+// touch reads one word from the block of each digest's line l. If found is not nil, touch skips
+// digest i unless found[i] is true. No read waits for another, so their cache misses overlap. touch
+// is not inlined, because the compiler would then remove the reads.
 //
 //go:noinline
 func (b *Blocks) touch(found []bool, hs []bloom.Hash, l int, others Others) (sum uint64) {
@@ -135,7 +135,7 @@ func (b *Blocks) touch(found []bool, hs []bloom.Hash, l int, others Others) (sum
 }
 
 // addOneLine is like AddBatch, for Blocks that have one line and are narrow, if plain stores are
-// safe. This special loop takes a quarter less time.
+// safe. It takes a quarter less time than calls of addInGo.
 //
 //go:noinline
 func addOneLine(blocks [][each]uint64, added []bool, hs []bloom.Hash) {

@@ -1,4 +1,4 @@
-// Package splitblock implements the arrays of blocks that packages blocked and growing are made of.
+// Package splitblock implements arrays of blocks for the filters of packages blocked and growing.
 package splitblock
 
 import (
@@ -16,14 +16,14 @@ import (
 // selects a block, and sets one bit in each lane of that block. Zero Blocks contain nothing; adding
 // to them panics.
 //
-// Unless a call says otherwise, no other goroutine may use the Blocks while it writes, or write to
-// them while it reads. More is permitted by the parameter others of a batch, or by the name of a
-// single call:
+// Unless a method says otherwise, no other goroutine may use the Blocks while the method writes, or
+// write to them while it reads. Batches take the parameter others; single keys have several
+// methods:
 //
-//	others   others may           calls for a single key
-//	None     read while it reads  Add, Contains, AddKey, ContainsKey
-//	Readers  read                 AddBesideReaders
-//	Writers  read and write       AddShared, ContainsShared, AddKeyShared, ContainsKeyShared
+//	others   other goroutines may  methods for a single key
+//	None     read while it reads   Add, Contains, AddKey, ContainsKey
+//	Readers  read                  AddBesideReaders
+//	Writers  read and write        AddShared, ContainsShared, AddKeyShared, ContainsKeyShared
 //
 // The terms of this package:
 //
@@ -53,7 +53,8 @@ const (
 
 	// MaxLines is the largest number of lines of a key.
 	MaxLines = 4
-	// Max is the largest number of blocks. Like the largest frame, they take a tebibyte.
+	// Max is the largest number of blocks. They take a tebibyte, or on 32-bit platforms as many
+	// bytes as an int can count.
 	Max = min(1<<35, math.MaxInt/Bytes)
 	// Narrow is the largest number of blocks among which half of a value selects evenly enough.
 	Narrow = 1 << 30
@@ -75,8 +76,8 @@ func Of(words []uint64, lines int) Blocks {
 // Clone returns a copy of b. Other goroutines may write to b during the call.
 func (b *Blocks) Clone() Blocks { return Of(bitwords.Clone(b.Words), b.Lines) }
 
-// First returns b with only the first line of each key. The result contains all keys of b, and few
-// others. A batch of look-ups tries it first, because that reads only one line of each key.
+// First returns b with only the first line of each key. The result contains all keys of b. Looking
+// up a batch in the result reads only one line of each key.
 func (b *Blocks) First() Blocks { return Of(b.Words, min(b.Lines, 1)) }
 
 // Add adds a key and reports whether that changed b.
@@ -148,8 +149,8 @@ func masks(value uint64) (m0, m1, m2, m3 uint64) {
 }
 
 // lineStep is added i times to line i. Without it, all lines of the empty key would be equal,
-// because its digest is 0, 0. It is 2^64 divided by the golden ratio, which puts the lines far
-// apart if there are 5 blocks or more.
+// because its digest is 0, 0. lineStep is 2^64 divided by the golden ratio, so these lines select
+// different blocks if there are at least 5.
 const lineStep = 0x9e3779b97f4a7c15
 
 // line returns the value of a key's line i. Line 0 is the same as in the Parquet format.
@@ -232,9 +233,9 @@ func (b *Blocks) addInGo(h bloom.Hash, others Others) bool {
 }
 
 // addBesideWriters is like addInGo, but other goroutines may write to b at the same time. It reads
-// all of a key's words, then sets the missing bits, the last word after all the others. It returns
-// whether that last step changed the word; setBits in package bloom explains why. It does not write
-// to words that already have the key's bits, so their cache lines stay shared between processors.
+// all of a key's words, and then sets the missing bits. It reports whether the last write changed a
+// word; setBits in package bloom explains why. It does not write to words that already have the
+// key's bits, so their cache lines stay shared between processors.
 func (b *Blocks) addBesideWriters(h bloom.Hash) bool {
 	var blocks [MaxLines]*[each]uint64
 	var missing [MaxLines][each]uint64
