@@ -100,7 +100,7 @@ type batch struct {
 	shards [batchSize]uint8   // the shard of each digest, before sorting
 }
 
-// batches saves allocations. A batch is too large for a goroutine's stack.
+// batches saves the allocation of a batch, which takes 80 KB.
 var batches = sync.Pool{New: func() any { return new(batch) }}
 
 // sort is stable. hs must have at most batchSize digests.
@@ -156,8 +156,8 @@ func (b *batch) absent(hs []bloom.Hash, places []uint16, list []*layer) ([]bloom
 	return hs, places
 }
 
-// addShard looks a new key up in the newest layer only once, in AddBatch, unless another goroutine
-// is adding to s.
+// addShard adds the batch's digests for s. It looks a new key up in the newest layer only once,
+// while it adds the key, unless another goroutine holds the lock.
 func (b *batch) addShard(s *shard, added []bool) {
 	hs, places := b.shard(s.number)
 	for {
@@ -166,7 +166,7 @@ func (b *batch) addShard(s *shard, added []bool) {
 		older, newest := (*list)[:last], (*list)[last:]
 		hs, places = b.absent(hs, places, older)
 		if !s.mu.TryLock() {
-			// Another goroutine is adding. Drop the keys that are already present before waiting.
+			// Another goroutine holds the lock. Before waiting, drop the keys that are present.
 			hs, places = b.absent(hs, places, newest) // speed
 			s.mu.Lock()
 		}
@@ -174,7 +174,7 @@ func (b *batch) addShard(s *shard, added []bool) {
 			s.mu.Unlock()
 			return
 		}
-		if s.layers.Load() != list { // a layer was added before the lock was taken
+		if s.layers.Load() != list { // the list changed before the lock was taken
 			s.mu.Unlock()
 			continue
 		}

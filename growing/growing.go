@@ -155,8 +155,8 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	return contains(*f.shards[pick(h)>>shardShift].layers.Load(), h)
 }
 
-// The highest bits of pick select the shard of h. They depend on both words, so that the shard is
-// independent of each single word, from which the layers compute the key's bits.
+// The high bits of pick select the shard of h, and depend on both words. The high bits of one word
+// would confine some lines of a shard's keys to a sixteenth of the blocks.
 func pick(h bloom.Hash) uint64 {
 	h1, h2 := h.Words()
 	return (h1 ^ bits.RotateLeft64(h2, 19)) * 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
@@ -176,9 +176,10 @@ func (f *Filter) count() uint64 {
 // describe all layers together. K is 0, because it differs between layers. Except by chance, FPR is
 // at most the p that New was given.
 //
-// ApproxCount is estimated from the number of calls for which Add returned true; it is corrected
-// for new keys for which Add returned false. With 10,000 keys or more, it is within 2 % of the true
-// number for p <= 0.1, and up to 10 % too low for p <= 0.5.
+// ApproxCount is estimated from the number of calls for which Add returned true, or from the bits
+// for keys that were added before decoding. It is corrected for new keys for which Add returned
+// false. With 10,000 keys or more, it is within 2 % of the true number for p <= 0.1, and up to 10 %
+// too low for p <= 0.5.
 func (f *Filter) Stats() bloom.Stats {
 	var s bloom.Stats
 	if f.zero() {

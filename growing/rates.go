@@ -16,9 +16,9 @@ const (
 	minRate  = limits.BlockedRate
 
 	// If n is unknown, the first evenLayers layers have the rate p/shares. Each later layer has
-	// decline times the rate of the previous one. The sum of all rates is p/shares * (evenLayers +
-	// decline/(1-decline)) = p. If n is known, the first layer has the rate p/2, and the later
-	// layers share the other half in the same way.
+	// decline times the rate of the previous one, but at least minRate. Without that limit, the sum
+	// of all rates is p/shares * (evenLayers + decline/(1-decline)) = p. If n is known, the first
+	// layer has the rate p/2, and the later layers share the other half in the same way.
 	evenLayers = 14
 	decline    = 0.75
 	shares     = 17
@@ -87,8 +87,8 @@ func (r *rates) following(i int, list []*layer) uint64 {
 	return m
 }
 
-// stagger returns a factor for the size of shard i, from 1 to 2. It spreads the times at which the
-// shards begin new layers evenly.
+// stagger returns a factor for the size of shard i, at least 1 and less than 2. The factors differ,
+// so that the shards do not all begin new layers at the same time.
 func stagger(i int) float64 { return portable.Exp(float64(i) / shards * math.Ln2) }
 
 type sizing struct {
@@ -96,8 +96,8 @@ type sizing struct {
 	bits  float64 // for each key
 }
 
-// newSizing takes the sizing of a filter for a few keys. Rounding up to whole blocks adds less than
-// 1 %.
+// newSizing returns the sizing of a blocked filter for 4096 keys. Rounding up to whole blocks adds
+// less than 2 %.
 func newSizing(rate float64) sizing {
 	const keys = 4096
 	m, lines, err := blocked.Size(keys, rate)

@@ -15,8 +15,8 @@ import (
 // The binary form begins with a frame. Its parameters are n, the bits of p as a float64, and the
 // number of shards. Its words are the number of layers in each shard. The binary forms of the
 // layers follow, shard by shard, oldest first. The form does not hold the number of keys in a
-// layer: if keys are added during the encoding, it would not match the bits. Decoders estimate it
-// from the bits.
+// layer, because keys that are added during the encoding would make that number wrong. Decoders
+// estimate it from the bits.
 
 const errNoForm = form.NoForm("growing")
 

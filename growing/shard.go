@@ -17,7 +17,7 @@ type shard struct {
 	layers  atomic.Pointer[[]*layer] // oldest first
 	_       [56]byte                 // keeps the lock off the cache line that look-ups read
 	mu      sync.Mutex               // held while a key or a layer is added
-	pending chan *layer              // yields the next layer; nil unless one is being made
+	pending chan *layer              // yields the next layer; nil until a goroutine makes it
 	rates   *rates                   // shared by all shards
 	number  int                      // index of the shard
 	_       [32]byte
@@ -30,7 +30,7 @@ type layer struct {
 	capacity uint64            // largest number of keys at which the layer keeps its rate
 	soon     uint64            // number of keys at which a goroutine begins to make the next layer
 	_        [64]byte          // keeps count off the cache line that look-ups read
-	count    uint64            // number of keys that were new; guarded by the shard's mu
+	count    uint64            // number of new keys, or an estimate; guarded by the shard's mu
 }
 
 func newLayer(r *rates, i int, m uint64) *layer {
@@ -82,11 +82,11 @@ func (s *shard) addHash(h bloom.Hash) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.layers.Load()
-	if now != list && contains(*now, h) { // a layer was added before the lock was taken
+	if now != list && contains(*now, h) { // the list changed before the lock was taken
 		return false
 	}
 	newest := (*now)[len(*now)-1]
-	if !newest.blocks.AddBesideReaders(h) { // h was added before the lock was taken
+	if !newest.blocks.AddBesideReaders(h) { // h's bits were set before the lock was taken
 		return false
 	}
 	s.added(newest, 1)
@@ -117,8 +117,8 @@ func (s *shard) added(newest *layer, n uint64) {
 }
 
 // keys estimates the number of distinct keys that were added. A full layer reports a new key as
-// present with a probability equal to its rate. Such a key is not counted, so keys divides the
-// count of each layer by the probability that no earlier layer reports a new key.
+// present with a probability equal to its rate, and such a key is not counted. To correct for that,
+// the count of each layer is divided by the probability that no earlier layer reports a new key.
 func (s *shard) keys() float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
