@@ -10,7 +10,7 @@ func adviseHuge(words []uint64) {
 }
 
 // hugePages returns the 2 MiB pages that lie wholly within words, which must be at least 4 MiB
-// long. The result only tells the kernel a range of addresses; nobody reads or writes it.
+// long. The result only gives the kernel a range of addresses; it is never read or written.
 func hugePages(words []uint64) []byte {
 	const size = 2 << 20
 	start := uintptr(unsafe.Pointer(unsafe.SliceData(words)))

@@ -6,8 +6,7 @@ import (
 	"unsafe"
 )
 
-// BytesOf returns the bytes of s without copying them, which would cost more than hashing a key.
-// The bytes must not be written to.
+// BytesOf returns the bytes of s without copying them. They must not be written to.
 func BytesOf(s string) []byte {
 	return unsafe.Slice(unsafe.StringData(s), len(s))
 }
@@ -20,14 +19,14 @@ func NoEscape(key []byte) []byte {
 	return unsafe.Slice((*byte)(hidden), len(key))
 }
 
-// WordsOf returns n words in the machine's byte order. They share the memory of data[offset:]. Both
-// offset and the address of data must be multiples of 8.
+// WordsOf returns n words in the machine's byte order. They share the memory of data[offset:]. n
+// must be positive, and offset and the address of data must be multiples of 8.
 func WordsOf(data []byte, offset, n int) []uint64 {
 	return unsafe.Slice((*uint64)(unsafe.Pointer(&data[offset:][: 8*n : 8*n][0])), n)
 }
 
-// Aligned reports whether the words that WordsOf(data, 0, n) returns are little-endian and can be
-// loaded atomically.
+// Aligned reports whether the machine is little-endian and 64-bit, and the address of data is a
+// multiple of 8.
 func Aligned(data []byte) bool {
 	littleEndian := binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 	start := uintptr(unsafe.Pointer(unsafe.SliceData(data)))

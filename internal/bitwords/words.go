@@ -16,9 +16,9 @@ import (
 	"sync"
 )
 
-// Make returns n zero words. For a large array it asks the kernel for huge pages; if the kernel
-// refuses, the array has ordinary ones. If memory runs out, Make panics or ends the program, as
-// make does.
+// Make returns n zero words. For a large array on Linux, it asks the kernel for huge pages; if the
+// kernel refuses, the array has ordinary ones. If memory runs out, Make panics or ends the program,
+// as make does.
 func Make(n int) []uint64 {
 	words := make([]uint64, n)
 	if n >= hugeBytes/8 { // speed
@@ -27,13 +27,13 @@ func Make(n int) []uint64 {
 	return words
 }
 
-// hugeBytes is the length in bytes of the shortest array for which Make asks for huge pages. It
-// contains at least one whole huge page. With ordinary pages, such an array would exceed the
-// second-level TLB of many processors, and each random access would have to walk the page table.
+// hugeBytes is the length in bytes of the shortest array for which Make asks for huge pages. Such
+// an array contains at least one whole huge page. With ordinary pages, many of its addresses may be
+// missing from the processor's TLB.
 const hugeBytes = 4 << 20
 
-// Fill returns dst[:n], the results of a batch. If dst is shorter, it panics with a message that
-// begins with pkg.
+// Fill returns dst[:n], the results of a batch. Fill panics with a message that begins with pkg if
+// dst is shorter.
 func Fill[T any](pkg string, dst []T, n int) []T {
 	if len(dst) < n {
 		tooShort(pkg, len(dst), n)
@@ -48,8 +48,8 @@ func tooShort(pkg string, room, n int) {
 	panic(fmt.Sprintf("%s: batch of %d keys with room for %d results", pkg, n, room))
 }
 
-// Discard calls addBatch for consecutive portions of hs and discards the answers, without
-// allocating. It is what AddBatch does if its argument added is nil.
+// Discard calls addBatch for consecutive portions of hs and discards the answers. AddBatch methods
+// call it if added is nil.
 func Discard[H any](hs []H, addBatch func(added []bool, hs []H)) {
 	room := discarded.Get().(*[discardedAnswers]bool)
 	for len(hs) > 0 {
@@ -72,12 +72,11 @@ func Clear(words []uint64) {
 	}
 }
 
-// chunk is the number of words that are cleared without interruption. If their pages have not been
-// used before, a chunk takes about 50 microseconds.
+// chunk is the number of words that are cleared without interruption. Clearing a chunk of unused
+// pages takes about 50 microseconds.
 const chunk = 32 << 10
 
-// clearChunk is not inlined: Go code can be interrupted at the call of a Go function, but not in a
-// loop that calls only assembly.
+// clearChunk is not inlined, so the runtime can interrupt a loop that calls it.
 //
 //go:noinline
 func clearChunk(words []uint64) { clear(words) }
