@@ -81,7 +81,7 @@ func (l list) forEach(visit func(tag, perm uint16) uint16) {
 	}
 }
 
-// permissions returns the permissions that all entries with this tag have, or 7 if there are none.
+// permissions returns the permissions that all entries with this tag have, or 7 if no entry has it.
 func (l list) permissions(tag uint16) uint16 {
 	all := uint16(7)
 	l.forEach(func(t, perm uint16) uint16 {

@@ -134,7 +134,7 @@ func regular(path string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// prefix returns the path to which temporary appends a number.
+// prefix returns the path of a temporary file, without its number.
 func prefix(path string) string { return beside(path, "bloom-tmp-") }
 
 // create creates and claims a temporary file to replace old, which may be nil. The old file may be
@@ -152,7 +152,7 @@ func create(prefix string, old fs.FileInfo) (*os.File, error) {
 		if err != nil || claim(file) {
 			return file, err
 		}
-		file.Close() // another process took the file for an abandoned one, and removed it
+		file.Close() // another Write took the file for an abandoned one, and removed it
 	}
 }
 
@@ -200,7 +200,7 @@ func (d directory) sync() error {
 	return ignoreUnsupported(d.file.Sync())
 }
 
-// clean removes the temporary files of processes that no longer run.
+// clean removes abandoned temporary files.
 func clean(prefix string) {
 	for i := range cleaned {
 		path := temporary(prefix, i)

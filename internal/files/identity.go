@@ -12,9 +12,9 @@ import (
 
 // Identity identifies the content that a path held at some time, by its checksum. The facts that
 // the system reports about a file only decide when to read the file again. Equal facts do not prove
-// that nothing changed: "cp -p", "rsync -t" and tar preserve the modification time, and all filters
-// for the same list have the same size. Different facts do not prove a change either: chmod, ln and
-// backups set the time of the last change.
+// that nothing changed: "cp -p", "rsync -t" and tar preserve the modification time, and filters
+// with the same parameters have the same size. Different facts do not prove a change either: chmod,
+// ln and backups set the time of the last change.
 type Identity struct {
 	facts facts
 	sum   [sha256.Size]byte
@@ -75,8 +75,8 @@ func Identify(path string, previous Identity) (Identity, error) {
 const clockSkew = 5 * time.Minute
 
 // settled reports whether a write after the file was read is certain to change the facts. File
-// times are coarse: a write in the same tick of the clock as the previous one leaves the facts
-// unchanged.
+// times are coarse: a write in the same tick of the clock as the previous one may leave the
+// facts unchanged.
 func (i Identity) settled() bool {
 	last := i.facts.changed
 	if last.IsZero() {

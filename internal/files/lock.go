@@ -109,7 +109,7 @@ func Follow(path string) (string, error) {
 	return "", fmt.Errorf("%s: too many symbolic links", path)
 }
 
-// tryLock returns a nil file if another process holds the lock, or has just removed the file.
+// tryLock returns no file and no error if the lock is held, or if its file has just been removed.
 func tryLock(name string) (*os.File, error) {
 	file, created, err := openLock(name)
 	if file == nil {
@@ -129,8 +129,8 @@ func tryLock(name string) (*os.File, error) {
 	return nil, err
 }
 
-// openLock opens or creates the file at name. It returns a nil file if another process has just
-// removed it.
+// openLock opens or creates the file at name. It returns no file and no error if the file has just
+// been removed.
 func openLock(name string) (file *os.File, created bool, err error) {
 	file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err == nil {

@@ -1,5 +1,5 @@
-// Package form encodes and decodes the binary forms of all types: Guava's form (guava.go), frames
-// (frame.go), their words (words.go), trailers (trailer.go), the Info in them (info.go), and
+// Package form encodes and decodes all binary forms except Parquet's: Guava's form (guava.go),
+// frames (frame.go), their words (words.go), trailers (trailer.go), the Info in them (info.go), and
 // patches (patch.go), which can be merged (merge.go). It also has what the types' encoding methods
 // share (codec.go), base64 text (text.go), the errors of decoders (errors.go), and parameters that
 // are out of range (param.go).
@@ -89,7 +89,7 @@ type NoForm string
 func (pkg NoForm) Error() string { return string(pkg) + ": the zero value has no binary form" }
 
 // ErrTruncated is the error for input that ends too early. It wraps io.ErrUnexpectedEOF. ErrEmpty
-// is the error for input of no bytes. It wraps io.EOF.
+// is the error for empty input. It wraps io.EOF.
 var (
 	ErrTruncated = fmt.Errorf("truncated: %w", io.ErrUnexpectedEOF)
 	ErrEmpty     = fmt.Errorf("it is empty: %w", io.EOF)

@@ -21,10 +21,10 @@ import (
 //
 // The head of a frame is everything before the words.
 
-// Kind describes a type whose binary form is a frame.
+// Kind describes the frames of one type, or patches.
 type Kind struct {
 	Package string
-	name    string // used in errors
+	name    string
 	letter  byte
 	params  int // number of parameters
 }
@@ -56,8 +56,7 @@ func KindOf(data []byte) *Kind {
 	return nil
 }
 
-// Name returns the name of the type of KindOf(data), such as "window.Filter", or "" if KindOf
-// returns nil.
+// Name returns the name of KindOf(data), such as "window.Filter", or "" if KindOf returns nil.
 func Name(data []byte) string {
 	if k := KindOf(data); k != nil {
 		return k.name
@@ -72,7 +71,7 @@ const (
 )
 
 // MaxFrameWords is the largest number of words in a frame. They take a tebibyte, or on 32-bit
-// platforms as many bytes as an int can count.
+// platforms almost as many bytes as an int can count.
 const MaxFrameWords = min(1<<37, math.MaxInt/8-ChunkBytes)
 
 // HeadSize returns the length of the head in bytes.
@@ -92,8 +91,8 @@ func (k *Kind) Write(w io.Writer, params, array []uint64, info Info) (int64, err
 	})
 }
 
-// WriteFunc writes a frame of n words. It calls fill for each chunk of words: fill must set dst to
-// the bytes of the words first to first+len(dst)/8-1.
+// WriteFunc writes a frame of n words. It calls fill for each chunk: fill must set dst to the
+// bytes of len(dst)/8 words, starting with the word at index first.
 func (k *Kind) WriteFunc(
 	w io.Writer, params []uint64, n int, info Info, fill func(dst []byte, first int),
 ) (total int64, err error) {

@@ -113,7 +113,7 @@ func (h Header) String() string {
 }
 
 // checkSize returns the length of the trailer in a form of size bytes with the header h, or 0 if
-// the form has no trailer. It returns an error if no such form has that size.
+// the form has no trailer. It returns an error if no form with this header has that size.
 func (h Header) checkSize(pkg string, size int64) (trailer int, err error) {
 	rest := size - h.Size()
 	if rest == 0 || IsTrailerSize(rest) {
@@ -151,7 +151,7 @@ func (pkg Guava) Read(r io.Reader) (h Header, words []uint64, total int64, err e
 }
 
 // read is like Read, but also returns the bytes of the header, and adds all bytes to sum unless sum
-// is nil. accept may refuse the header before memory is allocated.
+// is nil. accept may refuse the header before the words are allocated.
 func (pkg Guava) read(
 	r io.Reader, sum io.Writer, accept func(Header) error,
 ) (h Header, head []byte, words []uint64, total int64, err error) {
@@ -179,7 +179,7 @@ func (pkg Guava) read(
 	return h, head, words, total, nil
 }
 
-// ReadFile reads a whole file.
+// ReadFile is like ReadAll, but returns an error if the header does not fit the size of the file.
 func (pkg Guava) ReadFile(r *FileReader) (h Header, words []uint64, info Info, err error) {
 	size := r.Left
 	h, words, info, err = pkg.ReadAll(r, func(h Header) error {
@@ -193,7 +193,7 @@ func (pkg Guava) ReadFile(r *FileReader) (h Header, words []uint64, info Info, e
 }
 
 // ReadAll reads r to its end: a form, and its trailer if it has one. accept may refuse the header
-// before memory is allocated.
+// before the words are allocated.
 func (pkg Guava) ReadAll(
 	r io.Reader, accept func(Header) error,
 ) (h Header, words []uint64, info Info, err error) {

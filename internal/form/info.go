@@ -68,7 +68,7 @@ func (i Info) Folded() Info {
 }
 
 // Kept holds the Info of a filter. Its methods may be called concurrently. If a filter is copied by
-// value, the copy shares the Info of the original.
+// value, the copy shares the Info of the original, unless the original is zero.
 //
 // The pointer is not an atomic.Pointer, so that reflect.DeepEqual compares what it points to. It is
 // nil in a zero filter until the first Update.
@@ -113,6 +113,7 @@ func (k *Kept) Update(update func(*Info)) {
 }
 
 // Join returns the error of Info.Fits, if any. Otherwise, it gives k the Hash of j if k has none.
+// Join does nothing if k is zero.
 func (k *Kept) Join(pkg string, j Info) error {
 	return k.change(func(old Info) (Info, error) {
 		err := old.Fits(pkg, j)
@@ -121,7 +122,8 @@ func (k *Kept) Join(pkg string, j Info) error {
 	})
 }
 
-// Replace replaces the Info with i, but keeps the Hash if i has none.
+// Replace replaces the Info with i, but keeps the Hash if i has none. It does nothing if
+// k is zero.
 func (k *Kept) Replace(i Info) {
 	_ = k.change(func(old Info) (Info, error) {
 		i.Hash = cmp.Or(i.Hash, old.Hash)

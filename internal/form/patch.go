@@ -23,8 +23,9 @@ import (
 // gap>>rice zeros, a one, and the lowest bits of the gap, least significant bit first. The number
 // of these lowest bits is the parameter rice. Zeros fill the last word.
 //
-// If rice is 0, the stream is instead the exclusive or of both filters. So a patch never has more
-// words than a filter. With the best rice, it needs at most 40 bits for each bit that differs.
+// If rice is 0, the stream is instead the exclusive or of both filters, up to the last word that
+// differs. So a patch never has more words than a filter. With the best rice, the stream has at
+// most 38 bits for each bit that differs, before the zeros that fill its last word.
 
 const (
 	patchParams = 7
@@ -81,9 +82,8 @@ func WordsSum(words []uint64) (sum Sum) {
 	return sum
 }
 
-// bestRice returns the parameter rice that makes the stream shortest in the worst case, and the
-// length of that stream in bits. m is the number of bits in the filter, and changed is the number
-// of bits that differ.
+// bestRice returns the rice with the smallest bound on the length of the stream, and that bound in
+// bits. m is the number of bits in the filter, and changed is the number of bits that differ.
 func bestRice(m, changed uint64) (best uint, least uint64) {
 	if changed == 0 {
 		return 0, 0
@@ -100,8 +100,8 @@ func bestRice(m, changed uint64) (best uint, least uint64) {
 
 type gapWriter struct {
 	words []uint64
-	used  uint64 // number of bits in the stream
-	after uint64 // index of the bit after the last one that was written
+	used  uint64 // number of bits in the stream; append ignores it if rice is 0
+	after uint64 // index in the filter of the bit after the last change
 	rice  uint
 }
 
@@ -110,7 +110,7 @@ func newGapWriter(m, changed uint64) *gapWriter {
 	return &gapWriter{rice: rice, words: make([]uint64, 0, (bound+63)/64)}
 }
 
-// write appends changes to the stream and returns the number of their bits. Once the stream is
+// write appends changes to the stream and returns the number of changed bits. Once the stream is
 // longer than the filter, write only counts, because AppendPatch will start again with a different
 // rice.
 func (w *gapWriter) write(words int, changes iter.Seq2[int, uint64]) (changed uint64) {
@@ -124,7 +124,7 @@ func (w *gapWriter) write(words int, changes iter.Seq2[int, uint64]) (changed ui
 }
 
 func (w *gapWriter) append(word int, mask uint64) {
-	// Without this, the codes below would yield the same stream, the exclusive or of both filters.
+	// If rice is 0, the code below would write the same stream, but more slowly.
 	if w.rice == 0 { // speed
 		w.words = append(w.words, make([]uint64, word-len(w.words))...)
 		w.words = append(w.words, mask)
@@ -134,13 +134,13 @@ func (w *gapWriter) append(word int, mask uint64) {
 		index := 64*uint64(word) + uint64(bits.TrailingZeros64(mask))
 		gap := index - w.after
 		w.after = index + 1
-		w.used += gap >> w.rice // words are 0 already
+		w.used += gap >> w.rice // put appends words of 0
 		low := gap & (1<<w.rice - 1)
 		w.put(low<<1|1, w.rice+1)
 	}
 }
 
-// put writes the lower n bits of v, at most 64. The upper bits of v must be 0.
+// put writes the lower n bits of v. The other bits of v must be 0.
 func (w *gapWriter) put(v uint64, n uint) {
 	shift := w.used % 64
 	i := int(w.used / 64)
@@ -283,8 +283,8 @@ type Changes struct {
 	m       uint64 // number of bits in the filter
 	pos     uint64 // index of the next bit in the stream
 	left    uint64 // number of changed bits that are still in the stream
-	after   uint64 // index of the bit after the last one that was read
-	read    bool   // bit after-1 was read, but not yet returned by Next
+	after   uint64 // index in the filter of the bit after the last change that was read
+	read    bool   // the change of bit after-1 was read, but not yet returned by Next
 	damaged bool
 }
 
@@ -361,8 +361,8 @@ func (c *Changes) code() (high, low uint64, ok bool) {
 	return high, c.readBits(c.rice), true
 }
 
-// unary reads 0 bits and a 1 bit, and returns the number of 0 bits. ok is false if the stream has
-// no 1 bit left.
+// unary reads zeros and a one, and returns the number of zeros. ok is false if the stream ends
+// first.
 func (c *Changes) unary() (zeros uint64, ok bool) {
 	for c.pos < 8*uint64(len(c.stream)) {
 		if rest := c.rest(); rest != 0 {

@@ -6,10 +6,10 @@ import (
 	"encoding/base64"
 )
 
-// AppendText appends the binary form of form to dst, in standard base64. It appends nothing for a
+// AppendText appends the binary form of v to dst, in standard base64. It appends nothing for a
 // zero value, which has no binary form.
-func AppendText(dst []byte, form encoding.BinaryMarshaler) ([]byte, error) {
-	data, err := form.MarshalBinary()
+func AppendText(dst []byte, v encoding.BinaryMarshaler) ([]byte, error) {
+	data, err := v.MarshalBinary()
 	if _, zero := err.(NoForm); zero {
 		return dst, nil
 	}

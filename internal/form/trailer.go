@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A trailer is the end of every frame, and of a file in Guava's form. Its numbers are big-endian:
+// A trailer ends every frame, and may follow Guava's form in a file. Its numbers are big-endian:
 //
 //	8 bytes  N
 //	8 bytes  P, the bits of a float64
@@ -27,8 +27,9 @@ import (
 //
 // The head is everything before the filter's words. Its CRC serves readers that skip the words. The
 // length of a trailer is 4 modulo 8, and that of Guava's form is 6 modulo 8, so the length of a
-// file shows whether it has a trailer, even if the word count is damaged. In later versions,
-// trailers keep these lengths, and also end with the version and a checksum.
+// file shows whether it has a trailer, even if the word count is damaged. The
+// length of a trailer in a later version is also 4 modulo 8, and it also ends with "bloom", the
+// version and a checksum.
 const (
 	trailerMagic   = "bloom"
 	trailerVersion = 1

@@ -117,15 +117,15 @@ func left(r io.Reader) (n int64, known bool) {
 	return 0, false
 }
 
-// Arrived marks a reader of bytes that have all arrived, perhaps compressed. The caller has checked
-// that the words are not too large for what arrived, so ReadWords allocates them all at once.
+// Arrived marks a reader of bytes that are all in memory, perhaps compressed. The caller limits the
+// number of words, so ReadWords allocates them all at once.
 type Arrived struct{ io.Reader }
 
 // ReadWords reads n words from r, and nothing after them, and writes their bytes to sum unless it
 // is nil. If r is known to have too few bytes, ReadWords immediately returns ErrTruncated. If r is
-// known to have enough, ReadWords allocates all memory first. Otherwise it grows the memory
-// fourfold when it is full: the memory is then at most four times what has arrived, and copying
-// costs at most a third more.
+// known to have enough, ReadWords allocates all memory first. Otherwise it starts with
+// a chunk of memory and makes it four times as large whenever it is full, so the memory is at most
+// four times as large as what r has delivered.
 func ReadWords(
 	r io.Reader, sum io.Writer, n int, order Order,
 ) (words []uint64, total int64, err error) {
