@@ -114,7 +114,7 @@ func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*ba
 		i.N = n
 		i.P = p
 	})
-	// The members lie in groups of 64. One more filter collects the lines of the current file.
+	// Members are stored in groups of 64. One more filter collects the lines of the current file.
 	groups := float64((len(cfg.Names) + 63) / 64)
 	what := fmt.Sprintf("a bank of %s for %s each, at a rate of %v,",
 		counted(uint64(len(cfg.Names)), "file"), counted(n, "line"), p)

@@ -113,7 +113,7 @@ func (k *checker) open(cfg *lines.Config) error {
 	return nil
 }
 
-// errFound ends check -q at the first line that check would otherwise write.
+// errFound ends reading early: a line that decides the result was found.
 var errFound = errors.New("found")
 
 func (k *checker) look(b *lines.Batch) error {

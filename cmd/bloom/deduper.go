@@ -66,9 +66,9 @@ func (d *deduper) tick() error {
 	return d.state.save(d.seen, &d.out)
 }
 
-// begin prepares for the first lines. If the state has no record of OUT, begin saves the filter
-// with one before a line is written: a run that continues after a kill then has the same filter,
-// and knows OUT.
+// begin prepares for the first lines. If the state has no record of OUT, begin records OUT and
+// saves the state before a line is written. If this run is killed, the next one then has the same
+// filter, and knows OUT.
 func (d *deduper) begin() error {
 	d.seen.ready()
 	if d.out.path == "" || d.out.known {

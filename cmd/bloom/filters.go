@@ -77,7 +77,7 @@ type loaded struct {
 	filter
 	path       string
 	kind       kind
-	size       int64 // bytes of the file
+	size       int64 // the length of the file in bytes
 	compressed bool
 }
 
@@ -230,8 +230,8 @@ func peek(r io.Reader) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, 24))
 }
 
-// replaceable reports whether the file at path is certainly a filter, is empty, or is missing. It
-// returns false for JSON, which need not be a bits-and-blooms filter.
+// replaceable reports whether the file at path is certainly a filter, a bank or a patch, is empty,
+// or is missing. It returns false for JSON, which need not be a bits-and-blooms filter.
 func replaceable(path string) bool {
 	file, err := os.Open(path)
 	if err != nil {
@@ -255,8 +255,8 @@ func replaceable(path string) bool {
 	return ok && (k.sure == nil || k.sure(head, info.Size()))
 }
 
-// checkPacked returns an error that says what to do if the file at path is compressed, an archive
-// or in another encoding.
+// checkPacked returns an error if the file at path is compressed, an archive or in another
+// encoding. The error says what to do.
 func checkPacked(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || replaceable(path) {

@@ -115,7 +115,7 @@ func (f *loaded) keyFromInfo(key *lines.Key, flags *pflag.FlagSet) error {
 	return nil
 }
 
-// checkPlace returns an error if the keys of f are known to be a part of lines other than place.
+// checkPlace returns an error if f is known to have keys from a different place.
 func (f *loaded) checkPlace(place lines.Place) error {
 	made, known := placeOfMore(f)
 	if !known || made == place {

@@ -19,7 +19,7 @@ import (
 // one process changes it at a time.
 type target struct {
 	wait    time.Duration // the value of --wait
-	makes   bool          // the command replaces the file as a whole
+	makes   bool          // the command may discard the old content of the file
 	appends bool          // the command appends to the file
 	force   bool          // the value of --force
 	output  string        // the value of -o
@@ -32,7 +32,8 @@ func (f *target) register(flags *pflag.FlagSet) {
 		"time to wait for another bloom")
 }
 
-// addForce is like register, and adds --force, for commands that may replace the file as a whole.
+// addForce is like register, and adds --force, for commands that may discard the file's old
+// content.
 func (f *target) addForce(flags *pflag.FlagSet) {
 	f.register(flags)
 	f.makes = true
@@ -47,9 +48,9 @@ func (f *target) addOutput(flags *pflag.FlagSet) {
 }
 
 // lock makes this process the only bloom that changes the file at path, until release is called.
-// While another bloom changes the file, lock waits, and writes a message. It sets f.path to the
-// path of the file to change. Without --force it returns an error if the file is one of the inputs,
-// or if the command would replace a file that is not a filter.
+// While another bloom changes the file, lock waits for up to --wait. It sets f.path to the path of
+// the file to change. Without --force it returns an error if the file is one of the inputs, or if
+// the command would replace a file that is not a filter.
 func (f *target) lock(ctx context.Context, path string, inputs ...string) (
 	release func(), err error,
 ) {

@@ -107,8 +107,8 @@ func versionCommand(version string) *cobra.Command {
 	}
 }
 
-// group makes c a command that only has subcommands. missing is the message for a call without a
-// subcommand. For an unknown subcommand, the message suggests similar ones.
+// group makes c a command that only has subcommands. missing is the error text for a call without a
+// subcommand. The error for an unknown subcommand suggests similar names, if there are any.
 func group(c *cobra.Command, missing string) {
 	c.SuggestionsMinimumDistance = 2
 	c.Run = func(*cobra.Command, []string) {}
@@ -138,8 +138,7 @@ func (s silent) Error() string { return fmt.Sprintf("status %d", int(s)) }
 
 var errNoStdout = errors.New("standard output is closed")
 
-// stdoutWriter is standard output for cobra. Cobra ignores errors of writing, so err keeps the
-// first one.
+// stdoutWriter is standard output for cobra. Cobra ignores write errors, so err keeps the first.
 type stdoutWriter struct{ err error }
 
 func (w *stdoutWriter) Write(p []byte) (int, error) {
@@ -222,8 +221,8 @@ func warnAll(warnings []string) {
 	}
 }
 
-// escaped returns text with escapes in place of control characters, which may be in a file name and
-// could change what a terminal shows. A line break becomes a semicolon.
+// escaped returns text with escapes in place of ASCII control characters. A file name may have
+// them, and they could change what a terminal shows. A newline becomes a semicolon.
 func escaped(text string) string {
 	var b strings.Builder
 	for _, c := range []byte(strings.ReplaceAll(text, "\n", "; ")) {

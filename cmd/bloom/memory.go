@@ -54,15 +54,14 @@ func (m *memory) addBatch(dst []int, hs []bloom.Hash) []int {
 
 // The room of a new filter, in lines, if the number of lines is unknown.
 const (
-	maxRoom   = 20_000_000 // the largest room for a file: 90 MB, unused if all lines are equal
+	maxRoom   = 20_000_000 // the largest room for a file; about 90 MB at the default rate
 	pipeRoom  = 1 << 22    // the room for a pipe
 	savedRoom = 1 << 17    // the room for a pipe if the filter is saved: unused room fills the disk
 )
 
 // newGrower returns a memory for an unknown number of lines. estimate returns how many lines will
-// probably arrive, or 0. With room for that many lines, the filter has a single layer, and is as
-// fast as one of a known size. If estimate returns a number, a filter that is saved gets room for
-// half of it.
+// probably arrive, or 0 if it cannot tell. With room for all of them, the filter has a single
+// layer, which is fastest. A filter that is saved gets room for only half of them.
 func newGrower(p float64, saved bool, estimate func() uint64) (*memory, error) {
 	f, err := growing.New(0, p)
 	if err != nil {
@@ -85,10 +84,10 @@ func newGrower(p float64, saved bool, estimate func() uint64) (*memory, error) {
 }
 
 type arrivals struct {
-	total int64         // the number of bytes of the whole input, or 0 if unknown
-	read  *atomic.Int64 // the number of bytes of the input that were read, before decompression
-	used  int64         // the number of bytes of the lines that were looked up, after decompression
-	lines uint64        // the number of lines that were looked up
+	total int64         // the number of bytes in the input, or 0 if unknown
+	read  *atomic.Int64 // the number of bytes read from the input, before decompression
+	used  int64         // the number of bytes in the lines so far, after decompression
+	lines uint64        // the number of lines so far, in all shards
 	shard shard         // the shard that this run handles
 }
 

@@ -30,7 +30,7 @@ type progress struct {
 	total int64     // the number of bytes to read, or 0 if unknown
 	verb  string    // what was done with some of the lines, such as "written", or ""
 	read  uint64    // the number of lines read
-	some  uint64    // the number of these lines; not shown if verb is ""
+	some  uint64    // the number of lines that verb describes; not shown if verb is ""
 	since time.Time // when the command began to read
 	phase string    // what the command does after it has read its input, or ""
 	steps uint64    // the number of steps of the phase, or 0 if it is unknown
@@ -38,8 +38,8 @@ type progress struct {
 	shown bool      // the line is on the terminal now
 }
 
-// running is the progress of the command. It is nil before the first line is read, after the
-// summary, and without a terminal.
+// running is the progress of the command. It is nil before newProgress, after end, and without a
+// terminal.
 var running atomic.Pointer[progress]
 
 // newProgress shows the line four times a second, until end is called. For a command that reads its

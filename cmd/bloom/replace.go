@@ -21,7 +21,7 @@ import (
 // trailer of a bloom.Filter's file.
 type saver = io.WriterTo
 
-// writeFile writes the bytes of f's file, as its SaveFile does.
+// writeFile writes the bytes of f's file, with the trailer if f is a bloom.Filter.
 func writeFile(w io.Writer, f saver) error {
 	if l, ok := f.(*loaded); ok {
 		f = l.filter

@@ -186,7 +186,7 @@ func (s *server) reload() (bool, error) {
 		s.file = id // speed
 		return false, nil
 	}
-	runtime.GC() // frees the previous version before load allocates
+	runtime.GC() // frees the version that the last load replaced
 	err = s.load()
 	return err == nil, err
 }

@@ -135,7 +135,7 @@ func checkKind(r *http.Request, kinds ...string) error {
 	return nil
 }
 
-// charsets lists the charsets that a body may have. In other charsets, a key has different bytes.
+// charsets lists the charsets that a body may have. In others, a key may have different bytes.
 var charsets = []string{"", "utf-8", "utf8", "us-ascii"}
 
 func (s *server) getContains(w http.ResponseWriter, r *http.Request) {
@@ -232,7 +232,7 @@ func setWriteTime(w http.ResponseWriter, size int64) {
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience(size)))
 }
 
-// readBody returns the body of a request, of up to limit bytes, without a byte order mark of UTF-8.
+// readBody returns the body of a request, of up to limit bytes, without a UTF-8 byte order mark.
 // It occupies a place in s.pieces for each piece that has arrived, so a client that sends nothing
 // occupies none. The caller calls release once it no longer needs the body, and also after an
 // error.

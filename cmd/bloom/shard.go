@@ -12,8 +12,8 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// shard is part i of n parts of all lines. The digest of a line decides its part. The zero shard
-// has all lines.
+// shard is one of n parts of the lines: part i, counted from 0. The digest of a line decides its
+// part. The zero shard has all lines.
 type shard struct{ i, n uint64 }
 
 func (s *shard) register(flags *pflag.FlagSet) {
@@ -29,8 +29,8 @@ func (s *shard) String() string {
 	return fmt.Sprintf("%d/%d", s.i, s.n)
 }
 
-// maxShards is the largest n. With more shards, the extra room of a shard would be large compared
-// with the shard; see shard.share.
+// maxShards is the largest n. The more shards there are, the more extra room each needs in
+// proportion to its lines; see shard.share.
 const maxShards = 1 << 20
 
 func (s *shard) Set(text string) error {

@@ -192,7 +192,7 @@ var kinds = []kind{
 		accepts: func(head []byte) bool {
 			return begins("\x00\x00")(head) || begins("{")(bytes.TrimLeft(head, " \t\r\n"))
 		},
-		sure: func([]byte, int64) bool { return false }, // it may be any JSON
+		sure: func([]byte, int64) bool { return false }, // accepts takes any JSON object, for example
 		load: foreignLoader("bits-and-blooms", foreign.NewBitsAndBlooms, withKeys),
 		sum:  "none",
 	},
@@ -259,7 +259,7 @@ func windowSpan(f filter) (span, reach time.Duration) {
 }
 
 // full reports whether f has clearly more lines than it was made for. With as many lines as it was
-// made for, half of its bits are set.
+// made for, about half of its bits are set.
 func full(f filter) bool { return !kindOfFilter(f).keeps && f.Stats().FillRatio > 0.55 }
 
 func isA[F filter](f filter) bool {
@@ -281,8 +281,8 @@ func removed[F interface {
 	return f.(F).RemoveHash(h)
 }
 
-// methodsOf returns f as hashed if it is a filter of this module, and as keyed if it is of another
-// library. The other result is nil; both are nil if the kind of f is opaque.
+// methodsOf returns f as hashed if it is a filter of this module, and as keyed if it is a filter of
+// another library. The other result is nil; both are nil if the kind of f is opaque.
 func methodsOf(f filter) (hashed hashFilter, keyed keyedFilter) {
 	if hashed, ok := f.(hashFilter); ok {
 		return hashed, nil

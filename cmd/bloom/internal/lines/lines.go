@@ -48,14 +48,14 @@ type Counts struct {
 	FirstBad error        // the error of the first such line
 	Blanks   int          // number of lines with an empty key
 	Keys     uint64       // number of lines with a key, wanted or not; empty keys only with Blank
-	Parted   bool         // a line with the byte between fields was read; only if Key.Field is 1
+	Parted   bool         // a line with the byte between fields was read; set only if Key.Field is 1
 }
 
 // Batch holds some lines of one file.
 type Batch struct {
 	Data   []byte       // the lines, each with its delimiter, one after another
 	Ends   []int        // the offset in Data after each line and its delimiter
-	Hashes []bloom.Hash // the digests of the keys of the lines that Config wants
+	Hashes []bloom.Hash // the key digests of the lines that Config wants
 	File   int          // the index of the file in Config.Names
 
 	cfg   *Config

@@ -54,9 +54,9 @@ func (r *Reader) open(name string) (*opened, error) {
 }
 
 // Decompress returns a reader of r's bytes, decompressed if they begin like gzip or zstd, and
-// without a byte order mark of UTF-8. It returns an error for other compressions, archives,
-// encodings and filters. To decide, it reads as few bytes as possible; delim is the byte that ends
-// lines. Read returns an error if zstd needs a window of more than window bytes.
+// without a UTF-8 byte order mark. It returns an error for archives, for filters, and for other
+// compressions and encodings. To decide, it reads as few bytes as possible; delim is the byte that
+// ends lines. Read returns an error if zstd needs a window of more than window bytes.
 func Decompress(r io.Reader, window uint64, delim byte) (io.ReadCloser, error) {
 	return decompress(r, window, delim, false)
 }
@@ -99,12 +99,11 @@ func decompress(r io.Reader, window uint64, delim byte, filter bool) (io.ReadClo
 	}{inner, unpacked}, nil
 }
 
-const mark = "\xef\xbb\xbf" // the byte order mark of UTF-8
+const mark = "\xef\xbb\xbf" // the UTF-8 byte order mark
 
 // Begin recognizes the kind of r by its first bytes, and reads as few of them as possible; delim is
-// the byte that ends lines. It returns a reader of all bytes of r, without a byte order mark of
-// UTF-8, and the name "gzip", "zstd" or, for text, "". The error is a KindError if it recognizes
-// another kind.
+// the byte that ends lines. It returns a reader of all bytes of r, without a UTF-8 byte order mark,
+// and the name "gzip", "zstd" or, for text, "". For any other kind, the error is a KindError.
 func Begin(r io.Reader, delim byte) (input io.Reader, name string, err error) {
 	return begin(r, delim, false)
 }
@@ -146,7 +145,7 @@ type KindError struct{ kind *magic.Kind }
 
 func (e KindError) Error() string { return e.kind.Refusal }
 
-// zstdReader makes two of zstd's errors clearer.
+// zstdReader makes some of zstd's errors clearer.
 type zstdReader struct {
 	io.ReadCloser
 	window uint64
@@ -183,8 +182,8 @@ func (a *Arrived) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Check returns an error if n bytes of memory or disk are more than [form.MaxUnzipped] of the bytes
-// that arrived.
+// Check returns ErrArrived if n, a number of bytes in memory or on disk, exceeds
+// [form.MaxUnzipped] for the number of bytes that arrived.
 func (a *Arrived) Check(n int64) error { return CheckArrived(n, a.n.Load()) }
 
 // CheckArrived is like Arrived.Check, for a given number of bytes that arrived.

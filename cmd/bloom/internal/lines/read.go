@@ -89,8 +89,8 @@ type source struct {
 // errStopped is the error of fill once its context is done.
 var errStopped = errors.New("reading was stopped")
 
-// fill reads into b until b has at least one whole line, or the file ends with io.EOF. It adds a
-// missing delimiter at the end of the last line.
+// fill reads into b until b has at least one whole line. At the end of the file it returns io.EOF,
+// and adds a delimiter if the last line lacks one.
 func (r *Reader) fill(ctx context.Context, b *Batch, s *source) error {
 	delim := r.cfg.Delim
 	b.Data = append(b.Data[:0], s.rest...)
@@ -141,7 +141,7 @@ func (r *Reader) makeRoom(b *Batch) {
 	}
 	b.Data = grown(b.Data, max(pieceSize, len(b.Data)))
 	if b.long {
-		debug.FreeOSMemory() // free the old copy of the line now, before the next garbage collection
+		debug.FreeOSMemory() // free the old copy of the line now
 	}
 }
 

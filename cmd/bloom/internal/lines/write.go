@@ -66,8 +66,8 @@ func (r *Reader) finish(ctx context.Context) bool {
 	for {
 		before := r.writes.Load()
 		writing := before%2 == 1
-		// Many short waits, because a single long one can mislead: if the process was suspended,
-		// the wait can end before the write could continue.
+		// Wait many times, each briefly. If the process is suspended, a single long wait could end
+		// before the write had time to continue.
 		for waits := 0; r.writes.Load() == before; waits++ {
 			if writing && waits == manyWaits {
 				return false

@@ -14,14 +14,14 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/fold"
 )
 
-// Some texts exceed these limits of package lines: the bytes of a read, and the number of lines
-// that are hashed together.
+// Some texts exceed these limits of package lines: the number of bytes in a read, and the number of
+// lines that are hashed together.
 const (
 	ReadSize   = 256 << 10
 	HashedSize = 256
 )
 
-// mark is the byte order mark of UTF-8.
+// mark is the UTF-8 byte order mark.
 const mark = "\ufeff"
 
 // Rule says how lines and their keys are read. Its fields mean the same as in lines.Config and
@@ -53,7 +53,7 @@ type Reading struct {
 	FirstBad string // how the error of the first such line begins
 	Blanks   int    // number of lines with an empty key
 	Keys     uint64 // number of lines with a key, wanted or not; empty keys only with Blank
-	Parted   bool   // a line has the byte between fields; only if Field is 1
+	Parted   bool   // a line has the byte between fields; set only if Field is 1
 	Err      string // the beginning of the error that ended reading, or ""
 }
 
