@@ -16,10 +16,10 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// Bank is a collection of Bloom filters of the same size, its members, which are numbered from 0.
-// Each member is, bit for bit, a [bloom.Filter] with the Strategy [bloom.Mitz64]. A look-up reads K
-// bits of each member, in long runs. A look-up in the same number of separate filters would read at
-// least one cache line of each.
+// Bank is a collection of Bloom filters of the same size. They are its members, and are numbered
+// from 0. Each member is, bit for bit, a [bloom.Filter] with the Strategy [bloom.Mitz64]. A look-up
+// reads K bits of each member, in long runs. A look-up in the same number of separate filters would
+// read at least one cache line of each.
 //
 // Any number of goroutines may use a Bank; see "Goroutines" in package bloom. Calls that write take
 // turns. Which, WhichAll and ContainsHash take no lock, so they may see a part of a concurrent
@@ -46,7 +46,7 @@ type state struct {
 	n        atomic.Int64 // number of members; stored after their segments
 	segments atomic.Pointer[[]segment]
 
-	mu    sync.Mutex // held by calls that write
+	mu    sync.Mutex // held by calls that write or use names
 	names []string   // names of the first members; the others have none
 }
 

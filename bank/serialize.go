@@ -63,7 +63,7 @@ func (l *layout) parse(params []uint64) (total uint64, err error) {
 	return uint64(l.padding()) + total + (names+7)/8, nil
 }
 
-// The methods below count in words. Word 0 is the first word after the frame's head.
+// padding, segment and table count in words. Word 0 is the first word after the frame's head.
 
 // padding returns the word at which the pages begin.
 func (l *layout) padding() int {

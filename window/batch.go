@@ -13,7 +13,7 @@ const (
 	// shortBatch is the smallest number of keys for which reading ahead pays off.
 	shortBatch = 2
 	// farLanes is the smallest number of lanes for which reading ahead pays off. That many lanes do
-	// not fit in the caches near the processor.
+	// not fit in a core's own caches.
 	farLanes = 1 << 19
 )
 
@@ -38,7 +38,7 @@ func (s *state) ahead(hs []bloom.Hash, i int, lookUp bool) {
 	}
 }
 
-// touch reads the first k lanes of h into the cache.
+// touch reads the first k lanes of h, or k+1 if k is odd, into the cache.
 func (s *state) touch(h bloom.Hash, k int) {
 	page, x, step := s.locate(h)
 	lanes := s.lanesOf(page)

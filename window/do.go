@@ -53,8 +53,8 @@ func (f *Filter) Do(
 }
 
 // If another call of Do is handling h, claim returns its channel. Otherwise it reports whether h is
-// remembered; with Renew, it then adds h again. If busy is nil and seen is false, the caller must
-// handle h; other calls wait until it closes ended.
+// remembered, and with Renew adds a remembered h again. If busy is nil and seen is false, the
+// caller must handle h; other calls wait until it closes ended.
 //
 // claim holds the lock during the look-up. Otherwise another call could handle h, add it and
 // release it between the look-up and the lock, and h would be handled twice.

@@ -29,8 +29,8 @@ import (
 //     begins in between, the loaded stamp still belongs to the plane into which the key goes.
 //   - An add reads the clock before it loads the fields stamped and expires. A goroutine that
 //     removes dead planes or lowers stamps first stores shut in expires, then reads the clock, then
-//     stores live, and finally stores expires. So an add that did not wait for the lock has read an
-//     earlier time than that goroutine.
+//     stores live, and finally stores expires. So an add that did not wait for the lock has read
+//     the time before that goroutine.
 //   - A plane that becomes full is closed before the time of its end is read, for the same reason.
 type ring struct {
 	clock
@@ -61,7 +61,7 @@ const (
 	never = math.MinInt64 // the value of lost while no key has been given up early
 )
 
-// run describes planes with consecutive numbers. The low lenBits bits are their number, at most 64.
+// run describes planes with consecutive numbers. The low lenBits bits count these planes, up to 64.
 // The next bit is set if the newest plane is open: it takes keys until the time of its stamp. The
 // other bits are the number of the newest plane.
 type run uint64
@@ -298,7 +298,7 @@ func (r *ring) countKeys(n uint64) {
 	}
 	newest := live.newest()
 	r.live.Store(uint64(live.closed()))
-	now := r.age() // no key is added to the plane after this
+	now := r.age() // no key in the plane was added later
 	r.full |= columns(newest, 1)
 	r.stamp(newest, now, min(r.stampOf(newest).Load(), now+1))
 	r.publish(r.planes())
@@ -425,7 +425,7 @@ func (r *ring) exact() int64 {
 
 // notice adjusts the ring to t, which the clock shows. The caller must hold the lock.
 //
-// Planes that began earlier get new stamps (see raise) in three cases: t is the first time since
+// It may raise the stamps of planes that began earlier in three cases: t is the first time since
 // the planes were decoded, t is the first time after keys were added without a time, or the clock
 // was far behind and has now been set.
 //
@@ -494,7 +494,7 @@ func (r *ring) tick() {
 	r.timing.Store(false)
 	r.Lock()
 	defer r.Unlock()
-	used := r.reading.Swap(stale) // before the time is read, so no add that used it is later
+	used := r.reading.Swap(stale) // before t is read, so adds with this reading began before t
 	t := r.source()
 	r.notice(t)
 	r.endLate(used, r.timeAt(t))

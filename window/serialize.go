@@ -189,8 +189,7 @@ func LoadOrNew(path string, c Config) (*Filter, error) {
 	})
 }
 
-// checkParams is a form.Check. It also rejects parameters that New, Add and the clock cannot
-// produce together.
+// checkParams is a form.Check. It also rejects stamps that no clock can produce.
 func checkParams(p []uint64) (words uint64, err error) {
 	if p[paramGenerations] > maxGenerations || p[paramSpan] > math.MaxInt64 || p[paramRenew] > 1 {
 		return 0, fmt.Errorf("span of %d ns, %d generations or renew = %d is out of range",
@@ -265,7 +264,7 @@ func configOf(p []uint64) Config {
 	}
 }
 
-// liveOf returns the live planes according to p. Their numbers leave room for 64 earlier planes.
+// liveOf returns the live planes according to p. Their numbers are between 1 and 127.
 func liveOf(p []uint64) run { return newRun(p[paramNewest]+planes, p[paramLive]) }
 
 // restore sets f to the filter in a frame that checkParams has accepted. f keeps its Now.
@@ -302,7 +301,7 @@ func (f *Filter) restore(p, array []uint64, info form.Info) {
 	stamped := int64(p[paramFrom])
 	if end := r.stampOf(live.newest()); count == r.share && r.full&columns(live.newest(), 1) == 0 {
 		// The newest plane became full after its end was set. Decoding does not read the clock, so
-		// the first call that does moves the end to its time, if that is earlier.
+		// the first call that reads it moves the end to that time, if that is earlier.
 		r.full |= columns(live.newest(), 1)
 		if r.span == 0 {
 			end.Store(stamped + 1)

@@ -41,7 +41,7 @@ func (c Config) text() string {
 		c.N, c.P, c.Span, c.Renew, c.Generations)
 }
 
-// check checks every field except N, after withDefaults.
+// check checks P, Generations and Span, after withDefaults.
 func (c Config) check() *form.Param {
 	if bad := form.CheckRate("P", c.P); bad != nil {
 		return bad
@@ -93,8 +93,8 @@ type counts struct {
 // After a step back, partial planes may take half of the places of full ones, up to limit in all.
 // That leaves room for N/2 keys.
 //
-// lean is so large that this many full planes hold more than N/(Generations+1) keys. So if fewer
-// different keys are added, a key is written again only when its plane ended at least a part ago.
+// lean is so large that this many full planes hold more than N/(Generations+1) keys. So a repeat
+// after fewer other keys is written only if the key's plane ended at least a part ago.
 func (c Config) counts() counts {
 	spare, lean := c.Generations, 0
 	if c.Renew {
@@ -112,8 +112,8 @@ func (c Config) counts() counts {
 //
 // If there are several pages, each counts its keys in groups of pageFeed. When a plane ends, a page
 // may have up to pageFeed-1 keys that are not yet counted, and these count in the next plane. So
-// the planes for N keys have room for that many more. A single page counts each key in its own
-// plane.
+// the planes for N keys have room for (pageFeed-1)*pages more. A single page counts each key in its
+// own plane.
 func (c Config) share(pages uint64) (share, feed uint64) {
 	counts := c.counts()
 	fulls := counts.fulls - int(counts.lean)

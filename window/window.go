@@ -49,7 +49,7 @@ import (
 //	ring        the planes in the order in which they begin, and when each of them ends and dies
 //	generation  one of the Config.Generations periods into which a Span is divided
 //	part        the length of a generation in nanoseconds: Span/Generations
-//	share       the largest number of keys in a plane
+//	share       the number of keys that fill a plane
 //	full        a plane that holds its share is full; other planes, which end by time, are partial
 //	fulls       the number of full planes that are enough for the newest N keys
 //	spare       the largest number of live partial planes while the clock runs evenly
@@ -59,8 +59,7 @@ import (
 //	reach       how far back, in nanoseconds, all keys that were added are found
 
 // Filter remembers keys for a span of time. Any number of goroutines may use it; see "Goroutines"
-// in package bloom. Look-ups take no lock and never wait. Add locks one of many parts of the
-// memory.
+// in package bloom. Look-ups never wait for a lock. Add locks a part of the memory.
 //
 // The zero Filter contains nothing and can be decoded into; adding to it panics. A Filter must not
 // be copied.
@@ -82,12 +81,12 @@ type state struct {
 	layout
 	ring   ring
 	config Config // with defaults, without Now
-	feed   uint64 // keys that a page collects; with a single page, a plane's share
+	feed   uint64 // number of keys that a page collects; with a single page, the share
 	table  []page
 	array  []uint64 // the lanes of all pages, page by page
 
 	doing sync.Mutex // guards underWay
-	// A key that Do is handling maps to a channel, which is closed when that call of Do ends.
+	// underWay maps each key that Do is handling to a channel that Do closes when it ends.
 	underWay map[bloom.Hash]chan struct{}
 }
 
@@ -101,7 +100,7 @@ func (s *state) zero() bool { return s == nil }
 type page struct {
 	sync.Mutex
 	clean   atomic.Uint64 // planes after this one may have bits that dead planes left
-	pending uint64        // keys not yet counted in the ring; loaded without the lock
+	pending uint64        // number of keys not yet counted in the ring; loaded without the lock
 }
 
 // Config configures a Filter. N and P are required.
@@ -154,8 +153,8 @@ type Config struct {
 	//
 	// Now is called once at the beginning of Stats, of Reach, and of each call that adds or looks
 	// up. A batch is one call. Do calls Now again after handle has returned nil. Any of these calls
-	// may call Now once more if it forgets keys, if it has filled a part of the memory, if it is
-	// the first after decoding, or if the clock has stepped back. No other method calls Now, and no
+	// may call Now again if it forgets keys, if it has filled a part of the memory, if it is the
+	// first after decoding, or if the clock has stepped back. No other method calls Now, and no
 	// decoder does.
 	//
 	// If the clock leaps ahead, the window forgets only the keys whose Span has ended by then.
@@ -188,7 +187,7 @@ func New(c Config) (*Filter, error) {
 	return &Filter{filter: filter{s, form.Keep(form.Info{N: c.N, P: c.P}), c.Now}}, nil
 }
 
-// newState returns a state. The caller must call begin before using it.
+// The caller of newState must call begin before using the state.
 func newState(c Config, l layout, array []uint64) *state {
 	s := &state{layout: l, config: c, table: make([]page, l.pages), array: array}
 	r := &s.ring
@@ -235,7 +234,7 @@ func (f filter) String() string {
 // multiplier is 2^64 divided by the golden ratio.
 const multiplier = 0x9e3779b97f4a7c15
 
-// locate returns the page of h, and the first x and the step for twoPositions. Without multiplier,
+// locate returns the page of h, and the first x and the step for twoPositions. Without the XOR,
 // every position of the empty key, with the digest 0, 0, would be lane 0.
 func (l *layout) locate(h bloom.Hash) (page, x, step uint64) {
 	h1, step := h.Words()
@@ -302,8 +301,8 @@ func (s *state) count(p *page, pending uint64) {
 	bitwords.Store(&p.pending, pending)
 }
 
-// time returns the time, and removes the planes that are due to die. A look-up never waits for the
-// lock.
+// time returns the time, and removes the planes that are due to die. If lookUp is true, it removes
+// none while another call holds the lock.
 func (s *state) time(lookUp bool) int64 {
 	now := s.ring.reading.Load()
 	if !s.ring.current(now) {
@@ -326,8 +325,7 @@ func (s *state) tend(lookUp bool) int64 {
 	}
 	defer r.Unlock()
 	// If another goroutine has removed planes at a later time, now looks like a step back. So age
-	// reads the time again: among readings under the lock, it decreases only if the clock has
-	// stepped back.
+	// reads the time again: readings under the lock decrease only if the clock has stepped back.
 	if !r.current(now) {
 		now = r.age()
 	}

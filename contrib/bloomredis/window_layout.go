@@ -102,7 +102,7 @@ func pagesFor(k int, n, q float64) (pages, lanes uint64) {
 	}
 }
 
-// perKey returns the number of bits per key that a Bloom filter with k bits set by each key needs
+// perKey returns the number of bits for each key that a Bloom filter with k hash functions needs
 // for a false-positive rate of p. It solves (1 - e^(-k/perKey))^k = p.
 func perKey(k int, p float64) float64 {
 	return -float64(k) / math.Log1p(-math.Pow(p, 1/float64(k)))
