@@ -10,7 +10,7 @@ var useAVX2 = cpu.X86.HasAVX2
 // interrupt the call, which takes tens of microseconds if the system must first provide the pages.
 const bitsAtOnce = 4 << 10
 
-// manyToBits sets only dst[:n]. n is a multiple of 4.
+// manyToBits is like counters.toBits, but sets only dst[:n]. n is a multiple of 4.
 func manyToBits(dst, counters []uint64) (n int) {
 	if !useAVX2 {
 		return 0

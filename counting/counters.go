@@ -30,7 +30,8 @@ func countersOf(words []uint64) counters {
 	return counters{words, digest.Reciprocal(len(words) / perBits)}
 }
 
-// find returns the index of a word, and the position of the counter's lowest bit in that word.
+// find returns where the counter for x is: the index of its word, and the position of its lowest
+// bit in that word.
 func (c counters) find(x uint64) (word, shift uint64) {
 	i, pos := digest.Locate(x, uint64(len(c.words)/perBits), c.reciprocal)
 	return i*perBits | pos%perBits, pos / perBits * 4
@@ -56,7 +57,7 @@ func (c counters) change(word, shift uint64, delta int64) uint64 {
 	}
 }
 
-// toBits sets a bit for each counter that is not 0.
+// toBits returns a word in which bit 4i+j is set if counter i of cj is not 0.
 func toBits(c0, c1, c2, c3 uint64) uint64 {
 	const (
 		bit0 = ones

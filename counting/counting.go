@@ -16,7 +16,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// maxWords is the largest number of words of bits. Each takes perBits words of counters.
+// maxWords is the largest number of words in the result of [Filter.Bloom]. Each needs perBits words
+// of counters.
 const maxWords = min(form.MaxWords, form.MaxFrameWords/perBits)
 
 // Filter is a Bloom filter from which keys can be removed. It counts: a key that was added twice
@@ -296,8 +297,7 @@ func (s *state) repeated(h bloom.Hash, i int, word, shift uint64) bool {
 	return false
 }
 
-// touch reads the counters of h into the cache. The cache misses overlap. If touch were inlined,
-// the compiler would remove the reads.
+// touch reads the counters of h into the cache. The cache misses overlap.
 //
 //go:noinline
 func (s *state) touch(h bloom.Hash) (sum uint64) {

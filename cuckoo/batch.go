@@ -20,7 +20,7 @@ const (
 )
 
 // touch sets places[i] to the place of hs[i], and reads a word of each bucket into the cache. The
-// cache misses overlap. If touch were inlined, the compiler would remove the reads.
+// cache misses overlap.
 //
 //go:noinline
 func (t *table) touch(places *[ahead]place, hs []bloom.Hash) (sum uint64) {

@@ -127,8 +127,8 @@ func checkSize(buckets, bits uint64) error {
 // a list of 32, which also holds keys that find no place.
 //
 // Insert searches a limited number of buckets for a place, so it may refuse one key and accept the
-// next. When at least 96 % of the places are taken, each refusal makes later searches shorter,
-// until a key is removed. A full filter refuses keys about as fast as it accepted the last ones.
+// next. When at least 96 % of the places are taken, refusals make later searches shorter, until a
+// key is removed. A full filter refuses keys about as fast as it accepted the last ones.
 func (f *filter) Insert(key []byte) bool { return f.InsertHash(bloom.Sum(key)) }
 
 // InsertString is like Insert.
@@ -239,7 +239,7 @@ func (f *filter) Reset() {
 	f.table.clearAll()
 }
 
-// clone returns a copy of f for a Filter: its table is not shared.
+// clone returns a copy of f in which table.shared is nil.
 func (f *filter) clone() filter { return filter{table: f.table.clone(), info: f.info.Clone()} }
 
 // Cap returns the number of places for tags. A filter with 30,000 places or more is usually full

@@ -7,8 +7,8 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// The list holds keys that have no slot: a few for which a search found no free slot, and keys that
-// were inserted more than eight times.
+// The list holds keys for which a search found no free slot, for example keys that were inserted
+// more than eight times.
 //
 // The list is one word, followed by the entries. Bit t of the first word is set if the list has a
 // key with a tag of t modulo 64, so most look-ups read only that word. An entry has three words:

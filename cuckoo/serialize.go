@@ -44,7 +44,8 @@ func tableOf(params, list []uint64) (*table, error) {
 	return t, nil
 }
 
-// check reads all of t. It returns an error if no insertions and removals can have produced t.
+// check reads all of t. It returns an error if the number of keys is wrong, or if bits after the
+// last bucket are set.
 func (t *table) check() error {
 	n := t.tags()
 	for _, e := range t.entries() {

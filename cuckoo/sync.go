@@ -42,8 +42,7 @@ func NewSyncFrom(f *Filter) *SyncFilter {
 	return s
 }
 
-// share prepares a decoded table for many goroutines, unless decoding failed with err. It returns
-// err.
+// share prepares the table for many goroutines if err is nil. It returns err.
 func (s *syncFilter) share(err error) error {
 	if err == nil && s.table != nil {
 		s.table.shared = new(shared)

@@ -18,20 +18,19 @@ import (
 //	tag     7 to 33 bits of a key, never 0. Equal keys have equal tags.
 //	slot    room for one tag. An empty slot is 0. The documentation calls a slot a place.
 //	bucket  four consecutive slots. Buckets follow one another in words without gaps.
-//	place   what a look-up needs of a key: its tag and its two buckets, which may be the same.
-//	        The tag is in one of them. The tag and either bucket determine the other bucket,
-//	        so tags can be moved without their keys.
+//	place   the tag and the two buckets of a key. The buckets may be the same. The tag and
+//	        either bucket determine the other bucket, so tags can be moved without their keys.
 //	step    as many slots of a bucket as fit in 64 bits: 4, 2 or 1. A tag is compared with all
 //	        slots of a step at once.
-//	list    up to 32 digests that have no slot, each with a count. The literature calls it a
-//	        stash. See list.go.
+//	list    up to 32 digests for which no slot was found, each with a count. The literature
+//	        calls it a stash. See list.go.
 //	load    the fraction of slots that have a tag
 //
 // Positions count bits from the beginning of the first bucket. p and q are the positions of a key's
 // buckets, and slot is the position of a slot.
 type table struct {
 	words []uint64 // the buckets, followed by the number of keys; nil if bytes has them
-	bytes []byte   // the same words, little-endian; used only in a View of unaligned bytes
+	bytes []byte   // the same words, little-endian; used only by a View, see newView
 
 	buckets uint64
 	bits    uint64 // bits in a tag
@@ -113,7 +112,7 @@ func (t *table) get(slot uint64) uint64 {
 // also return the highest bit of a tag that is 1, because the subtraction borrows.
 func zeros(x, ones, highs uint64) uint64 { return (x - ones) &^ x & highs }
 
-// holds always reads both buckets of the key, so that their cache misses overlap.
+// holds has no early exit, so that the cache misses of both buckets overlap.
 func (t *table) holds(home place) bool {
 	p, q := home.p, home.q
 	// Without copies, the compiler would load these fields again after every atomic load.

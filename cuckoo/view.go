@@ -102,8 +102,7 @@ func (v *View) Info() bloom.Info {
 	return bloom.Info(v.info)
 }
 
-// Verify reads the whole binary form. If no filter can have written it, the error wraps
-// [bloom.ErrFormat].
+// Verify reads the whole binary form. If it is not intact, the error wraps [bloom.ErrFormat].
 func (v *View) Verify() error {
 	t := v.open()
 	done := v.bytes.Sequential()
