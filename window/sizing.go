@@ -41,7 +41,7 @@ func (c Config) text() string {
 		c.N, c.P, c.Span, c.Renew, c.Generations)
 }
 
-// check checks P, Generations and Span, after withDefaults.
+// check checks P, Generations and Span. Unlike New, it does not accept 0 Generations.
 func (c Config) check() *form.Param {
 	if bad := form.CheckRate("P", c.P); bad != nil {
 		return bad

@@ -8,7 +8,7 @@
 //	isNew, err := seen.AddString(ctx, "ada")
 //	found, err := seen.ContainsString(ctx, "grace")
 //
-// Once a process has added a key, every process finds it, until the server loses the filter.
+// Once a process has added a key, every process finds it, until the filter is reset or lost.
 // Otherwise a filter answers like a [bloom.Filter] with the same keys. On an error, Contains
 // returns true and Add returns false. If the server cannot be reached, or the filter was deleted,
 // truncated or replaced since it was opened, calls return an error; no key is reported as absent.

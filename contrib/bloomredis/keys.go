@@ -93,9 +93,9 @@ func (k *keyMethods) AddOnce(ctx context.Context, token string, hs ...bloom.Hash
 	return impl.addKeys(ctx, token, hs)
 }
 
-// Contains reports, in one round trip, whether key may have been added, by any process. False is
-// certain. On an error, Contains returns true. In a full Filter the empty key is often reported as
-// present; see [bloom.Sum]. In a Window it is like any other key.
+// Contains reports whether key may have been added, by any process. False is certain. On an error,
+// Contains returns true. In a full Filter the empty key is often reported as present; see
+// [bloom.Sum]. In a Window it is like any other key.
 func (k *keyMethods) Contains(ctx context.Context, key []byte) (bool, error) {
 	return k.ContainsHash(ctx, bloom.Sum(key))
 }

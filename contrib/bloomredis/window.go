@@ -58,7 +58,7 @@ type Window struct {
 	mu       sync.Mutex
 	epoch    int       // grows when a deletion or a loss may replace strings
 	deleting int       // the number of calls of Delete under way
-	reopened time.Time // the time of the last loss that was reported
+	reopened time.Time // when lost last cleared known
 	known    []known   // for each string
 }
 
@@ -247,8 +247,8 @@ func (w *Window) trip(ctx context.Context, s script, calls []*call) error {
 				again = append(again, c) // the script did nothing
 				continue
 			}
-			// The scripts know only the ids from before the round trip. If a string was lost in
-			// between, only its new id shows the loss.
+			// The scripts know only the ids from before the round trip. If a string was lost during
+			// the trip, only its new id shows the loss.
 			unnoticed := err == nil && gone && !w.changed(epoch)
 			switch {
 			case lost || unnoticed:
@@ -377,10 +377,10 @@ func (w *Window) each(ctx context.Context, s script, visit func(st state, now in
 	return nil
 }
 
-// Reach returns how far back every added key is remembered, in one round trip. That is Span, unless
-// more than N keys arrived and some were forgotten early. Then it is the time since the newest of
-// the forgotten keys was added, or less: by up to Span/Generations if the clock runs evenly, and
-// possibly by more with Renew. It is 0 if Span is 0.
+// Reach returns how far back every added key is remembered, in one or two round trips. That is
+// Span, unless more than N keys arrived and some were forgotten early. Then it is the time since
+// the newest of the forgotten keys was added, or less: by up to Span/Generations if the clock runs
+// evenly, and possibly by more with Renew. It is 0 if Span is 0.
 func (w *Window) Reach(ctx context.Context) (time.Duration, error) {
 	reach := w.config.Span
 	err := w.each(ctx, windowStateScript, func(st state, now int64) {
@@ -391,10 +391,10 @@ func (w *Window) Reach(ctx context.Context) (time.Duration, error) {
 	return reach, err
 }
 
-// Stats returns the window's statistics, in one round trip. ApproxCount is the number of keys that
-// are remembered; a renewed key can count several times. M is the number of bits of all planes, and
-// K is the number of bits that a key sets in a plane. OnesCount, FillRatio and FPR are estimates
-// from the numbers of keys.
+// Stats returns the window's statistics, in one or two round trips. ApproxCount is the number of
+// keys that are remembered; a renewed key can count several times. M is the number of bits of all
+// planes, and K is the number of bits that a key sets in a plane. OnesCount, FillRatio and FPR are
+// estimates from the numbers of keys.
 func (w *Window) Stats(ctx context.Context) (bloom.Stats, error) {
 	m := float64(w.pages * w.lanes) // bits in a plane
 	s := bloom.Stats{
