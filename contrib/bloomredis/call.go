@@ -110,8 +110,8 @@ func (c caller) run(ctx context.Context, s script, calls ...*call) error {
 }
 
 // send sends calls in one round trip, with the script's source in the first call if load is true.
-// It returns the refused calls, to be sent again, and the first refusal. If a call fails otherwise,
-// it returns only that error.
+// It returns the refused calls, to be sent again, and the first refusal. If a call fails for
+// another reason, it returns only that error.
 func (c caller) send(
 	ctx context.Context, s script, calls []*call, load bool,
 ) (again []*call, err error) {

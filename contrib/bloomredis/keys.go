@@ -51,9 +51,9 @@ func (k *keyMethods) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
 	return added[0], err
 }
 
-// AddBatch adds hs in order and sets added[i] to what Add(hs[i]) would return. A nil added discards
-// the results; otherwise AddBatch panics if added is shorter than hs. On an error, AddBatch sets
-// all results to false, and any of hs may have been added or not.
+// AddBatch adds hs in order and sets added[i] to what AddHash would return for hs[i]. A nil added
+// discards the results; otherwise AddBatch panics if added is shorter than hs. On an error,
+// AddBatch sets all results to false, and any of hs may have been added or not.
 //
 // One round trip carries up to 131,072/K keys to a Filter (18,724 at a rate of 1 %), and up to
 // 8,192 keys to a Window. A Sharded asks all its shards in parallel. Redis serves other clients
@@ -112,8 +112,9 @@ func (k *keyMethods) ContainsHash(ctx context.Context, h bloom.Hash) (bool, erro
 	return found[0], err
 }
 
-// ContainsBatch sets found[i] to Contains(hs[i]), in as many round trips as AddBatch. On an error,
-// it sets all results to true. ContainsBatch panics if found is shorter than hs.
+// ContainsBatch sets found[i] to the result of ContainsHash for hs[i], in as many round trips as
+// AddBatch. On an error, it sets all results to true. ContainsBatch panics if found is shorter than
+// hs.
 func (k *keyMethods) ContainsBatch(ctx context.Context, found []bool, hs []bloom.Hash) error {
 	checkRoom(found, hs)
 	answers, err := k.store().contains(ctx, hs)

@@ -5,9 +5,9 @@ package bloomredis
 // such a script finds a different filter, it returns {header, size, identity} of that filter and
 // changes nothing.
 //
-// addScript appends to the stream an entry "h" with the digest of each key that changed the string.
-// The stream keeps only the newest entries. Any other change of the string replaces all entries
-// with an entry "m" of 16 random bytes, which tells readers to read the string again.
+// For each key that changed the string, addScript appends an entry "h" with its digest to the
+// stream. The stream keeps only the newest entries. Any other change of the string replaces all
+// entries with an entry "m" of 16 random bytes, which tells readers to read the string again.
 //
 // A script that fails is not rolled back. A write that can fail, because the server refuses it or
 // the key has the wrong type, must come before all other writes, or the script must undo the
