@@ -426,8 +426,8 @@ func (w *Window) Reset(ctx context.Context) error {
 }
 
 // Delete deletes the window, for all processes. To other processes that have used it, the window is
-// lost. Later calls on this Window begin a new window. A concurrent call acts before Delete or
-// after it.
+// lost. A later Add to this Window begins a new one. A concurrent call acts before Delete or after
+// it.
 func (w *Window) Delete(ctx context.Context) error {
 	forget := func(deleting int) {
 		w.mu.Lock()
@@ -542,8 +542,7 @@ func (r remains) fitsAny() bool {
 	return false
 }
 
-// hasState reports whether the head begins with zeros, and has at offset floor a state in which a
-// plane has keys.
+// hasState reports whether the head begins with zeros, and has a state with keys at offset floor.
 func (r remains) hasState(floor int) bool {
 	var st state
 	tooShort := len(r.head) < floor+stateSize
