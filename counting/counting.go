@@ -263,7 +263,7 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 // many of the changed counters had the value old.
 //
 // If two of the key's k indexes are the same, which is rare, their counter counts the key only
-// once. Otherwise, Remove of an absent key could subtract 2 from a counter of 1.
+// once. Otherwise, Remove of an absent key could subtract 2 from a counter.
 //
 // While an absent key is being removed, another Remove may set one of its counters to 0. Such a
 // counter stays 0.

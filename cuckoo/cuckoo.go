@@ -11,8 +11,8 @@
 //
 // A [Filter] is a multiset: a key is found until it has been removed as often as it was inserted.
 // Any other key is reported as present with a probability of at most p, the second argument of New.
-// A full Filter refuses keys, and then does not change. It has room for n keys, the first argument;
-// see [New].
+// A full Filter refuses keys; a refused key changes nothing. It has room for n keys, the first
+// argument; see [New].
 //
 // Remove only keys that were inserted: the removal of any other key may hide one that is present;
 // see [Filter.Remove]. So the caller must know which keys are present, for example from a database.

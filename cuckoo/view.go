@@ -12,8 +12,8 @@ import (
 
 // View looks keys up in a filter's binary form without decoding it. For files, changes to the
 // bytes, concurrent use and the zero value, see [bloom.View]. The file may be larger than memory; a
-// look-up reads one or two pages of it. If the file fits in memory, and many keys will be looked
-// up, call [View.Verify] first, which reads the whole file in order.
+// look-up usually reads one or two pages of it. If the file fits in memory, and many keys will be
+// looked up, call [View.Verify] first, which reads the whole file in order.
 //
 // A View gives the same answers as a [Filter] that was decoded from the same bytes. It is as fast
 // as the Filter if the machine is little-endian and 64-bit, and the bytes are 8-byte aligned;

@@ -214,7 +214,7 @@ func (r *ring) begin(now int64) run {
 	r.Lock()
 	defer r.Unlock()
 	if r.wake != nil || !r.current(now) {
-		now = r.age() // with a coarse clock, now may be older than the plane's first keys
+		now = r.age() // with a coarse clock, now may be a tenth of a second old
 	}
 	live := r.planes()
 	if r.accepts(live, now) || r.prolong(live, now) {
