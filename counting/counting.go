@@ -30,8 +30,9 @@ const maxWords = min(form.MaxWords, form.MaxFrameWords/perBits)
 // times, or many times n keys, also fills counters.
 //
 // Any number of goroutines may use a Filter; see "Goroutines" in package bloom. Look-ups and Stats
-// take no lock. Adding and removing take one of several locks. Methods that copy, encode, compare
-// or reset the filter take all of them, so a copy contains either all of a key or none of it.
+// do not wait for other calls. Adding and removing take one of several locks. Methods that copy,
+// encode, compare or reset the filter take all of them, so a copy contains either all of a key or
+// none of it.
 //
 // The zero Filter contains nothing and can be decoded into; adding to it panics. A Filter must not
 // be copied; see [Filter.Clone].

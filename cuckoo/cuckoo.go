@@ -257,8 +257,8 @@ func (f *Filter) Clone() *Filter { return &Filter{filter: f.clone()} }
 
 // Equal reports whether f and g have the same tags in the same places, and equal lists. It ignores
 // their Infos. Filters with the same keys may be unequal, because the places depend on the order of
-// insertions and on keys that were removed. If the Infos are equal and neither filter has refused a
-// key, reflect.DeepEqual and testify's assert.Equal give the same answer. Equal panics if g is nil.
+// insertions and on keys that were removed. reflect.DeepEqual and testify's assert.Equal may find a
+// difference where Equal finds none. Equal panics if g is nil.
 func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("cuckoo: Equal to a nil Filter")
