@@ -59,8 +59,8 @@ type filter struct {
 	ways  uint64
 	bits  uint // number of bits in a slot
 
-	mask   uint64 // the bits of a slot
-	perWay uint64 // number of slots in each way; those of way w begin at slot w*perWay
+	mask   uint64 // 1<<bits - 1
+	perWay uint64 // number of slots in each way; way w begins at slot w*perWay
 }
 
 // Config configures a Filter. [Optimal] returns the smallest one for an age, a recall and a rate of
@@ -151,11 +151,11 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	if f.ways == 0 {
 		panic("flower: Add to a zero Filter: make it with New, or decode into it")
 	}
-	// These reads may miss the cache. Here the misses overlap; between the writes they would not.
+	// ContainsHash reads the slots before the first write, so that their cache misses overlap.
 	isNew := !f.ContainsHash(h)
 	// If several calls add the key concurrently, the slot of way 0 decides which of them gets true.
-	// The first call that writes it has not found the key, because no other call had written any
-	// slot before. The others find the fingerprint there.
+	// The first call that writes this slot did not find the key, because no other call had written
+	// any of the key's slots. The others find the fingerprint there.
 	x, step := h.Words()
 	for way := range f.ways {
 		word, shift, fingerprint := f.slot(way, x)
@@ -221,8 +221,8 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 // slot returns the slot that x selects in the given way, as a word and a shift, and the fingerprint
 // to write there. A fingerprint is at least 1, and an empty slot is 0.
 //
-// A key has one slot in each way, and a different fingerprint for each. So what happens to one slot
-// is independent of the others, and the formulas of Stats and Recall hold even for few slots.
+// A key has one slot in each way, and the fingerprints in these slots are independent. So the
+// formulas of Stats and Recall hold even for few slots.
 func (f *Filter) slot(way, x uint64) (word *uint64, shift, fingerprint uint64) {
 	i, _ := bits.Mul64(x, f.perWay) // depends on the highest bits of x
 	pos := (way*f.perWay + i) * uint64(f.bits)
@@ -271,7 +271,7 @@ func (f *Filter) Stats() bloom.Stats {
 func (f *Filter) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
 // Recall returns the probability that Contains finds a key after t other keys were added. As t
-// grows, it falls to the rate of false positives when all slots are full. For the zero Filter, it
+// grows, the probability falls to the false-positive rate of a full filter. For the zero Filter, it
 // is 0.
 func (f *Filter) Recall(t uint64) float64 {
 	if f.ways == 0 {

@@ -79,9 +79,9 @@ func checkOptimal(t uint64, recall, fpr float64) *form.Param {
 // maxBits is the number of bits in the largest filter.
 const maxBits = 64 * form.MaxFrameWords
 
-// recall is like [Filter.Recall]. With n slots per way, the key's slot still holds its fingerprint
-// with probability (1-1/n)^t. Otherwise it holds another key's fingerprint, which differs with
-// probability 1 - 1/(2^Bits-1). The key is missed if that happens in each of the ways.
+// recall is like [Filter.Recall]. With n slots per way, a slot of the key still holds the key's
+// fingerprint with probability (1-1/n)^t. Otherwise the slot holds another key's fingerprint, which
+// differs with probability 1 - 1/(2^Bits-1). The key is missed if this happens to all of its slots.
 func (c Config) recall(t uint64) float64 {
 	if t == 0 {
 		return 1
