@@ -9,8 +9,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// Info returns the filter's Info. New and UpdateInfo set it, and Merge may change it. Every
-// encoding keeps it.
+// Info returns the filter's Info. New and UpdateInfo set it, and Merge and Intersect may change it.
+// Every encoding keeps it.
 func (f *filter) Info() bloom.Info { return bloom.Info(f.info.Get()) }
 
 // UpdateInfo is like [bloom.Filter.UpdateInfo].

@@ -59,7 +59,7 @@ func (f *filter) fits(m uint64, lines int) error {
 
 // Fold returns a new filter with the keys of f in M()/d bits. It equals a filter of that size, with
 // the Lines of f, to which the same keys were added. Its false-positive rate is higher; see
-// [Filter.Stats]. Its Info has no N and P. Fold does not change f.
+// [Filter.Stats]. Its Info has no N or P. Fold does not change f.
 //
 // Fold returns an error unless d divides M()/256, the number of blocks. It also returns an error if
 // f has more than 2^30 blocks but the result would not, because the two use different bits of a

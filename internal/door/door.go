@@ -21,7 +21,7 @@ var (
 	size sizer
 )
 
-// Open sets the functions. Package bloom calls it when it is initialized.
+// Open sets the functions. Package bloom calls Open during its initialization.
 func Open[F, S any](f Functions[F, S]) {
 	toWords = f.Words
 	toFilter = f.Filter

@@ -39,7 +39,7 @@ type logarithm struct{ x, ln float64 }
 var latest atomic.Pointer[logarithm]
 
 // bigAtanh2 returns 2 atanh(num/den) = ln((den+num)/(den-num)) by its power series. |num/den| must
-// be less than 0.2.
+// be at most 1/3.
 func bigAtanh2(num, den *big.Float) *big.Float {
 	z := newBig(0).Quo(num, den)
 	z2 := newBig(0).Mul(z, z)

@@ -28,8 +28,8 @@ type piece struct {
 //
 // Ranges proceeds in rounds, of 1 step, then 2, then 4, and so on. A key takes no further part once
 // test has returned false for it. In each round, Ranges sorts the ranges of all keys, and joins
-// neighbours into one request. On error it sets all of found to true, because a key that could not
-// be looked up may be present.
+// ranges that are near each other into one request. On error it sets all of found to true, because
+// a key that could not be looked up may be present.
 func Ranges(
 	pkg string, r io.ReaderAt, found []bool, steps int, size int64,
 	offset func(key, step int) int64, test func(key, step int, data []byte) bool,
