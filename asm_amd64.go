@@ -4,8 +4,8 @@ package bloom
 
 //lint:file-ignore U1000 Assembly jumps to the portable forms.
 
-// The contract is in batch.go. Mitz32 filters, filters of one word, and processors without AVX2 or
-// BMI2 use the portable functions in Go.
+// The contract is in batch.go. The portable functions are for Mitz32 filters, filters with fewer
+// than two words, keys longer than directLen, and processors without AVX2 or BMI2.
 //
 // A call goes to assembly first, which jumps to a portable function for what it cannot do. If Go
 // code chose between the two, as in hash/crc32, each look-up would take a second call. In a small
@@ -56,8 +56,8 @@ const (
 	firstBits = 4
 	// A batch shorter than shortBatch is slower than single calls.
 	shortBatch = 8
-	// slots is the number of slots in a stack frame of the assembly. A slot holds a bit of each of
-	// four keys.
+	// slots is the number of slots in a stack frame of the assembly. A slot holds four bit indexes,
+	// one for each of four keys.
 	slots = 256
 )
 
@@ -98,7 +98,8 @@ func containsChunk(f *filter, dst []bool, hs []Hash) {
 	}
 }
 
-// callSize returns a multiple of 4, or 0 if Go must process the rest.
+// callSize returns how many of hs the next call into assembly processes: a multiple of 4, or 0 if
+// Go must process them.
 func (f *filter) callSize(hs []Hash) int {
 	if !inAssembly(f) {
 		return 0
@@ -116,14 +117,15 @@ func (f *filter) fetch(bits int) int {
 // The functions below process 4*fours digests. inAssembly(f) must be true, fours must be positive,
 // and fours*K must be at most slots.
 
-// filterAddFours adds the digests, and sets dst[i] to whether hs[i] changed the filter. It first
-// fetches the words of the first fetch bits of each digest; fetch may be 0.
+// filterAddFours adds the digests, and sets dst[i] to whether hs[i] changed the filter. Before
+// that, it fetches the words of each digest's first bits into the cache. fetch is the number of
+// these bits, and may be 0.
 //
 //go:noescape
 func filterAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
 
-// syncAddFours is like filterAddFours, but other goroutines may write to f at the same time. K must
-// be at most 64. It does not update f.ones.
+// syncAddFours is like filterAddFours, but other goroutines may write to f at the same time.
+// syncAddFours does not update f.ones. K must be at most 64.
 //
 //go:noescape
 func syncAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
@@ -133,9 +135,9 @@ func syncAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
 //go:noescape
 func filterContainsFours(f *filter, hs *Hash, fours int, dst *bool)
 
-// filterContainsFetched is like filterContainsFours, but first fetches the words of the first fetch
-// bits of each digest; fetch must be positive. If these bits are all set, it then fetches the words
-// of the other bits.
+// filterContainsFetched is like filterContainsFours, but fetches words into the cache before it
+// tests their bits. It begins with fetch bits of each digest; fetch must be positive. If all of
+// these are set, it fetches and tests the digest's other bits.
 //
 //go:noescape
 func filterContainsFetched(f *filter, hs *Hash, fours, fetch int, dst *bool)

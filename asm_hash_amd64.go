@@ -112,7 +112,7 @@ func sumKeys512(dst *Hash, keys unsafe.Pointer, fours int, size uintptr) int
 //go:noescape
 func sumAlike(dst *Hash, keys unsafe.Pointer, eights int, size uintptr) int
 
-// The functions below hash 8*eights or 16*sixteens integers. Their number must be positive.
+// The functions below hash 8*eights or 16*sixteens integers. eights and sixteens must be positive.
 
 //go:noescape
 func sumUint64s(dst *Hash, keys unsafe.Pointer, eights int)

@@ -298,7 +298,7 @@ func (f *filter) compatible(g *Filter) error {
 
 // Fold returns a new filter with the keys of f in M()/d bits. It equals a filter of that size, with
 // the K and the Strategy of f, to which the same keys were added. Its false-positive rate is
-// higher; see [Filter.FPR]. Its Info has no N and P. Fold does not change f.
+// higher; see [Filter.FPR]. Its Info has no N or P. Fold does not change f.
 //
 // Fold returns an error unless d divides M()/64, the number of words. Few of the sizes that [New]
 // chooses have useful divisors. To fold a filter by d later, make it with [NewSize] and a multiple
@@ -360,7 +360,7 @@ func (f *Filter) K() int { return f.k }
 func (f *Filter) Strategy() Strategy { return f.strategy }
 
 // Capacity returns the number of keys at which a filter of M bits and K hash functions has the
-// false-positive rate p. For a filter that New(n, p) returned, it is at least n, and more if M was
+// false-positive rate p. For a filter that New(n, p) returned, it is n or more, because M is
 // rounded up. It is 0 if f is zero, p <= 0, or p is NaN. Otherwise it is math.MaxUint64 if p >= 1.
 func (f *Filter) Capacity(p float64) uint64 { return capacity(f.m(), f.k, p) }
 

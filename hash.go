@@ -71,10 +71,10 @@ func (h Hash) Salt(seed uint64) Hash {
 	return NewHash(digest.Finish(digest.Last(h1, h2, 0, 0, 16)))
 }
 
-// directLen is the length in bytes of the longest key that Sum hashes without the murmur3 package.
+// Sum hashes keys of at most directLen bytes itself, and longer keys with package murmur3.
 const directLen = 128
 
-// bigEndian keeps Sum from using package murmur3, which reads blocks in the machine's byte order.
+// bigEndian makes Sum hash all keys itself: murmur3 reads blocks in the machine's byte order.
 var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 
 // Sum returns the Murmur3 x64 128-bit digest of key with seed 0, like Guava's
@@ -214,8 +214,8 @@ func SumReader(r io.Reader) (Hash, error) {
 }
 
 // mitz32 computes the bit indexes of Mitz32. Index i of a key is H1 + i*H2 mod m (Kirsch and
-// Mitzenmacher, Less Hashing, Same Performance, 2006). In Guava, Mitz32 computes with 32 bits from
-// i = 1, and Mitz64 with 64 bits from i = 0, and then drops the highest bit.
+// Mitzenmacher, Less Hashing, Same Performance, 2006). In Guava, Mitz32 computes with 32 bits, from
+// i = 1. Mitz64 computes with 64 bits, from i = 0, and drops the highest bit of each sum.
 type mitz32 struct{ sum, step uint32 }
 
 func newMitz32(h Hash) mitz32 { return mitz32{uint32(h.h1), uint32(h.h1 >> 32)} }

@@ -60,7 +60,7 @@ func adviceFor(n uint64, p float64) string {
 	if n == 0 {
 		return "package growing needs no n"
 	}
-	// A blocked filter needs at most twice as many bits as a classic one.
+	// Up to a rate of 0.4, a blocked filter needs at most twice as many bits as a classic one.
 	if p >= limits.BlockedRate && OptimalM(n, p) <= 64*form.MaxFrameWords/2 {
 		return "package blocked has larger filters"
 	}
@@ -135,7 +135,8 @@ func tooStrict(n uint64, p float64, maxK int) error {
 	return form.CheckKeys("n", n, p, fits).Advise(adviceFor(n, p)).In("bloom")
 }
 
-// strictK returns the k, up to maxK, with the lowest strictRate, and that rate.
+// strictK returns the k, up to maxK, with the lowest strictRate, and that rate. If no rate is below
+// 1, it returns 0 and 1.
 func strictK(m, n uint64, maxK int) (k int, rate float64) {
 	rate = 1
 	for i := 1; i <= maxK; i++ {
@@ -150,7 +151,7 @@ func strictK(m, n uint64, maxK int) (k int, rate float64) {
 // than others, so the mean of fill^k exceeds the k-th power of the mean fill, by the factor spread.
 func strictRate(m uint64, k int, n uint64) float64 {
 	indexes := float64(k) * float64(n)
-	// fillRatio would be too low: by half a percent for m = 64 and k = 1.
+	// fillRatio would be too low, by up to 0.8 % for m = 64.
 	fill := portable.OneMinusExp(float64(-indexes * portable.LogOneMinus(1/float64(m))))
 	clear, load := 1-fill, indexes/float64(m)
 	variance := max(0, clear*(1-float64((1+load)*clear))/float64(m))
@@ -180,7 +181,7 @@ func fillRatio(m uint64, k int, n uint64) float64 {
 	return portable.OneMinusExp(float64(k) * float64(n) / float64(m))
 }
 
-// currentRate adds the effect of double hashing only for keys that chance alone does not report.
+// currentRate implements Filter.FPR.
 func currentRate(m uint64, k int, fill float64) float64 {
 	chance := portable.Power(fill, uint64(k))
 	return chance + float64(min(doubleHashing(fill, m, k), 1)*(1-chance))
@@ -193,22 +194,23 @@ func currentRate(m uint64, k int, fill float64) float64 {
 //
 // If m is a power of two, there are four effects:
 //
-//   - If H2 has the order d modulo m, a key has only d different indexes. d is a power of two. The
-//     probability of an order d is d/2m, or 1/m for d = 1.
+//   - If H2 has an order d < k modulo m, a key has only d different indexes. d is a power of two.
+//     The probability of an order d is d/(2m), or 1/m for d = 1.
 //   - An added key may have the same H2 as the key that is looked up, or -H2. The probability is
 //     2/m. The two keys then share all k indexes with probability 1/m and, for each o below k, o
 //     indexes with probability 2/m. A single common index (o = 1) does not count, because it is no
 //     more likely than by chance.
 //   - If the H2 of an added key has an order d <= k, the key has every (m/d)-th index. It then
-//     covers each key whose order divides d and whose first index is one of these. Each of the two
-//     has the probability d/m. The sum over all d was measured.
+//     covers each key whose order divides d and whose first index is one of these. Each of these
+//     two conditions has the probability d/m. The sum over all d was measured.
 //   - Different indexes are drawn from the set bits without replacement, which lowers the rate.
 //
 // For other m, each overflow of 63 bits shifts the later indexes of a key by a constant. This
-// breaks the cycles above and makes other ones. Their effect was measured. The part that comes from
-// keys that an added key covers is nearly proportional to k^3/m^3. A sum of shifts has as many
-// possible values as odd, the largest odd divisor of m. If odd is small, some keys have only odd or
-// 2*odd different indexes. TestDoubleHashing and TestStrictSize measure all this.
+// breaks the cycles above and makes other ones. Their effect was measured. An added key covers
+// another key with a probability nearly proportional to k^3/m^3. Let oddPart be the largest odd
+// divisor of m. A sum of shifts has oddPart possible values. If oddPart is small, some keys have
+// only oddPart or 2*oddPart different indexes. TestDoubleHashing and TestStrictSize measure all
+// this.
 func doubleHashing(fill float64, m uint64, k int) float64 {
 	if k <= 2 {
 		return 0 // the first two indexes of a key are independent
@@ -217,9 +219,9 @@ func doubleHashing(fill float64, m uint64, k int) float64 {
 	clear, all := 1-fill, portable.Power(fill, uint64(k))
 	n := -portable.LogOneMinus(fill) / float64(k) // number of keys divided by m
 	hashes := float64(k) / float64(m)
-	odd := m >> bits.TrailingZeros64(m)
-	if odd > 1 {
-		few := 2 * (portable.Power(fill, odd) + portable.Power(fill, 2*odd))
+	oddPart := m >> bits.TrailingZeros64(m)
+	if oddPart > 1 {
+		few := 2 * (portable.Power(fill, oddPart) + portable.Power(fill, 2*oddPart))
 		cycles := (0.8 + float64(2.2*fill) + float64((3.9+float64(5.6*fill))/float64(k))) *
 			fill / (clear * clear * float64(k))
 		covered := 0.11 * n * float64(k) * hashes / clear

@@ -79,9 +79,9 @@ func (i Info) Check() error {
 	return nil
 }
 
-// Info returns the filter's Info. [New] and UpdateInfo set it, and Merge and Patch may change it.
-// [Filter.SaveFile] keeps it. Guava's binary form has no room for it, so a filter that was decoded
-// from that form has the zero Info.
+// Info returns the filter's Info. [New] and UpdateInfo set it. Merge, Intersect and Patch may
+// change it. [Filter.SaveFile] keeps it. Guava's binary form has no room for it, so a filter that
+// was decoded from that form has the zero Info.
 func (f *filter) Info() Info { return Info(f.info.Get()) }
 
 // UpdateInfo calls update with a copy of f's Info, and then stores the copy. So update can set some

@@ -148,13 +148,13 @@ const fewBits = 32
 // The final bit of a call is the last bit that it read as clear. The call sets this bit after all
 // others, and returns true if it was still clear. Unless other keys interfere, two calls for the
 // same key cannot both return true. If they have the same final bit, only one of them sets it.
-// Otherwise one call has a later final bit, which the other call read as set. By then the first
-// call had set all bits of the key, so the other call finds its own final bit set.
+// Otherwise one call, A, has a later final bit, which the other call, B, read as set. By then A had
+// set all bits of the key, so B finds its own final bit set.
 func (b bitset) setBits(indexes []uint64, clear uint64) bool {
 	last := len(indexes) - 1
 	final := indexes[last-bits.TrailingZeros64(clear)]
 	for rest := clear & (clear - 1); rest != 0; rest &= rest - 1 {
-		if index := indexes[last-bits.TrailingZeros64(rest)]; index != final { // which comes last
+		if index := indexes[last-bits.TrailingZeros64(rest)]; index != final { // final is set last
 			b.setAtomic(index)
 		}
 	}
