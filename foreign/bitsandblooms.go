@@ -21,8 +21,8 @@ import (
 // github.com/willf/bloom, which writes the same bytes. A BitsAndBlooms must not be copied.
 //
 // The original of a type in this package is the type in the other library. Each type has the
-// encoding methods of its original, which produce the same bytes. If the original has no JSON or
-// text, MarshalJSON and MarshalText return an error.
+// encoding methods of its original, which produce the same bytes. If the original has neither JSON
+// nor text, MarshalJSON and MarshalText return an error.
 type BitsAndBlooms struct {
 	_ nocopy.Locker
 	bitsAndBlooms
@@ -30,7 +30,7 @@ type BitsAndBlooms struct {
 
 type bitsAndBlooms struct {
 	table
-	length uint64 // number of bits in the set: m, or more if the original's From made it
+	length uint64 // number of bits in the set: m, or more if the original's FromWithM made it
 	order  form.Order
 	text   *base64.Encoding // the encoding of the set in JSON, or nil for the original's default
 	inJSON bool             // WriteTo writes JSON

@@ -43,8 +43,8 @@ const (
 )
 
 // table has a filter's bits. Each exported type embeds an unexported struct that has a table. The
-// encoding methods of that struct have value receivers, so that fmt, json and gob also call them
-// for a filter that is held by value.
+// String and encoding methods of that struct have value receivers, so that fmt, json and gob also
+// call them for a filter that is held by value.
 type table struct {
 	words      []uint64
 	m          uint64 // number of bits

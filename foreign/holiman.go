@@ -217,7 +217,8 @@ func (f *Holiman) AddHash64(hash uint64) bool {
 	return isNew
 }
 
-// WriteTo writes f as it was read, with or without gzip. It returns an error if f is zero.
+// WriteTo writes the binary form of f. It compresses with gzip unless [NewHoliman] read f from data
+// without gzip. It returns an error if f is zero.
 func (f *Holiman) WriteTo(w io.Writer) (int64, error) {
 	if f.k == 0 {
 		return 0, form.NoForm("foreign")

@@ -142,7 +142,7 @@ type Guard struct {
 	mu      sync.Mutex
 	loading *growing.Filter        // the filter that a load fills; nil while none runs
 	begun   map[*inserted]struct{} // inserts that have not returned
-	ended   []*inserted            // inserts that returned within the last Lag, oldest first
+	ended   []*inserted            // inserts that have returned, oldest first; see forget
 	loaded  time.Time
 	took    time.Duration
 }
@@ -250,8 +250,8 @@ func (g *Guard) finish(ins *inserted) {
 	g.forget(ins.returned)
 }
 
-// forget drops the inserts that returned at least a Lag before now. A load that begins at now finds
-// their rows. The caller must hold g.mu.
+// forget drops the inserts that returned at least a Lag before now. A later load finds their rows
+// in the store. The caller must hold g.mu.
 func (g *Guard) forget(now time.Time) {
 	for len(g.ended) > 0 && now.Sub(g.ended[0].returned) >= g.cfg.Lag {
 		g.ended[0] = nil
@@ -401,7 +401,7 @@ func (g *Guard) expected() uint64 {
 	return min(maxN, n+uint64(max(0, float64(n)/16-12*math.Sqrt(float64(n)))))
 }
 
-// begin makes inserts also write to the filter that is loading, and adds to it the keys that the
+// begin makes inserts also write to loading, the filter of a new load, and adds the keys that the
 // load may miss.
 func (g *Guard) begin(loading *growing.Filter) {
 	g.mu.Lock()

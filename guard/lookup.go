@@ -109,7 +109,7 @@ type stripe struct {
 
 	misses, learned, queries, hits, denials atomic.Uint64 // see Counts
 
-	_ [40]byte // pads the stripe to two cache lines
+	_ [40]byte // pads the stripe to two cache lines on 64-bit platforms
 }
 
 func (g *Guard) stripe(h bloom.Hash) *stripe {

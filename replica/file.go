@@ -57,7 +57,7 @@ func (s *FileSource) fetch(have string, load func(string) (*bloom.Filter, error)
 }
 
 // identify must be called before the file is loaded. If the file is replaced in between, fetch
-// returns the older version, and the next fetch loads the file again.
+// returns the new filter with the old version, and the next fetch loads the file again.
 func (s *FileSource) identify() (files.Identity, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -58,15 +58,15 @@ type HTTPSource struct {
 
 	mu    sync.Mutex
 	last  known
-	fails int // failed requests since the last success; see plainAfter
+	fails int // number of failed requests since the last success; see plainAfter
 }
 
 var defaultClient = &http.Client{Timeout: 5 * time.Minute}
 
 // After plainAfter failed requests in a row, the next request asks for the whole filter without
-// compression, and so does every second one after that. A transfer that began and then failed
-// counts as plainAfter failed requests: if a cache has damaged the filter, the same request would
-// fail again.
+// compression, and so does every second one after that. If a transfer fails after any other
+// request, the next request does so immediately: if a cache has damaged the filter, the same
+// request would fail again.
 const plainAfter = 3
 
 // known describes the version that was fetched last. size is the length of its filter.

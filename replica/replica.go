@@ -119,10 +119,10 @@ type Replica struct {
 	// Only the goroutine that refreshes uses these fields.
 	since time.Time // when the last full filter was fetched
 	had   []string  // up to hadVersions versions before the current one
-	again int       // refreshes in a row that loaded the filter that was already there
+	again int       // number of refreshes in a row that loaded the same filter again
 
 	reporting sync.Mutex // held while OnError runs
-	logged    sync.Once  // logs the first error if there is no OnError
+	logged    sync.Once  // logs the first error before the first load, if there is no OnError
 
 	mu     sync.Mutex // guards status
 	status Status     // without Version and SizeBytes

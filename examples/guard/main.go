@@ -131,7 +131,7 @@ func (s *users) claim(name string) (free bool, err error) {
 	return free, err
 }
 
-// taken makes no query if name is certainly free, or was free when somebody asked before.
+// taken makes no query if name is certainly free, or if the guard remembers that it was free.
 func (s *users) taken(ctx context.Context, name string) (bool, error) {
 	return s.guard.LookupString(name, func() (bool, error) {
 		row := s.db.QueryRowContext(ctx, "SELECT name FROM users WHERE name = ?", name)

@@ -119,7 +119,7 @@ func (b *body) advance() {
 	}
 }
 
-// backTo returns the changes between version and r, or nil if r no longer has their patches.
+// backTo returns the changes between version and r, or nil if r has no patch from version.
 func (r *release) backTo(version string) *form.Merged {
 	i := slices.IndexFunc(r.past, func(s step) bool { return s.version == version })
 	if i < 0 {

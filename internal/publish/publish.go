@@ -235,8 +235,9 @@ func parsed(steps []step) (patches []*form.Patch) {
 	return patches
 }
 
-// find returns the newest past version among versions, and the patch from it to r. The patch is nil
-// if there is none. find records how far behind the client is; see offer.
+// find returns the newest past version among versions, and the patch from it to r. If there is no
+// such version, or no patch from it, find returns "" and nil. It records how far behind the client
+// is; see offer.
 func (r *release) find(versions httphead.Tags) (version string, d *patch) {
 	for i, s := range slices.Backward(r.past) {
 		if versions.Find(s.version) {
@@ -264,7 +265,6 @@ func (p *Publisher) Since(version string) (v Version, patch []byte, full *bloom.
 	return r.describe(), nil, r.filter.Clone()
 }
 
-// Version describes a version.
 type Version struct {
 	Name string
 	Made time.Time

@@ -59,7 +59,7 @@ func (p *Publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	w.WriteHeader(http.StatusOK)
 	if req.Method != http.MethodHead {
-		// any other error means that the client is gone
+		// An error other than errReplaced means that the client is gone.
 		if err := p.bodyOf(r).send(w, gzipped); errors.Is(err, errReplaced) {
 			panic(http.ErrAbortHandler) // tells the client that the answer is incomplete
 		}
