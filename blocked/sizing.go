@@ -120,8 +120,8 @@ func rate(n, blocks uint64, lines int) float64 {
 
 // coefficients has the coefficients of an inclusion-exclusion formula. If t bits of a word are
 // chosen independently, the probability that all are set is the sum over d of coefficients[t][d]
-// times the probability that d given bits are clear. The recurrence adds a t-th bit, which is
-// either one of the d given bits or another.
+// times the probability that d given bits are clear. The recurrence distinguishes whether the t-th
+// bit is one of the d given bits.
 var coefficients = func() (all [splitblock.MaxLines + 1][splitblock.MaxLines + 1]float64) {
 	all[0][0] = 1
 	for t := 1; t <= splitblock.MaxLines; t++ {
@@ -134,8 +134,8 @@ var coefficients = func() (all [splitblock.MaxLines + 1][splitblock.MaxLines + 1
 }()
 
 // blockRates returns, in e[t], the probability that all bits of t lines in one block are set. The
-// number j of lines that were added to a block has a Poisson distribution (Putze, Sanders and
-// Singler, equation 3).
+// number j of lines that were added to a block has a Poisson distribution with the given mean
+// (Putze, Sanders and Singler, equation 3).
 func blockRates(mean float64, lines int) (e [splitblock.MaxLines + 1]float64) {
 	// Terms further than this from the mean are too small to change the sum.
 	spread := 8*math.Sqrt(mean) + 20

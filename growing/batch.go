@@ -90,8 +90,7 @@ func (s *state) isShort(n int) bool {
 	return list[len(list)-1].bits() <= cachedBits
 }
 
-// A batch sorts digests by shard, so that look-ups in the same layer are together and their cache
-// misses overlap.
+// A batch sorts digests by shard, so that the cache misses of look-ups in a layer overlap.
 type batch struct {
 	hs     [batchSize]bloom.Hash
 	places [batchSize]uint16  // places[i] is the index of hs[i] before sorting

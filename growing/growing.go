@@ -48,7 +48,7 @@ type Filter struct {
 }
 
 // filter has the data of a Filter. Its encoding methods have value receivers, so that fmt, json and
-// gob also find them in a Filter value. Each call copies the filter, so it is small.
+// gob also find them in a Filter value. A call copies the filter, which is therefore small.
 type filter struct {
 	*state // nil in the zero Filter
 	info   form.Kept

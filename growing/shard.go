@@ -25,7 +25,7 @@ type shard struct {
 
 type layer struct {
 	blocks   splitblock.Blocks
-	first    splitblock.Blocks // the same blocks, for look-ups of only a key's first line
+	first    splitblock.Blocks // blocks.First()
 	info     form.Info         // Info of a decoded layer; zero in other layers
 	capacity uint64            // largest number of keys at which the layer keeps its rate
 	soon     uint64            // number of keys at which a goroutine begins to make the next layer

@@ -10,7 +10,7 @@ const Explored = false
 // sizes_orders.go replaces these sizes with small ones, so that package orders can try every order.
 const (
 	WindowPages  = 0              // the number of pages in a window; 0 lets Config determine it
-	WindowPage   = 4096           // the smallest number of lanes in a page, if there are several
+	WindowPage   = 4096           // the smallest number of lanes in each of several pages
 	WindowFeed   = 8              // the number of keys that each of several pages counts at once
 	LayerKeys    = math.MaxUint64 // the largest number of keys in a growing filter's layer
 	LayerLead    = 32             // the next layer is made when 1/LayerLead of the room is left

@@ -9,7 +9,7 @@ import (
 //
 //	accelerated               whether this processor has the instructions that assembly needs
 //	addHash, containsHash     like addInGo and contains, for all Blocks
-//	addKey, containsKey       the same for a key, which they hash
+//	addKey, containsKey       like addHash and containsHash, but hash a key
 //	findKey                   like containsKey, but also returns the digest
 //	many                      adds or looks up a batch; the Blocks' fast must not be 0
 //
