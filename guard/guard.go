@@ -390,7 +390,7 @@ func (g *Guard) abandon() {
 
 // expected returns the number of keys for the next filter. After the first load, it leaves room for
 // at least 1/16 more keys than there are; growing.New itself adds room for 12 standard deviations.
-// A growing filter begins another layer when 1/32 of its room is left, so the next filter has one
+// A growing filter makes another layer when 1/32 of its room is left, so the next filter has one
 // layer unless many keys are added.
 func (g *Guard) expected() uint64 {
 	f := g.filter()

@@ -69,7 +69,7 @@ var defaultClient = &http.Client{Timeout: 5 * time.Minute}
 // request would fail again.
 const plainAfter = 3
 
-// known describes the version that was fetched last. size is the length of its filter.
+// known describes the version that was fetched last. size is the length of its filter in bytes.
 type known struct {
 	version, etag string
 	size          int64

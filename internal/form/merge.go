@@ -5,9 +5,9 @@ import "math/bits"
 // Merged reads several patches as if they were one. Each patch must begin with the filter that the
 // previous one ends with. A bit that an even number of patches change is the same before and after.
 //
-// Merged goes through the filter in windows. In each window, the patches flip their bits and mark
-// the words that they touch. So the time depends on the number of changes, not on the size of the
-// filter.
+// Merged goes through the filter in windows. In each window, every patch flips its bits in masks
+// and marks their words in touched. So the time depends on the number of changes, not on the size
+// of the filter.
 type Merged struct {
 	sources []*Changes
 	first   int // index of the window's first word

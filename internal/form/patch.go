@@ -25,7 +25,7 @@ import (
 //
 // If rice is 0, the stream is instead the exclusive or of both filters, up to the last word that
 // differs. So a patch never has more words than a filter. With the best rice, the stream has at
-// most 38 bits for each bit that differs, before the zeros that fill its last word.
+// most 38 bits for each bit that differs, not counting the zeros that fill its last word.
 
 const (
 	patchParams = 7
@@ -270,8 +270,7 @@ func (p *Patch) Changes() *Changes {
 	return c
 }
 
-// whole reports whether the stream had exactly the changes that the parameters announce. c must be
-// at the end of the stream.
+// whole reports whether the stream is undamaged. c must be at the end of the stream.
 func (c *Changes) whole() bool {
 	return !c.damaged && (c.pos+63)/64 == uint64(len(c.stream)/8) && c.rest() == 0
 }

@@ -19,8 +19,8 @@ func AppendText(dst []byte, v encoding.BinaryMarshaler) ([]byte, error) {
 	return base64.StdEncoding.AppendEncode(dst, data), nil
 }
 
-// UnmarshalText decodes base64 text into dst, a value of package pkg. For empty text it calls zero,
-// which must set dst to its zero value.
+// UnmarshalText decodes base64 text into dst. pkg is the package of dst's type. For empty text,
+// UnmarshalText calls zero, which must set dst to its zero value.
 func UnmarshalText(pkg string, text []byte, dst encoding.BinaryUnmarshaler, zero func()) error {
 	if len(text) == 0 {
 		zero()

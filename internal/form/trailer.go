@@ -13,7 +13,7 @@ import (
 //
 //	8 bytes  N
 //	8 bytes  P, the bits of a float64
-//	1 byte   flags: 1 if there is a Meta; this version refuses the upper four and ignores the rest
+//	1 byte   flags: 1 if there is a Meta; this version ignores 2, 4 and 8, and refuses the others
 //	1 byte   length of Hash
 //	2 bytes  length of Comment
 //	         Hash, Comment; if there is a Meta, 2 bytes for its length, and Meta
@@ -25,11 +25,10 @@ import (
 //	1 byte   version, 1
 //	4 bytes  CRC-32C of everything before
 //
-// The head is everything before the filter's words. Its CRC serves readers that skip the words. The
-// length of a trailer is 4 modulo 8, and that of Guava's form is 6 modulo 8, so the length of a
-// file shows whether it has a trailer, even if the word count is damaged. The
-// length of a trailer in a later version is also 4 modulo 8, and it also ends with "bloom", the
-// version and a checksum.
+// The head is everything before the filter's words. The first CRC serves readers that skip the
+// words. The length of a trailer is 4 modulo 8, and that of Guava's form is 6 modulo 8, so the
+// length of a file shows whether it has a trailer, even if the word count is damaged. Trailers of
+// later versions also have such a length, and also end with "bloom", the version and a checksum.
 const (
 	trailerMagic   = "bloom"
 	trailerVersion = 1

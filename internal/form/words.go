@@ -123,9 +123,9 @@ type Arrived struct{ io.Reader }
 
 // ReadWords reads n words from r, and nothing after them, and writes their bytes to sum unless it
 // is nil. If r is known to have too few bytes, ReadWords immediately returns ErrTruncated. If r is
-// known to have enough, ReadWords allocates all memory first. Otherwise it starts with
-// a chunk of memory and makes it four times as large whenever it is full, so the memory is at most
-// four times as large as what r has delivered.
+// known to have enough, ReadWords allocates all memory first. Otherwise ReadWords begins
+// with memory for one chunk, and quadruples the memory whenever it is full, so that a short r does
+// not cost much memory.
 func ReadWords(
 	r io.Reader, sum io.Writer, n int, order Order,
 ) (words []uint64, total int64, err error) {
