@@ -438,7 +438,7 @@ func (w *Window) Delete(ctx context.Context) error {
 	}
 	forget(1)
 	defer forget(-1)
-	_, err := w.deleteStrings(ctx, w.head, w.names, func(name string, r remains) error {
+	return w.deleteStrings(ctx, w.head, w.names, func(name string, r remains) error {
 		if r.fits(w.layout) {
 			if gone, err := w.remove(ctx, name, r, false); gone || err != nil {
 				return err
@@ -446,7 +446,6 @@ func (w *Window) Delete(ctx context.Context) error {
 		}
 		return w.other(r.head, r.size)
 	})
-	return err
 }
 
 // DeleteWindow deletes the window under key, or what is left of one, for all processes, whatever
@@ -463,54 +462,77 @@ func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string)
 		}
 		return c.unlike(r.head, r.size)
 	}
-	// Any of the strings may be gone. The head of each says how many strings there are.
-	for first, limit := 0, 16; first < limit; {
-		names, err := c.windowNames(first, limit)
-		if err != nil {
-			return err
-		}
-		heads, err := c.deleteStrings(ctx, windowName, names, other)
-		if err != nil {
+	// Any of the strings may be missing. The head of each says how many strings there are, so the
+	// first ones are deleted last: a call that failed can be repeated.
+	const probed = 16
+	first, err := c.windowNames(0, probed)
+	if err != nil {
+		return err
+	}
+	number, err := c.numberOfStrings(ctx, first)
+	if err != nil {
+		return c.noString(err)
+	}
+	others, err := c.windowNames(probed, max(number, probed))
+	if err != nil {
+		return err
+	}
+	for _, names := range [][]string{others, first} {
+		if err := c.deleteStrings(ctx, windowName, names, other); err != nil {
 			return c.noString(err)
-		}
-		first = limit
-		for _, head := range heads {
-			_, rest, _ := strings.Cut(head, "; ")
-			number, _, _ := strings.Cut(rest, "\n")
-			n, _ := strconv.Atoi(number)
-			limit = max(limit, n)
 		}
 	}
 	return nil
 }
 
-// deleteStrings deletes the strings that begin with prefix, and returns their heads, or "" for a
-// missing string. For a string that begins differently, it calls mismatched.
+// numberOfStrings returns the largest number of strings that the heads of windows under names
+// contain, or 0 if there is no head.
+func (c caller) numberOfStrings(ctx context.Context, names []string) (number int, err error) {
+	cmds := make([]redis.Cmder, len(names))
+	for i, name := range names {
+		cmds[i] = redis.NewStringCmd(ctx, "GETRANGE", name, 0, 1023)
+	}
+	if err := c.read(ctx, cmds...); err != nil {
+		return 0, err
+	}
+	for _, cmd := range cmds {
+		head := cmd.(*redis.StringCmd).Val()
+		if !strings.HasPrefix(head, windowName) {
+			continue
+		}
+		_, rest, _ := strings.Cut(head, "; ")
+		digits, _, _ := strings.Cut(rest, "\n")
+		n, _ := strconv.Atoi(digits)
+		number = max(number, n)
+	}
+	return number, nil
+}
+
+// deleteStrings deletes the strings that begin with prefix. For a string that begins differently,
+// it calls mismatched.
 func (c caller) deleteStrings(
 	ctx context.Context, prefix string, names []string, mismatched func(string, remains) error,
-) (heads []string, err error) {
+) error {
 	calls := make([]*call, len(names))
 	for i, name := range names {
 		calls[i] = &call{keys: []string{name}, args: []any{prefix}}
 	}
 	if err := c.run(ctx, windowDeleteScript, calls...); err != nil {
-		return nil, err
+		return err
 	}
 	for i, call := range calls {
-		var head string
 		var r remains
 		switch {
-		case scan(call.reply, &head):
-			heads = append(heads, head)
-		case scan(call.reply, new(string), &r.head, &r.size):
+		case scan(call.reply, new(string)):
+		case scan(call.reply, &r.head, &r.size):
 			if err := mismatched(names[i], r); err != nil {
-				return nil, err
+				return err
 			}
 		default:
-			return nil, c.errorf("unexpected reply %v", call.reply)
+			return c.errorf("unexpected reply %v", call.reply)
 		}
 	}
-	return heads, nil
+	return nil
 }
 
 // remains describes a string that may be left of a lost window.

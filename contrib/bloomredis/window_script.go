@@ -311,16 +311,16 @@ if found then
 end
 return {id, over, now, ''}`)
 
-	// ARGV = the beginning of the strings to delete. It returns {the beginning of the string, or ''
-	// if there is none}, or {'other', ...} for a string that begins differently.
+	// ARGV = the beginning of the strings to delete. It returns {''}, or the first kilobyte and the
+	// size of a string that begins differently.
 	windowDeleteScript = newScript(`
 local head = redis.call('GETRANGE', KEYS[1], 0, 1023)
 if string.sub(head, 1, #ARGV[1]) == ARGV[1] then
 	redis.call('UNLINK', KEYS[1])
 elseif redis.call('EXISTS', KEYS[1]) == 1 then
-	return {'other', head, redis.call('STRLEN', KEYS[1])}
+	return {head, redis.call('STRLEN', KEYS[1])}
 end
-return {head}`).repeatable()
+return {''}`).repeatable()
 
 	// ARGV = the beginning of a string, its size, and 1 if all its bytes must be zeros. It deletes
 	// a string that matches all of these.

@@ -1,6 +1,8 @@
 package bloomredis
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -489,6 +491,44 @@ func TestWindowStrings(t *testing.T) {
 		assert.Empty(t, dump(client))
 	}
 	require.NoError(t, DeleteWindow(ctx, client, "w"))
+}
+
+// DeleteWindow ends at any round trip, whether or not the server has run its commands. Repeated, it
+// still deletes all strings.
+func TestDeleteWindowAgain(t *testing.T) {
+	server := startServer(t, "--appendonly", "no")
+	client := server.client()
+	names := bloom.Must(caller{client, "w"}.windowNames(0, 20))
+	failed := errors.New("the connection is lost")
+	for _, sent := range []bool{false, true} {
+		for last, ended := 0, false; !ended; last++ { // the number of round trips before it ends
+			for _, name := range names {
+				require.NoError(t, client.Set(ctx, name, windowName+"0: N = 1; 20\nkeys", 0).Err())
+			}
+			trips := 0
+			loses := server.client()
+			loses.AddHook(hook(func(
+				ctx context.Context, cmds []redis.Cmder, send redis.ProcessPipelineHook,
+			) error {
+				if trips++; trips <= last {
+					return send(ctx, cmds)
+				}
+				if sent {
+					_ = send(ctx, cmds)
+				}
+				for _, cmd := range cmds {
+					cmd.SetErr(failed)
+				}
+				return failed
+			}))
+			err := DeleteWindow(ctx, loses, "w")
+			if ended = err == nil; !ended {
+				require.ErrorIs(t, err, failed)
+				require.NoError(t, DeleteWindow(ctx, client, "w"))
+			}
+			require.Empty(t, dump(client), "sent = %t, %d round trips", sent, last)
+		}
+	}
 }
 
 // A string expires a second after its last key is forgotten at the latest. Nothing is ever
