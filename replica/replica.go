@@ -209,7 +209,7 @@ func (r *Replica) Refresh(ctx context.Context) error {
 	return err
 }
 
-// refresh takes the caller's token out of busy when it ends. warnings are further errors for OnError.
+// refresh takes the caller's token out of busy when it ends. warnings are other errors for OnError.
 func (r *Replica) refresh(ctx context.Context) (warnings []error, err error) {
 	defer func() { <-r.busy }()
 	started := time.Now()

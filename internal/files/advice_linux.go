@@ -2,8 +2,8 @@ package files
 
 import "syscall"
 
-// AdviseRandom advises the kernel to read only the pages of a mapped file that are used, without
-// the 32 pages around them.
+// AdviseRandom advises the kernel to read only the pages of a mapped file that are used, not the
+// pages around them.
 func AdviseRandom(data []byte) {
 	_ = syscall.Madvise(data, syscall.MADV_RANDOM) // speed
 }
