@@ -125,8 +125,8 @@ func workloads(programs map[string][]process) []workload {
 	}
 }
 
-// sharedTurn is the number of keys in a turn of several goroutines. Such a turn takes about as long
-// as a turn of turnKeys keys in the slower rows, and much longer than starting the goroutines.
+// sharedTurn is the number of keys in a turn in the tables of goroutines. Such a turn takes much
+// longer than starting the goroutines.
 const sharedTurn = 50_000
 
 const removal = "Additions to a cuckoo filter cost more the fuller it is. With n keys " +

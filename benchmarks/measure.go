@@ -118,9 +118,9 @@ func (p plan) keys(op, i int) (first, n int) {
 	return i % (p.n / p.turn) * p.turn, p.turn
 }
 
-// warm returns the first of n other keys: those just before key first or, if there are too few,
-// those after key first+n-1. They are looked up before a turn is timed, because the previous row
-// has used the cache and the branch predictors.
+// warm returns the index of the first of n other keys: the keys just before key first or, if there
+// are too few, the keys after key first+n-1. They are looked up before a turn is timed, because the
+// previous row has used the cache and the branch predictors.
 func warm(first, n int) int {
 	if first >= n {
 		return first - n

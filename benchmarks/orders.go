@@ -2,7 +2,7 @@ package main
 
 import "math/rand"
 
-// order is an order of look-ups. A random half of the look-ups are of keys that were added.
+// order is an order of look-ups. A random half of the look-ups ask for keys that were added.
 type order struct {
 	title string // the end of the table's title
 	name  string // the order in words

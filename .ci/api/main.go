@@ -236,8 +236,8 @@ type signatures struct {
 	uneven []string
 }
 
-// add adds a method. written is its name and signature; key is the same without the names of
-// parameters and results.
+// add adds a method. written has its name, and the names and types of parameters and results; key
+// lacks the names of parameters and results.
 func (s *signatures) add(key, written string) {
 	first, ok := s.first[key]
 	if !ok {

@@ -1,9 +1,10 @@
 // Ask looks up the keys in test vectors, for .ci/compatible:
 //
-//	ask DIR              writes a line of answers for each filter in DIR, or null if a newer version
-//	                     wrote the filter
-//	ask -types PROGRAM   writes the types whose forms PROGRAM reads, which is command or javascript,
-//	                     or the types with the build tag invariants
+//	ask DIR                 writes a line of answers for each filter in DIR, or null if a newer
+//	                        version wrote the filter
+//	ask -types command      writes the types that the command reads
+//	ask -types javascript   writes the types that bloom.mjs reads
+//	ask -types invariants   writes the types that check themselves with that build tag
 package main
 
 import (

@@ -166,8 +166,8 @@ func (t *times) see(id string) {
 	}
 }
 
-// newestName is the name of the newest time in Info.Meta, in RFC 3339. Without it, a loaded window
-// would forget nothing until a message with a time arrives.
+// newestName is the name in Info.Meta for the newest time, in RFC 3339 format. Without this time, a
+// loaded window would forget nothing until a message with a time arrives.
 const newestName = "newest"
 
 func (t *times) load(f filter) {
@@ -206,8 +206,8 @@ type fields struct {
 	renew    bool
 }
 
-// readFields returns the fields in conf. The caches decide which fields may be 0, and the filters
-// which values are too large.
+// readFields returns the fields in conf. It returns an error if the capacity or the span is
+// negative, or if a span has no capacity.
 func readFields(conf *service.ParsedConfig) (f fields, err error) {
 	capacity, err1 := conf.FieldInt(capacityField)
 	fpr, err2 := conf.FieldFloat(fprField)

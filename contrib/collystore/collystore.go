@@ -91,6 +91,6 @@ func (s *Storage) Cookies(u *url.URL) string { return s.cookies.Cookies(u) }
 // SetCookies stores cookies for u's host.
 func (s *Storage) SetCookies(u *url.URL, cookies string) { s.cookies.SetCookies(u, cookies) }
 
-// key returns a digest in which both halves depend on the 64 bits. If the second half were zero, a
+// key returns a digest in which both halves depend on requestID. If the second half were zero, a
 // key would set a single bit.
 func key(requestID uint64) bloom.Hash { return bloom.SumUint64(requestID) }

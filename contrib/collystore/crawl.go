@@ -161,7 +161,8 @@ func absolute(base *colly.Request, link string) (string, error) {
 	return link, nil
 }
 
-// Resume requests the pages that were under way when the crawl was saved, and returns their number.
+// Resume requests all pages under way, such as those that NewCrawl loaded, and returns how many
+// there are.
 func (w *Crawl) Resume() int {
 	w.mu.Lock()
 	pages := maps.Clone(w.pages)
@@ -325,7 +326,7 @@ func (w *Crawl) Save() error {
 	w.saving.Lock()
 	defer w.saving.Unlock()
 	// Every page in the saved set was fetched or is in this list, even if the process is killed
-	// between the two files.
+	// between the two writes.
 	if err := w.savePages(); err != nil {
 		return fmt.Errorf("collystore: saving: %w", err)
 	}

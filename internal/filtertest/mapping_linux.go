@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Mapping returns a slice of the given number of zero bytes, until t ends. Only the pages that are
-// written to take memory. Mapping skips t if the system cannot map that many bytes.
+// Mapping returns a slice of the given number of zero bytes, which is valid until t ends. Only the
+// pages that are written to take memory. Mapping skips t if the system cannot map that many bytes.
 func Mapping(t testing.TB, bytes int) []byte {
 	t.Helper()
 	m, err := syscall.Mmap(-1, 0, bytes, syscall.PROT_READ|syscall.PROT_WRITE,

@@ -861,8 +861,8 @@ func testOpened(t *testing.T, typ Type) {
 	}
 }
 
-// testNothingStaysOpen tests that no descriptor and no map remains of a file that has been closed,
-// loaded or refused.
+// testNothingStaysOpen tests that no descriptor and no mapping of a file is left after the file is
+// closed, loaded or refused.
 func testNothingStaysOpen(t *testing.T, typ Type) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there is no /proc/self")
@@ -975,8 +975,8 @@ func WithoutTrailer(data []byte) []byte {
 // Fuzz decodes data as it is, and again after Sealed has corrected the checksums. If data is
 // refused, the error must wrap ErrFormat, and the zero value must stay zero. Otherwise the filter
 // must encode to the same bytes, find keys that are added to it, and survive another encoding and
-// decoding. Fuzz then passes the filter to more for further checks. Of typ, it uses only Zero,
-// Adds, Asks and Multiset.
+// decoding. Fuzz then passes the filter to more for further checks. It uses only the fields Zero,
+// Adds, Asks and Multiset of typ.
 func Fuzz[F Filter](f *testing.F, typ Type, more func(t *testing.T, g F), seeds ...[]byte) {
 	for _, data := range seeds {
 		f.Add(data)

@@ -86,22 +86,22 @@ func Wait(t testing.TB, what string, group *sync.WaitGroup) {
 	Receive(t, what, done)
 }
 
-// EndsInWait returns a context that is cancelled when code calls its Done method, so when that code
-// begins to wait. Done also calls then, unless that is nil.
-func EndsInWait(t testing.TB, then func()) context.Context {
+// EndsInWait returns a context that is cancelled when code begins to wait for it. Its Done method
+// cancels it, and calls onWait unless that is nil.
+func EndsInWait(t testing.TB, onWait func()) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
-	return endsInWait{ctx, cancel, then}
+	return endsInWait{ctx, cancel, onWait}
 }
 
 type endsInWait struct {
 	context.Context
-	cancel, then func()
+	cancel, onWait func()
 }
 
 func (c endsInWait) Done() <-chan struct{} {
 	c.cancel()
-	if c.then != nil {
-		c.then()
+	if c.onWait != nil {
+		c.onWait()
 	}
 	return c.Context.Done()
 }

@@ -31,8 +31,7 @@ type member interface {
 }
 
 // NewReader returns a Reader that unpacks r, or the error of newMember, which is the function
-// NewReader of compress/gzip or of a similar package. Unless r is a bufio.Reader, the Reader may
-// read beyond the end of the gzip data.
+// NewReader of compress/gzip or of a similar package. The Reader reads r to its end.
 func NewReader[M member](r io.Reader, newMember func(io.Reader) (M, error)) (*Reader, error) {
 	src := bufio.NewReader(r)
 	z, err := newMember(src)
@@ -61,7 +60,7 @@ func (z *Reader) Read(p []byte) (int, error) {
 	}
 }
 
-// nextMember returns io.EOF if no member follows.
+// nextMember begins the next member. It returns io.EOF if nothing or only zeros follow.
 func (z *Reader) nextMember() error {
 	head, err := z.src.Peek(len(magic))
 	switch {

@@ -1,9 +1,9 @@
 // Package httphead parses HTTP fields that name codings and versions: lists with weights, such as
 // Accept-Encoding and A-IM, the list Content-Encoding, and entity tags. It follows RFC 9110.
 //
-// Each function takes the values of a field as http.Header.Values returns them, and treats them as
-// one list. It ignores all but the first maxElements elements, since a client may send a megabyte
-// of them.
+// Functions that take lines expect the values of a field as http.Header.Values returns them, and
+// treat them as one list. They ignore all but the first maxElements elements, since a client may
+// send a megabyte of them.
 package httphead
 
 import (
@@ -152,8 +152,8 @@ func ParseTags(lines []string) (t Tags) {
 	return t
 }
 
-// Match reports whether t has a tag with the given opaque part, or is *. It is the weak comparison
-// of section 8.8.3.2.
+// Match reports whether t has a tag with the given opaque part, or is *. It ignores W/, as the weak
+// comparison of section 8.8.3.2 does, and the suffixes that [Bare] removes.
 func (t Tags) Match(opaque string) bool { return t.Any || t.Find(opaque) }
 
 // Find is like Match, but does not treat * as all tags.

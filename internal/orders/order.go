@@ -117,7 +117,7 @@ func (s *order) step(stops bool) {
 		return
 	}
 	t := s.threads[me]
-	done := t.done // t must not be read after the next statement
+	done := t.done // t.done must not be read after the next statement
 	s.threads[s.running].resume <- struct{}{}
 	if !done {
 		<-t.resume

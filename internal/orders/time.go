@@ -3,7 +3,7 @@ package orders
 import "time"
 
 // Clock is the time that [Now] returns, in nanoseconds since 1970. If it is 0, Now returns the
-// system's time, and its calls are not points.
+// system's time, and is not a point.
 var Clock Int64
 
 // Now stands in for time.Now.
@@ -17,7 +17,8 @@ func Now() time.Time {
 // timers has the functions that AfterFunc was given while no order ran.
 var timers []func()
 
-// AfterFunc stands in for time.AfterFunc. Its timer is a thread, so it may fire at any moment.
+// AfterFunc stands in for time.AfterFunc. While an order runs, the timer is a thread, so it may
+// fire at any moment. Otherwise it fires when [Fire] is called.
 func AfterFunc(_ time.Duration, call func()) {
 	if now != nil {
 		Go(call)

@@ -119,7 +119,7 @@ func newFailingAt(data []byte, n int, whole bool) *failingAt {
 
 type failingAt struct {
 	data  []byte
-	left  atomic.Int64 // requests up to the first that fails; atomic because they run in parallel
+	left  atomic.Int64 // number of requests up to the first that fails
 	whole bool         // a failing request fills p, but returns one byte less
 }
 
@@ -146,7 +146,7 @@ func Writers(n int) map[string]io.Writer {
 type failingWriter struct {
 	left int
 	err  error
-	half bool // the failing write accepts half of its bytes
+	half bool // the failing write accepts at most half of its bytes
 }
 
 func (w *failingWriter) Write(p []byte) (int, error) {

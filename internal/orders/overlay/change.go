@@ -30,7 +30,7 @@ type found struct {
 	around []ast.Node
 }
 
-// unlocked returns a change that removes all locking from a function.
+// unlocked returns a change that removes all calls of Lock and Unlock from a function.
 func unlocked(function string) change {
 	return change{function: function, edit: func(s *source, f *ast.FuncDecl, _ []found) error {
 		n := len(s.edits)
@@ -163,7 +163,7 @@ func (c change) editFunc(s *source, f *ast.FuncDecl) error {
 	return c.edit(s, f, calls)
 }
 
-// nameOf returns a function's name, with the type of its receiver and a dot before it.
+// nameOf returns the name of a function or method, such as New or Filter.Add.
 func nameOf(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return f.Name.Name

@@ -6,9 +6,9 @@
 //	go run ./internal/orders/overlay              lists each seed and the cases that find it
 //
 // It must run in the root of the module. It does not depend on particular lines of the library:
-// rules.go changes every go statement, channel operation and reading of the time, and seeds name
-// functions. Sizes that are too large to explore are constants in internal/limits, which have
-// different values with the orders build tag.
+// rules.go finds statements by their syntax, such as go statements, and seeds name functions. Sizes
+// that are too large to explore are constants in internal/limits, which have different values with
+// the orders build tag.
 package main
 
 import (
@@ -25,8 +25,8 @@ import (
 
 const standIn = `"github.com/seed79a3ff49/bloom/internal/orders"`
 
-// packages lists the packages whose locks and atomics become points. It omits packages whose state
-// no case reaches, such as files.
+// packages lists the packages in which locks and atomics become points. It omits packages that no
+// case needs, such as internal/files.
 var packages = append(alltypes.Packages(func(alltypes.Type) bool { return true }),
 	"guard", "replica",
 	"internal/bitwords", "internal/form", "internal/publish", "internal/splitblock",

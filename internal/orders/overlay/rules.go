@@ -58,9 +58,9 @@ func (s *source) edited() string {
 	return out.String() + s.text[done:]
 }
 
-// explore turns each use of a lock or an atomic, each go statement and each channel operation into
-// a point, and in the packages of timed also each reading of the time. In the packages of steps, it
-// marks calls; see orders.Enter.
+// explore turns each use of a lock or an atomic, and each go statement, receive, close and select,
+// into a point. In the packages of timed, it does so with time.Now and time.AfterFunc. In the
+// packages of steps, it marks calls; see orders.Enter.
 func (s *source) explore() {
 	folder := filepath.ToSlash(filepath.Dir(s.path))
 	explored := false
