@@ -240,8 +240,8 @@ func rounds(quick bool) int {
 	return 300
 }
 
-// record measures all tables. It writes the files, or prints the tables if quick is true, or prints
-// the samples if samples is true.
+// record measures tables. It prints the samples if samples is true, or the tables if quick is true
+// or only is not empty. Otherwise it writes the files.
 func record(
 	quick, samples bool, boost string, peers map[string]string, only *regexp.Regexp,
 ) error {

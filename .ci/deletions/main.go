@@ -290,9 +290,9 @@ func (p *program) judge(deleted int) verdict {
 	return passed
 }
 
-// run runs tests with one statement deleted, or none if deleted is 0. It returns the time they
-// took: their processor time, or a tenth of the elapsed time if that is longer. So limit, which is
-// for that time, holds on a busy machine, and ends tests that wait forever.
+// run runs tests with one statement deleted, or none if deleted is 0. took is their processor time,
+// or a tenth of the elapsed time if that is longer, so it hardly depends on how busy the machine
+// is. run kills tests that take longer than limit, measured in the same way.
 func (p *program) run(
 	deleted int, tests []string, limit time.Duration, env ...string,
 ) (out string, took time.Duration, v verdict) {

@@ -255,8 +255,8 @@ func replaceable(path string) bool {
 	return ok && (k.sure == nil || k.sure(head, info.Size()))
 }
 
-// checkPacked returns an error if the file at path is compressed, an archive or in another
-// encoding. The error says what to do.
+// checkPacked returns an error if the file at path is compressed, an archive, or of another kind
+// that lines.Begin refuses. The error says what to do.
 func checkPacked(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || replaceable(path) {

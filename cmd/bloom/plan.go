@@ -122,8 +122,8 @@ func (c *byteCount) Set(s string) error {
 	return nil
 }
 
-// planned is the plan for one type. If the type has no filter of the rate or size that was asked
-// for, Size is 0; if a size was asked for, Rate is then 0, too.
+// planned is the plan for one type. If no filter of the type has the requested rate or size, Size
+// is 0. If a size was requested, Rate is then 0, too.
 type planned struct {
 	Type string  `json:"type"`
 	Keys uint64  `json:"keys"`

@@ -62,7 +62,7 @@ func rateOf(room uint64, p float64, n uint64) float64 {
 // error of making such a filter.
 type planner func(n uint64, p float64) (size uint64, k int, err error)
 
-// madeInfo returns the Info that a command writes by default. Its length counts in a plan.
+// madeInfo returns the Info that a command writes by default. Plans include its size.
 func madeInfo() form.Info { return form.Info{Hash: new(lines.Key).Hash()} }
 
 // has reports whether there is a filter for n lines, however much memory it needs.

@@ -21,17 +21,17 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/publish"
 )
 
-// Limits of the memory that clients can take.
+// These limit the memory that clients can take.
 const (
-	maxBody      = 8 << 20   // bytes of a request's body
-	maxPasted    = 256 << 10 // bytes of the page's form
-	bodyPiece    = 64 << 10  // bytes of a piece of a body; maxPieces counts only full ones
-	maxPieces    = 1024      // pieces of all bodies in memory
-	maxDownloads = 32        // downloads of /filter under way
-	maxClients   = 1024      // connections that are open
+	maxBody      = 8 << 20   // largest body of a request, in bytes
+	maxPasted    = 256 << 10 // largest form of the page, in bytes
+	bodyPiece    = 64 << 10  // size of a piece of a body, in bytes
+	maxPieces    = 1024      // largest number of whole pieces in memory, of all bodies together
+	maxDownloads = 32        // largest number of concurrent downloads of /filter
+	maxClients   = 1024      // largest number of open connections
 )
 
-// Limits of time. See also patience.
+// Time limits. See also patience.
 const (
 	headerTime = 10 * time.Second
 	idleTime   = 30 * time.Second
@@ -86,7 +86,7 @@ type server struct {
 	local bool           // the server listens on a loopback address
 	open  func(path string) (*loaded, error)
 
-	pieces    chan struct{} // holds an element for each piece of a body in memory
+	pieces    chan struct{} // holds an element for each whole piece of a body in memory
 	downloads chan struct{} // holds an element for each download of /filter
 
 	now  atomic.Pointer[version]

@@ -233,9 +233,8 @@ func setWriteTime(w http.ResponseWriter, size int64) {
 }
 
 // readBody returns the body of a request, of up to limit bytes, without a UTF-8 byte order mark.
-// It occupies a place in s.pieces for each piece that has arrived, so a client that sends nothing
-// occupies none. The caller calls release once it no longer needs the body, and also after an
-// error.
+// It occupies a place in s.pieces for each whole piece that arrives, so a client that sends nothing
+// occupies none. The caller must call release after use of the body, and also after an error.
 func (s *server) readBody(w http.ResponseWriter, r *http.Request, limit int64) (
 	body []byte, release func(), err error,
 ) {

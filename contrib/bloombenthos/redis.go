@@ -112,9 +112,9 @@ func (s shared) contains(ctx context.Context, id string) (present bool, err erro
 	return present, err
 }
 
-// untilOpen retries call while call returns ErrLost, up to ten times in all. A call that returns
-// ErrLost has changed nothing, and the window starts over on its own within a second, so no message
-// has to fail.
+// untilOpen makes up to ten calls, until one does not return ErrLost. A call that returns ErrLost
+// has changed nothing, and the window starts over on its own within a second, so no message has to
+// fail.
 func untilOpen(call func() error) (err error) {
 	for try := range 10 {
 		if try > 1 {

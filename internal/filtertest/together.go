@@ -87,21 +87,21 @@ func Wait(t testing.TB, what string, group *sync.WaitGroup) {
 }
 
 // EndsInWait returns a context that is cancelled when code begins to wait for it. Its Done method
-// cancels it, and calls onWait unless that is nil.
-func EndsInWait(t testing.TB, onWait func()) context.Context {
+// cancels it, and calls the given function unless that is nil.
+func EndsInWait(t testing.TB, then func()) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
-	return endsInWait{ctx, cancel, onWait}
+	return endsInWait{ctx, cancel, then}
 }
 
 type endsInWait struct {
 	context.Context
-	cancel, onWait func()
+	cancel, then func()
 }
 
 func (c endsInWait) Done() <-chan struct{} {
 	c.cancel()
-	if c.onWait != nil {
-		c.onWait()
+	if c.then != nil {
+		c.then()
 	}
 	return c.Context.Done()
 }

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// Table has a row for each kind of file: its name, the pieces that such a file has, and the message
-// that refuses it. A piece is an offset and hexadecimal digits, where ? stands for any digit. The
-// first row that fits decides. bloom.py and bloom.mjs have the same rows.
+// Table has three columns: the name of a kind of file, the pieces that such a file has, and the
+// message that refuses it. A piece is an offset and hexadecimal digits, where ? stands for any
+// digit. The first row that fits decides. bloom.py and bloom.mjs have the same rows.
 //
 //go:embed magic.txt
 var Table string

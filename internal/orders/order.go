@@ -16,8 +16,8 @@ type order struct {
 	threads []*thread
 	running int      // index of the running thread
 	path    []choice // the given choices, and then the choices of this run
-	made    int      // number of choices that have been made
-	bound   int      // number of preemptions that are left
+	made    int      // number of choices made so far
+	bound   int      // number of preemptions left
 	steps   int
 	quiet   int // while this is above 0, no call is a point; see Enter
 	ended   chan struct{}

@@ -11,8 +11,8 @@ import (
 // written, and calls onTick. It calls one function at a time. Once ctx is done, it delivers the
 // lines that were read, and does not wait for more.
 //
-// Each returns when all kept lines are written. It returns the error of writing, if any, or else
-// the first error of reading or of a function. If ctx is done and Config.Out accepts no bytes for
+// Each returns when all kept lines are written. It returns the write error, if any, or else the
+// first error from reading or from a function. If ctx is done and Config.Out accepts no bytes for
 // Patience, it returns ErrStuck while a write is still under way.
 func (r *Reader) Each(
 	ctx context.Context, tick <-chan time.Time, onTick func() error, handle func(*Batch) error,

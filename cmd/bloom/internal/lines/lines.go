@@ -47,7 +47,7 @@ type Counts struct {
 	Bad      int          // number of lines that SkipBad left out
 	FirstBad error        // the error of the first such line
 	Blanks   int          // number of lines with an empty key
-	Keys     uint64       // number of lines with a key, wanted or not; empty keys only with Blank
+	Keys     uint64       // number of lines with a key, wanted or not; an empty one only with Blank
 	Parted   bool         // a line with the byte between fields was read; set only if Key.Field is 1
 }
 
@@ -63,7 +63,7 @@ type Batch struct {
 	first bool          // the batch is the first of the file
 	sep   byte          // the byte between fields
 	long  bool          // the batch has a long line, and an element in Reader.long
-	err   error         // an error of reading, or of the line after the last one in Data
+	err   error         // a read error, or the error of the line after the last one in Data
 	bad   bool          // err is the error of a line
 	ready chan struct{} // yields once the worker has finished the batch
 
@@ -74,7 +74,7 @@ type Batch struct {
 	blanks  int    // the number of lines with an empty key
 	keys    uint64 // the number of lines with a key, for Config.Keys
 	parted  bool   // for Config.Parted
-	picked  bool   // some lines have no digest in Hashes
+	picked  bool   // some lines may have no digest in Hashes
 	numbers []int  // if picked is true, numbers[i] is the number of the line of Hashes[i]
 	output  []byte // the lines to write
 }
