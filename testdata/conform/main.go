@@ -4,8 +4,8 @@
 //
 // It starts the program once for each file, with the file's name after the other arguments and a
 // key on each line of standard input. The program writes a line for each key: true or false, or for
-// a bank the numbers of the members, as in [1, 2]. Its status is 0. If the file must be refused,
-// the status is another one and nothing is written. testdata/vectors/README.md says more.
+// a bank the numbers of the members, as in [1, 2]. It then exits with status 0. If it must refuse
+// the file, it writes nothing and exits with another status. testdata/vectors/README.md says more.
 package main
 
 import (
