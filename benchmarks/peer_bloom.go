@@ -125,7 +125,7 @@ const (
 )
 
 // batched returns a filter that adds and looks up batches of up to batchSize keys. The calls
-// through the interface are so few that they cost nothing.
+// through the interface are so few that they cost almost nothing.
 func batched(f interface {
 	Reset()
 	AddBatch([]bool, []bloom.Hash)

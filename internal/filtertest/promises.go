@@ -290,7 +290,7 @@ func testKeys(t *testing.T, typ Type) {
 	long := strings.Repeat("a key of some length ", 20)
 	for i := range 300 { // the last 100 keys repeat the first ones
 		n := i % 200
-		key := long[n%16:][:n] // keys have every length up to 199, and begin at every offset
+		key := long[n%16:][:n] // keys have every length up to 199, and every alignment
 		h := bloom.SumString(key)
 		isNew := byHash.AddHash(h)
 		if i == 0 {

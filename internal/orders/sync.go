@@ -2,7 +2,7 @@ package orders
 
 import "sync"
 
-// These are the types of package sync itself. Their calls are not points.
+// These are the types of package sync itself. Calls of their methods are not points.
 type (
 	Locker    = sync.Locker
 	Pool      = sync.Pool

@@ -1,6 +1,6 @@
 // Package unkind provides readers, writers, servers and clients that keep their contracts, but are
-// as unhelpful as the contracts allow. Each function that takes one has a test that tries them all.
-// Programs that replace a file are in package filtertest.
+// as unhelpful as the contracts allow. A test of a function that takes a reader, for example, tries
+// all of the readers. Programs that replace a file are in package filtertest.
 package unkind
 
 import (
@@ -44,7 +44,8 @@ func (h *hesitant) Read(p []byte) (int, error) {
 	return h.r.Read(p)
 }
 
-// FailingReaders returns readers that return data, which may be a whole form, and then ErrStore.
+// FailingReaders returns readers that return data, which may be a whole binary form, and then
+// ErrStore.
 func FailingReaders(data []byte) map[string]io.Reader {
 	behind := func() io.Reader {
 		return io.MultiReader(bytes.NewReader(data), iotest.ErrReader(ErrStore))

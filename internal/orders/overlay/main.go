@@ -6,9 +6,9 @@
 //	go run ./internal/orders/overlay              lists each seed and the cases that find it
 //
 // It must run in the root of the module. It does not depend on particular lines of the library:
-// rules.go finds statements by their syntax, such as go statements, and seeds name functions. Sizes
-// that are too large to explore are constants in internal/limits, which have different values with
-// the orders build tag.
+// rules.go finds statements by their syntax, such as go statements, and a seed refers to a function
+// by name. Sizes that are too large to explore are constants in internal/limits, which have
+// different values with the orders build tag.
 package main
 
 import (
