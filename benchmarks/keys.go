@@ -72,8 +72,8 @@ func (k keys) slice(i, n int) keys {
 	return k
 }
 
-// kind is a kind of keys. put writes the key for an id. Different ids have different keys. If built
-// is true, the keys have a scratch.
+// kind is a kind of keys. put writes the key for an id. Except in inFilters, different ids have
+// different keys. If built is true, the keys have a scratch.
 type kind struct {
 	name  string
 	width int

@@ -4,10 +4,10 @@
 //
 // Each call, assignment and branch gets a guard, which an environment variable can switch off, so
 // one build serves for all of them. For each statement, Deletions runs the tests that reach it,
-// with the statement deleted: first the tests of the package; if none fails, those of all types;
-// and for an internal package, those of the packages that import it. It omits statements that only
-// save time, which end with "// speed", and the checks of package invariants. If the tests run too
-// long with a statement deleted, it lists the statement as not judged.
+// with the statement deleted: first the tests of the package, then the tests of all types, and for
+// an internal package also the tests of the packages that import it, until a test fails. It omits
+// statements that only save time, which end with "// speed", and the checks of package invariants.
+// If the tests run too long with a statement deleted, it lists the statement as not judged.
 package main
 
 import (
@@ -77,8 +77,7 @@ func main() {
 	}
 }
 
-// try deletes each statement of a package. It returns the number of statements whose deletion no
-// test noticed.
+// try tries deletions in the package in dir, and returns how many of them no test noticed.
 func try(dir string) (lived int, err error) {
 	temp, err := os.MkdirTemp("", "deletions")
 	if err != nil {

@@ -170,7 +170,7 @@ func loadAny(path string) (*loaded, error) {
 	return unpacked("standard input", os.Stdin)
 }
 
-// unpacked loads a filter from r by way of a temporary file.
+// unpacked loads a filter from r through a temporary file.
 func unpacked(name string, r io.Reader) (*loaded, error) {
 	head, err := peek(r)
 	if err != nil {

@@ -46,9 +46,9 @@ func (k keyRule) setInfo(f infoHolder, comment string, blank bool) {
 // mixedHash is the Hash of a filter with keys that were hashed in different ways.
 const mixedHash = "several ways"
 
-// mergeInfo changes the Info of f before keys made by k are added. If the Hash differs from that of
-// k, it becomes mixedHash, and if the field differs, it becomes mixedFact. An empty Hash stays
-// empty. A filter of another program gets a record of the field, so that no later run uses a
+// mergeInfo changes the Info of f before keys made by k are added. A Hash other than k.Hash()
+// becomes mixedHash, but an empty Hash stays empty. If the field differs, fieldFact becomes
+// mixedFact. A filter of another program gets a record of the field, so that no later run uses a
 // different field. If k uses another separator, mergeInfo records it as well. It also calls
 // dropNever.
 func (k keyRule) mergeInfo(f *loaded) {

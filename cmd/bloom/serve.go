@@ -82,7 +82,7 @@ type server struct {
 	key   lines.Key
 	flags *pflag.FlagSet // tells which fields of key the user set; the file sets the others
 	blank bool           // also look up the empty key
-	hosts []string       // hosts to answer for on a loopback address, besides localhost
+	hosts []string       // hosts to answer for on a loopback address, in addition to localhost
 	local bool           // the server listens on a loopback address
 	open  func(path string) (*loaded, error)
 

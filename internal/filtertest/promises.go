@@ -113,8 +113,8 @@ type Type struct {
 	Load func(path string) (Filter, error)
 	// Open opens a file. It is nil if the package has no View.
 	Open func(path string) (View, error)
-	// LoadOrNew calls the package's LoadOrNew. With p = 0.01, the parameters are those of Make. The
-	// field is nil if the package's LoadOrNew returns a different type.
+	// LoadOrNew calls the package's LoadOrNew. With p = 0.01, it uses the same parameters as Make.
+	// It is nil if the package's LoadOrNew returns a different type.
 	LoadOrNew func(path string, p float64) (Filter, error)
 	// Others has functions that call LoadOrNew, each with a different value for one parameter. The
 	// keys are the names of these parameters.

@@ -37,8 +37,8 @@ func openFile(name string) (io.ReadCloser, error) {
 	return os.Open(name)
 }
 
-// open opens a file, and decompresses it if it begins like gzip or zstd. It adds the bytes of the
-// file, before decompression, to Counts.Read as they arrive.
+// open opens a file, and decompresses it if it begins like gzip or zstd. Counts.Read counts the
+// bytes of the file, before decompression, as they arrive.
 func (r *Reader) open(name string) (*opened, error) {
 	file, err := r.openFile(name)
 	if err != nil {
