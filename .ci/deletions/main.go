@@ -77,7 +77,7 @@ func main() {
 	}
 }
 
-// try tries deletions in the package in dir, and returns how many of them no test noticed.
+// try deletes statements of the package in dir, and returns how many deletions no test noticed.
 func try(dir string) (lived int, err error) {
 	temp, err := os.MkdirTemp("", "deletions")
 	if err != nil {

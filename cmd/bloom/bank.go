@@ -324,8 +324,8 @@ func filesWith(args []string, file *os.File, all bool) (names []string, err erro
 }
 
 // which returns the indexes of the members of r that may have at least one of the lines in args or,
-// if all is true, every line. hs has the digests of the lines. which also counts doubtful lines in
-// d; if all is true, it counts them as one line.
+// if all is true, every line. hs has the digests of the lines. Doubtful lines are counted in d, as
+// one line if all is true.
 func (d *doubt) which(r *bank.Reader, hs []bloom.Hash, args []string, all bool) (
 	found []int, err error,
 ) {

@@ -176,8 +176,7 @@ func neverOf(f informed) uint64 {
 	return n
 }
 
-// dropNever records that f may report some of the names from now on. Call it before adding lines to
-// f.
+// dropNever records that f may report some of the names from now on. Call it before adding lines.
 func dropNever(f infoHolder, path string) {
 	if n := neverOf(f); n > 0 {
 		changeFacts(f, func(facts url.Values) { facts.Set(neverFact, "0") })

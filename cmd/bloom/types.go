@@ -192,7 +192,7 @@ var kinds = []kind{
 		accepts: func(head []byte) bool {
 			return begins("\x00\x00")(head) || begins("{")(bytes.TrimLeft(head, " \t\r\n"))
 		},
-		sure: func([]byte, int64) bool { return false }, // accepts takes any JSON object, for example
+		sure: func([]byte, int64) bool { return false }, // accepts takes other files, too
 		load: foreignLoader("bits-and-blooms", foreign.NewBitsAndBlooms, withKeys),
 		sum:  "none",
 	},

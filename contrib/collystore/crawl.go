@@ -161,8 +161,8 @@ func absolute(base *colly.Request, link string) (string, error) {
 	return link, nil
 }
 
-// Resume requests all pages under way, such as those that NewCrawl loaded, and returns how many
-// there are.
+// Resume requests all pages under way, including the pages that NewCrawl loaded, and returns how
+// many there are.
 func (w *Crawl) Resume() int {
 	w.mu.Lock()
 	pages := maps.Clone(w.pages)

@@ -47,7 +47,7 @@ type Counts struct {
 	Bad      int          // number of lines that SkipBad left out
 	FirstBad error        // the error of the first such line
 	Blanks   int          // number of lines with an empty key
-	Keys     uint64       // number of lines with a key, wanted or not; an empty one only with Blank
+	Keys     uint64       // number of lines with a key, wanted or not; empty keys count only if Blank
 	Parted   bool         // a line with the byte between fields was read; set only if Key.Field is 1
 }
 
