@@ -61,7 +61,7 @@ func adviceFor(n uint64, p float64) string {
 		return "package growing needs no n"
 	}
 	// Up to a rate of 0.4, a blocked filter needs at most twice as many bits as a classic one.
-	if p >= limits.BlockedRate && OptimalM(n, p) <= 64*form.MaxFrameWords/2 {
+	if limits.BlockedRate <= p && p <= 0.4 && OptimalM(n, p) <= 64*form.MaxFrameWords/2 {
 		return "package blocked has larger filters"
 	}
 	return ""

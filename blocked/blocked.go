@@ -64,9 +64,9 @@ type filter struct {
 // key as present with a probability of at most about p; in a filter of few blocks, the probability
 // is lower. The filter has the fewest lines for which the memory is within 10 % of the optimum.
 //
-// New returns an error unless n > 0, 1e-12 <= p < 1, and the filter has at most 2^35 blocks, which
-// is a tebibyte. Below 1e-12, four lines need much more memory than [bloom.New]. If the machine has
-// too little memory, the process ends, as with make. The filter's Info has n and p.
+// New returns an error unless n > 0, 1e-12 <= p < 1, and the filter needs at most a tebibyte, or
+// 2 GiB on 32-bit platforms. Below 1e-12, four lines need much more memory than [bloom.New]. If the
+// machine has too little memory, the process ends, as with make. The filter's Info has n and p.
 func New(n uint64, p float64) (*Filter, error) {
 	m, lines, err := Size(n, p)
 	if err != nil {
@@ -78,7 +78,8 @@ func New(n uint64, p float64) (*Filter, error) {
 }
 
 // NewSize returns an empty filter of m bits, rounded up to a multiple of 256, with the given number
-// of lines. It returns an error unless lines is 1 to 4 and the filter has 1 to 2^35 blocks.
+// of lines. It returns an error unless lines is 1 to 4, m > 0, and the filter needs at most a
+// tebibyte, or 2 GiB on 32-bit platforms.
 //
 // NewSize(m, 1) makes the filter of a Parquet column. Parquet readers that follow the specification
 // accept any size. Arrow's C++ reader accepts only powers of two of at least 32 bytes; for that,

@@ -241,6 +241,29 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
+// TestAdviceHolds: where the advice is a larger filter of package blocked, there is one.
+func TestAdviceHolds(t *testing.T) {
+	advised := 0
+	for _, p := range []float64{1e-12, 1e-9, 1e-6, 1e-3, 0.01, 0.1, 0.3, 0.4, 0.43, 0.5, 0.7, 0.9, 0.99} {
+		largest := form.Largest(func(n uint64) bool {
+			_, _, err := bloom.Size(n, p)
+			return err == nil
+		})
+		for n := float64(largest) + 1; n < 200*float64(largest); n *= 1.1 {
+			_, _, err := bloom.Size(uint64(n), p)
+			var bad *bloom.ParamError
+			require.ErrorAs(t, err, &bad)
+			if bad.Advice == "" {
+				continue
+			}
+			advised++
+			_, _, err = blocked.Size(uint64(n), p)
+			require.NoError(t, err, "n = %v, p = %v", n, p)
+		}
+	}
+	require.Equal(t, math.MaxInt > math.MaxInt32, advised > 0)
+}
+
 // other is a call with a parameter, which is no rate and no number of keys, out of range.
 type other struct {
 	name  string
