@@ -23,8 +23,8 @@ import (
 //
 // Any number of goroutines may use a Bank; see "Goroutines" in package bloom. Calls that write take
 // turns. Which, WhichAll and ContainsHash take no lock, so they may see a part of a concurrent
-// write. If a member is cleared and added to at the same time, they may report it for a key that it
-// never had.
+// write. If a member is cleared and then added to during a look-up, the look-up may report it for a
+// key that it never had.
 //
 // The zero Bank has no members and can be decoded into; appending to it panics. Methods that take
 // the number of a member panic if there is no such member. A Bank must not be copied.
@@ -33,8 +33,8 @@ type Bank struct {
 	bank
 }
 
-// bank has the data of a Bank. Its encoding methods have value receivers, so that fmt, json and gob
-// also find them in a Bank value.
+// bank has the data of a Bank. Its methods have value receivers, so that fmt, json and gob also find
+// them in a Bank value.
 type bank struct {
 	state *state // nil in the zero Bank
 	info  form.Kept

@@ -239,8 +239,8 @@ func readZeros(read source, offset, n int) error {
 	return nil
 }
 
-// encoder produces the words of a Bank's frame as bytes, in pieces: a page, an entry of the table
-// of names, or a name. Other goroutines may write to the Bank at the same time.
+// encoder produces the words of a Bank's frame as bytes, in pieces. A piece is a page, an entry of
+// the table of names, a name, or zeros. Other goroutines may write to the Bank at the same time.
 type encoder struct {
 	layout   layout
 	segments []segment

@@ -9,7 +9,7 @@ import (
 )
 
 // counters has a 4-bit counter for each bit of a bloom.Filter. get and change are atomic. During
-// the other methods, nothing else may change a counter.
+// toBits, onesCount and merge, no other goroutine may change a counter.
 //
 // The 64 counters for a word of bits lie in four consecutive words, arranged so that a few shifts
 // turn counters into bits: the counter of bit 4i+j is counter i of word j. Counter 0 of a word is
@@ -20,7 +20,7 @@ type counters struct {
 }
 
 const (
-	full    = 15 // the value of a counter that stands for 15 or more
+	full    = 15 // the value of a counter that stands for 15 keys or more
 	perBits = 4  // words of counters for each word of bits
 
 	ones = 0x1111111111111111 // 1 in each counter of a word

@@ -16,8 +16,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// maxWords is the largest number of words in the result of [Filter.Bloom]. Each needs perBits words
-// of counters.
+// maxWords is the largest number of words in the result of [Filter.Bloom]. Each of these words needs
+// perBits words of counters.
 const maxWords = min(form.MaxWords, form.MaxFrameWords/perBits)
 
 // Filter is a Bloom filter from which keys can be removed. It counts: a key that was added twice
@@ -26,8 +26,8 @@ const maxWords = min(form.MaxWords, form.MaxFrameWords/perBits)
 // A Filter has a 4-bit counter for each bit of the filter that [bloom.New] would return. A counter
 // that reaches 15 is full. It may stand for more than 15 keys, so it never changes again: this
 // causes a few false positives, but no key is lost. With n keys and p up to 1/2, a counter is full
-// with a probability of less than 1e-13; with p = 0.99, all counters are full. Adding a key 15
-// times, or many times n keys, also fills counters.
+// with a probability of less than 1e-13; with p = 0.99 and a large n, all counters are full. Adding
+// a key 15 times, or many times n keys, also fills counters.
 //
 // Any number of goroutines may use a Filter; see "Goroutines" in package bloom. Look-ups and Stats
 // do not wait for other calls. Adding and removing take one of several locks. Methods that copy,
@@ -41,8 +41,8 @@ type Filter struct {
 	filter
 }
 
-// filter has the data of a Filter. Its encoding methods have value receivers, so that fmt, json and
-// gob also find them in a Filter value. Each call copies the filter, so it is small.
+// filter has the data of a Filter. String and the encoding methods have value receivers, so that
+// fmt, json and gob also find them in a Filter value. They copy the filter, so it must be small.
 type filter struct {
 	*state // nil in the zero Filter
 	info   form.Kept
@@ -59,7 +59,7 @@ type state struct {
 // changed atomically.
 type stripe struct {
 	sync.Mutex
-	ones atomic.Int64 // number of counters that rose from 0, minus those that fell to 0
+	ones atomic.Int64 // the sum over all stripes is the number of counters that are not 0
 	_    [48]byte     // fills a cache line
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/limits"
 )
 
-// A batch touches the buckets of ahead keys before it uses them. With many more keys, the first
-// buckets would have left the cache by then.
-const ahead = 64
+// A batch touches the buckets of up to touchAhead keys before it uses the first of them. With many
+// more keys, the first buckets would have left the cache by then.
+const touchAhead = 64
 
 const (
 	// A batch touches buckets ahead if the table has at least touchWords words. Smaller tables are
@@ -19,11 +19,11 @@ const (
 	touchWords = limits.TouchedWords
 )
 
-// touch sets places[i] to the place of hs[i], and reads a word of each bucket into the cache. The
-// cache misses overlap.
+// touch sets places[i] to the place of hs[i]. If t has words, touch also reads one word of each
+// bucket into the cache. The cache misses overlap.
 //
 //go:noinline
-func (t *table) touch(places *[ahead]place, hs []bloom.Hash) (sum uint64) {
+func (t *table) touch(places *[touchAhead]place, hs []bloom.Hash) (sum uint64) {
 	for i, h := range hs {
 		places[i] = t.place(h)
 	}
@@ -43,9 +43,9 @@ func (t *table) changeBatch(done []bool, hs []bloom.Hash, change func(*table, bl
 		clear(done)
 		return
 	}
-	var places [ahead]place
+	var places [touchAhead]place
 	for len(hs) > 0 {
-		n := min(ahead, len(hs))
+		n := min(touchAhead, len(hs))
 		if len(t.words) >= touchWords {
 			t.touch(&places, hs[:n]) // speed
 		}
@@ -76,9 +76,9 @@ func (t *table) containsBatch(found []bool, hs []bloom.Hash) {
 
 // containsTouched is like containsBatch, but always touches buckets ahead.
 func (t *table) containsTouched(found []bool, hs []bloom.Hash) {
-	var places [ahead]place
+	var places [touchAhead]place
 	for len(hs) > 0 {
-		n := min(ahead, len(hs))
+		n := min(touchAhead, len(hs))
 		t.touch(&places, hs[:n])
 		for i, h := range hs[:n] {
 			found[i] = t.containsAt(h, places[i])

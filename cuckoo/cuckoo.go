@@ -11,8 +11,8 @@
 //
 // A [Filter] is a multiset: a key is found until it has been removed as often as it was inserted.
 // Any other key is reported as present with a probability of at most p, the second argument of New.
-// A full Filter refuses keys; a refused key changes nothing. It has room for n keys, the first
-// argument; see [New].
+// A Filter has room for n keys, the first argument; see [New]. A full Filter refuses keys; a refused
+// key changes nothing.
 //
 // Remove only keys that were inserted: the removal of any other key may hide one that is present;
 // see [Filter.Remove]. So the caller must know which keys are present, for example from a database.
@@ -49,8 +49,8 @@ type Filter struct {
 	filter
 }
 
-// filter has the data and the exported methods that Filter and SyncFilter share. Its encoding
-// methods have value receivers, so that fmt, json and gob also find them in a Filter value.
+// filter has the data and the exported methods that Filter and SyncFilter share. String and the
+// encoding methods have value receivers, so that fmt, json and gob also find them in a Filter value.
 type filter struct {
 	table *table // nil in the zero value
 	info  form.Kept
@@ -122,9 +122,9 @@ func checkSize(buckets, bits uint64) error {
 // false; only removals make room. It is not called Add, because the Add of other filters returns
 // false if the key was probably added before.
 //
-// Each insertion of a key counts. A key can be inserted at least 255 times while there is room. The
-// first eight insertions take a place each, as different keys would. The others share one entry in
-// a list of 32, which also holds keys that find no place.
+// Each insertion of a key counts. A key can be inserted at least 255 times while there is room. Up
+// to eight insertions take a place each, as different keys would. The others share one entry in a
+// list of 32, which also holds keys that find no place.
 //
 // Insert searches a limited number of buckets for a place, so it may refuse one key and accept the
 // next. When at least 96 % of the places are taken, refusals make later searches shorter, until a

@@ -15,8 +15,8 @@ func (f *Filter) Moves(g *Filter) (n int) {
 	return n
 }
 
-// Moved returns the digests in hs that are in their first bucket in f, and in their second bucket
-// in g, at least one word apart. A look-up reads the first bucket first.
+// Moved returns the digests in hs that are in their first bucket in f and in their second bucket in
+// g, with at least one word between the two slots. A look-up reads the first bucket first.
 func (f *Filter) Moved(g *Filter, hs []bloom.Hash) (moved []bloom.Hash) {
 	t, u := f.table, g.table
 	for _, h := range hs {

@@ -23,8 +23,8 @@ func checkParams(params []uint64) (uint64, error) {
 	return wordsFor(buckets, bits) + 1 + 3*entries, nil
 }
 
-// tableOf returns a table without buckets. list has the words of the entries. If no table can have
-// written them, tableOf returns an error.
+// tableOf returns a table without buckets. list has the words of the entries. tableOf returns an
+// error unless they are sorted, have different digests, and have counts from 1 to maxTimes.
 func tableOf(params, list []uint64) (*table, error) {
 	t := &table{list: make([]uint64, listWords)}
 	t.shape(params[0], params[1])
@@ -73,7 +73,7 @@ func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary implements encoding.BinaryMarshaler.
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
-// WriteTo implements io.WriterTo. Insertions into a SyncFilter and removals from it wait until it
+// WriteTo implements io.WriterTo. In a SyncFilter, insertions and removals wait until WriteTo
 // returns. If w is slow, encode the result of [SyncFilter.Snapshot] instead.
 func (f filter) WriteTo(w io.Writer) (int64, error) {
 	t := f.table
@@ -125,8 +125,8 @@ func (f *filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("cuckoo", text, f, func() { *f = filter{} })
 }
 
-// SaveFile saves f to the file at path; see "Files" in package bloom. Insertions into a SyncFilter
-// and removals from it wait until it returns.
+// SaveFile saves f to the file at path; see "Files" in package bloom. In a SyncFilter, insertions
+// and removals wait until SaveFile returns.
 func (f *filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Cuckoo, path, f.Stats().SizeBytes, f.info.Get(), f)
 }

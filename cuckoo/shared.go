@@ -17,7 +17,7 @@ type shared struct {
 	moves [256]atomic.Uint32 // a counter for each value of a tag's low byte
 }
 
-// The caller of bump must then clear or overwrite the tag.
+// The caller of bump must then overwrite the tag, or remove a key with that tag from the list.
 func (s *shared) bump(tag uint64) { s.moves[tag%256].Add(1) }
 
 func (t *table) lock() {

@@ -205,7 +205,7 @@ func (r *ring) latest(plane uint64, live run, now int64) int64 {
 	return now + 1
 }
 
-// newestKey returns the latest time at which a key can have been added to the plane.
+// newestKey returns the latest time at which a key could have been added to the plane.
 func (r *ring) newestKey(plane uint64) int64 { return r.stampOf(plane).Load() - 1 }
 
 // begin begins a plane for a key that is added at time now, unless the newest plane takes the key
@@ -240,10 +240,10 @@ func (r *ring) begin(now int64) run {
 // returns true. The caller must hold the lock.
 //
 // Partial planes end at least a part apart, so at most spare of them are live while the clock runs
-// evenly. After a step back there may be more, because those that ended before the step live for up
-// to a Span after it. Each takes the place of a full plane. If more than spare are live, the newest
-// one lasts for two parts; if more than limit are live, it lasts as long as necessary. Otherwise a
-// clock that steps back and forth would fill the ring with planes of one key each.
+// evenly. After a step back there may be more, because those that ended before the step may still
+// be live. Each takes the place of a full plane. If more than spare are live, the newest one lasts
+// for two parts; if more than limit are live, it lasts as long as necessary. Otherwise a clock that
+// steps back and forth would fill the ring with planes of one key each.
 func (r *ring) prolong(live run, now int64) bool {
 	if !live.isOpen() {
 		return false
@@ -425,9 +425,9 @@ func (r *ring) exact() int64 {
 
 // notice adjusts the ring to t, which the clock shows. The caller must hold the lock.
 //
-// It may raise the stamps of planes that began earlier in three cases: t is the first time since
-// the planes were decoded, t is the first time after keys were added without a time, or the clock
-// was far behind and has now been set.
+// It may raise the stamps of the live planes in three cases: t is the first time since the planes
+// were decoded, t is the first time after keys were added without a time, or the clock was far
+// behind and has now been set.
 //
 // A clock that was far behind counts as set when it is nearer to r.stamped than the ring's time is,
 // and has advanced by more than a life. If the clock was not set, but ran evenly for that long, all

@@ -55,7 +55,7 @@ func (s *state) params() (p []uint64, live run) {
 		return p, live
 	}
 	if r.reading.Load() != stale && r.wake != nil {
-		r.exact() // keys may have been added after the plane's end; see endLate
+		r.exact() // keys may have been added after the newest plane's end; see endLate
 	}
 	p[paramLive] = live.len()
 	p[paramNewest] = live.newest() % planes
@@ -227,7 +227,7 @@ func checkLayout(k, pages, lanes uint64) error {
 	return nil
 }
 
-// clockMakes reports whether a clock can have produced the times in p. The stamps of the live
+// clockMakes reports whether a clock could have produced the times in p. The stamps of the live
 // planes must not decrease. At the time paramFrom, all planes except the newest must have ended,
 // and the newest must end at most a part later.
 func clockMakes(p []uint64, c Config) bool {

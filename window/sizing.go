@@ -81,7 +81,7 @@ type counts struct {
 	spare int    // largest number of live partial planes while the clock runs evenly
 	limit int    // largest number of live partial planes in the Span after the clock steps back
 	fulls int    // a plane may be given up when this many full planes follow it
-	lean  uint64 // with Renew, at most this many planes may follow a key's plane; see ring.renews
+	lean  uint64 // with Renew, a repeat is written when more planes follow its key's plane
 }
 
 // counts returns the counts for c.

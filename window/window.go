@@ -68,9 +68,8 @@ type Filter struct {
 	filter
 }
 
-// filter has the data of a Filter. Its encoding methods have value receivers, so that fmt, json and
-// gob also call them for a Filter that is not behind a pointer. It is small, because each such call
-// copies it.
+// filter has the data of a Filter. String and the encoding methods have value receivers, so that
+// fmt, json and gob also find them in a Filter value. They copy the filter, so it must be small.
 type filter struct {
 	*state // nil in the zero Filter
 	info   form.Kept
