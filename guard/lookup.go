@@ -12,15 +12,15 @@ import (
 )
 
 // A Guard that learns remembers denials: keys that its filter reports as present although the store
-// does not have them. A denial cannot hide a row:
+// does not have them. The digest of a key determines its stripe. A denial cannot hide a row:
 //
 //   - The memory belongs to a load, and is published with the load's filter. A row that the load
 //     found gets into this memory only if a query after the load did not find it.
-//   - An insert removes its keys from the memory when it begins. Until it has ended, no key of its
-//     stripe is noted. If it ends during a query for a key of its stripe, that key is not noted,
-//     because the query may have missed the insert's row.
+//   - An insert removes its keys from the memory when it begins. Until it has ended, no key in the
+//     same stripe is noted. If it ends during a query for a key in the same stripe, that key is not
+//     noted, because the query may have missed the insert's row.
 //   - A key is not noted if its query began within a Lag after the end of the load, or after the
-//     end of an insert of its stripe.
+//     end of an insert in the same stripe.
 //   - A denial identifies a key, not only its digest. Murmur3 can be inverted, so anybody can make
 //     a key that has a row's digest. A denial of that key must not be mistaken for one of the row.
 type memory struct {
@@ -103,9 +103,9 @@ func (m *memory) remove(h bloom.Hash) {
 // stripe has what inserts and look-ups of the same keys share.
 type stripe struct {
 	mu        sync.Mutex // guards the next three fields, and the stripe's part of each memory
-	inserting int        // number of inserts that have begun and not ended
-	ended     uint64     // number of inserts that have ended
-	last      time.Time  // when the last of them ended
+	inserting int        // number of keys in inserts that have not ended
+	ended     uint64     // number of keys in inserts that have ended
+	last      time.Time  // when the last insert ended
 
 	misses, learned, queries, hits, denials atomic.Uint64 // see Counts
 
@@ -151,7 +151,7 @@ func (g *Guard) insertsEnd(hs []bloom.Hash) {
 
 // Lookup reports whether the store has key. It calls query and returns its results, except in two
 // cases, in which it returns false and nil: the filter reports key as certainly absent, or the
-// store has denied key since the last load and no insert of key has begun since then.
+// Guard remembers that the store did not have key; see Config.Learn.
 //
 // query must report whether the store has key. Its result must not depend on who asks. It must find
 // every row that was committed before Lookup was called, so it must not read in an older

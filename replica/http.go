@@ -58,18 +58,19 @@ type HTTPSource struct {
 
 	mu    sync.Mutex
 	last  known
-	fails int // number of failed requests since the last success; see plainAfter
+	fails int // failed requests since the last success; a failed transfer sets it to plainAfter
 }
 
 var defaultClient = &http.Client{Timeout: 5 * time.Minute}
 
-// After plainAfter failed requests in a row, the next request asks for the whole filter without
-// compression, and so does every second one after that. If a transfer fails after any other
-// request, the next request does so immediately: if a cache has damaged the filter, the same
+// A plain request asks for the whole filter without compression. After plainAfter failed requests
+// in a row, the next request is plain, and then every second one. If a transfer fails and the
+// request was not plain, the next request is plain: if a cache has damaged the filter, the same
 // request would fail again.
 const plainAfter = 3
 
-// known describes the version that was fetched last. size is the length of its filter in bytes.
+// known describes the version that was fetched last. size is the length of its filter in bytes, or
+// 0 if that is unknown.
 type known struct {
 	version, etag string
 	size          int64

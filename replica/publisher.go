@@ -27,10 +27,9 @@ import (
 // version was made.
 //
 // A Publisher keeps patches for up to 16 past versions; see [bloom.Diff]. A replica that has one of
-// these versions gets the bits that have changed since. The patch from a version is made when the
-// first replica asks for it, and all replicas share it. A replica that has any other version gets
-// the whole filter, and so does a replica whose patches would take more memory than a filter, or
-// too much time.
+// these versions gets the bits that have changed since. Each patch is made once, and all replicas
+// share it. A replica that has any other version gets the whole filter, and so does a replica whose
+// patches would take more memory than a filter, or too much time.
 //
 // As a handler, a Publisher answers GET and HEAD for any path; docs/format.md describes the
 // protocol. A slow client does not keep old versions in memory. Each client needs up to 64 KiB

@@ -417,9 +417,9 @@ type Status struct {
 	// Back counts refreshes that returned to an older version, for example because a cache has an
 	// old copy. Keys that were added since that version are absent again. A version counts as older
 	// if it is one of the last 64 versions that this Replica had, or if its [Update] says that it
-	// was made earlier; an [HTTPSource] takes that from Last-Modified. Without such a sign, a
-	// Replica does not notice that a source was restored from a backup. It notices nothing that
-	// happened before its first load.
+	// was made earlier; an [HTTPSource] takes that time from the header Bloom-Made or, if there is
+	// none, from Last-Modified. Without such a sign, a Replica does not notice that a source was
+	// restored from a backup. It notices nothing that happened before its first load.
 	Back uint64
 }
 

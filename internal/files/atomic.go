@@ -147,7 +147,7 @@ func create(prefix string, old fs.FileInfo) (*os.File, error) {
 	for i := 0; ; i++ {
 		file, err := os.OpenFile(temporary(prefix, i), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 		if errors.Is(err, fs.ErrExist) {
-			continue // another Write to path is using this file
+			continue // another Write may be using this file
 		}
 		if err != nil || claim(file) {
 			return file, err
@@ -160,8 +160,8 @@ func create(prefix string, old fs.FileInfo) (*os.File, error) {
 // directory, which may be large.
 func temporary(prefix string, i int) string { return fmt.Sprintf("%s%d", prefix, i) }
 
-// cleaned is the number of temporary files that clean looks for. Only concurrent Writes to the same
-// path create more.
+// cleaned is the number of temporary files that clean looks for. If files can be locked, only
+// concurrent Writes to the same path create more.
 const cleaned = 16
 
 type directory struct{ file *os.File } // nil on systems that cannot sync directories

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Every binary form except Guava's and Parquet's is a frame:
+// Every binary form of this package except Guava's is a frame:
 //
 //	3 bytes  "BLM", with which Guava's form never begins
 //	1 byte   kind: the type

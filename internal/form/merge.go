@@ -2,8 +2,9 @@ package form
 
 import "math/bits"
 
-// Merged reads several patches as if they were one. Each patch must begin with the filter that the
-// previous one ends with. A bit that an even number of patches change is the same before and after.
+// Merged reads several patches as if they were one. Each patch must apply to the filter that the
+// previous patch produces. A bit that an even number of patches change is the same before and
+// after.
 //
 // Merged goes through the filter in windows. In each window, every patch flips its bits in masks
 // and marks their words in touched. So the time depends on the number of changes, not on the size

@@ -23,9 +23,8 @@ import (
 // gap>>rice zeros, a one, and the lowest bits of the gap, least significant bit first. The number
 // of these lowest bits is the parameter rice. Zeros fill the last word.
 //
-// If rice is 0, the stream is instead the exclusive or of both filters, up to the last word that
-// differs. So a patch never has more words than a filter. With the best rice, the stream has at
-// most 38 bits for each bit that differs, not counting the zeros that fill its last word.
+// If rice is 0, this stream is the exclusive or of both filters, up to the last word that differs.
+// AppendPatch takes the best rice, so a patch never has more words than the filter; see bestRice.
 
 const (
 	patchParams = 7
@@ -134,7 +133,7 @@ func (w *gapWriter) append(word int, mask uint64) {
 		index := 64*uint64(word) + uint64(bits.TrailingZeros64(mask))
 		gap := index - w.after
 		w.after = index + 1
-		w.used += gap >> w.rice // put appends words of 0
+		w.used += gap >> w.rice // put writes the zeros
 		low := gap & (1<<w.rice - 1)
 		w.put(low<<1|1, w.rice+1)
 	}
@@ -270,7 +269,7 @@ func (p *Patch) Changes() *Changes {
 	return c
 }
 
-// whole reports whether the stream is undamaged. c must be at the end of the stream.
+// whole reports whether the stream is undamaged. It must be called after Next has returned false.
 func (c *Changes) whole() bool {
 	return !c.damaged && (c.pos+63)/64 == uint64(len(c.stream)/8) && c.rest() == 0
 }
