@@ -8,9 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -246,13 +244,6 @@ func stdinLines() (asked []string, err error) {
 	return asked, err
 }
 
-func shownName(name string) string {
-	if strings.ContainsFunc(name, unicode.IsControl) {
-		return strconv.Quote(name)
-	}
-	return name
-}
-
 // checkBank returns an error if the file at path does not begin like a bank. The error ends with
 // ifFilter if the file begins like a filter, and otherwise with order.
 func checkBank(path, ifFilter, order string) error {
@@ -318,7 +309,7 @@ func filesWith(args []string, file *os.File, all bool) (names []string, err erro
 		if name == "" { // the program that made the bank gave the member no name
 			name = fmt.Sprintf("member %d", i)
 		}
-		names = append(names, shownName(name))
+		names = append(names, printable(name))
 	}
 	return names, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -96,6 +97,28 @@ func TestControlCharacters(t *testing.T) {
 	require.NotContains(t, stderr, "\x1b")
 	good(t, "apple\n", "build --force --comment \x1b[31m -n 10 -o", name)
 	require.NotContains(t, good(t, "", "info", name), "\x1b")
+}
+
+// TestEscaped: what a message shows of a text cannot change what a terminal shows. A newline is how
+// the program joins errors.
+func TestEscaped(t *testing.T) {
+	for text, shown := range map[string]string{
+		"":                           "",
+		"żółw\u3000'\"\\ \U0001f422": "żółw\u3000'\"\\ \U0001f422",
+		"a\nb":                       "a; b",
+		"\x1b[31m\r\t\x00\x7f":       `\x1b[31m\r\t\x00\x7f`,
+		"a\u009b31m\u0085":           `a\u009b31m\u0085`, // single characters that begin a sequence
+		"a\x9b31m\xff":               `a\x9b31m\xff`,
+		"txt.\u202efdp":              `txt.\u202efdp`, // turns the direction
+		"\ufffd":                     "\ufffd",
+	} {
+		require.Equal(t, shown, escaped(text))
+		if shown == text {
+			require.Equal(t, text, printable(text))
+		} else {
+			require.Equal(t, strconv.Quote(text), printable(text))
+		}
+	}
 }
 
 // TestNamesInMessages: the name of a file cannot change what a terminal shows, in any message.

@@ -164,10 +164,10 @@ func counted(n uint64, noun string) string {
 	return number + " " + english.PluralWord(int(min(n, 2)), noun, "")
 }
 
-// printable returns text in quotes if it has characters that do not print, such as escapes that
-// move the cursor. Otherwise it returns text unchanged.
+// printable returns text in quotes if it has characters that could change what a terminal shows, as
+// in escaped. Otherwise it returns text unchanged.
 func printable(text string) string {
-	if strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
+	if escaped(text) != text {
 		return strconv.Quote(text)
 	}
 	return text

@@ -11,9 +11,11 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 )
@@ -221,16 +223,24 @@ func warnAll(warnings []string) {
 	}
 }
 
-// escaped returns text with escapes in place of ASCII control characters. A file name may have
-// them, and they could change what a terminal shows. A newline becomes a semicolon.
+// escaped returns text with escapes in place of control and format characters and of bytes that are
+// not UTF-8. A file name may have them, and they could change what a terminal shows. A newline
+// becomes a semicolon.
 func escaped(text string) string {
 	var b strings.Builder
-	for _, c := range []byte(strings.ReplaceAll(text, "\n", "; ")) {
-		if c < ' ' || c == 0x7f {
-			fmt.Fprintf(&b, `\x%02x`, c)
-		} else {
-			b.WriteByte(c)
+	text = strings.ReplaceAll(text, "\n", "; ")
+	for text != "" {
+		r, size := utf8.DecodeRuneInString(text)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, text[0])
+		case strconv.IsGraphic(r):
+			b.WriteRune(r)
+		default:
+			quoted := strconv.QuoteRune(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
 		}
+		text = text[size:]
 	}
 	return b.String()
 }
