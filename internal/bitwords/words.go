@@ -1,14 +1,13 @@
-// Package bitwords provides the arrays of words that filters are made of. It allocates, counts and
-// combines words, with or without atomic operations, and converts strings and bytes without
-// copying.
+// Package bitwords provides the arrays of words that filters are made of. It also converts strings
+// and bytes without copying them.
 //
 // [Store] is an ordinary store of a 64-bit word that other goroutines load atomically. On Go's
 // 64-bit platforms this is safe: the compiler emits one store instruction, and the processor does
 // not split an aligned store. On 32-bit platforms a load may see halves of two different stores, so
-// Store is only for words with independent halves, such as the bits of a filter. An atomic store
-// would also be ordered with all other stores, which makes it as slow as a lock on amd64. The race
-// detector would report an ordinary store during an atomic load, and package orders would not see
-// it, so Store is atomic in builds for these two.
+// Store is only for words with independent halves, such as the bits of a filter. On amd64, an
+// atomic store is much slower, because it is an XCHG instruction. The race detector would report an
+// ordinary store during an atomic load, and package orders would not see it, so Store is atomic in
+// builds for these two.
 package bitwords
 
 import (
@@ -32,8 +31,8 @@ func Make(n int) []uint64 {
 // missing from the processor's TLB.
 const hugeBytes = 4 << 20
 
-// Fill returns dst[:n], the results of a batch. Fill panics with a message that begins with pkg if
-// dst is shorter.
+// Fill returns dst[:n] for the results of a batch. Fill panics with a message that begins with pkg
+// if dst is shorter.
 func Fill[T any](pkg string, dst []T, n int) []T {
 	if len(dst) < n {
 		tooShort(pkg, len(dst), n)

@@ -1,4 +1,4 @@
-// Package door gives the other packages of this module access to unexported parts of package bloom.
+// Package door gives other packages access to unexported parts of package bloom.
 // Package bloom imports door, so door cannot name bloom's types: its type parameters F and S stand
 // for bloom.Filter and bloom.SyncFilter. A call with other types panics.
 package door
@@ -29,8 +29,8 @@ func Open[F, S any](f Functions[F, S]) {
 	size = f.Size
 }
 
-// Size returns what bloom.Size returns for filters of at most maxWords words, or the Param that is
-// out of range.
+// Size is like bloom.Size, for filters of at most maxWords words, but returns the Param that is out
+// of range, and not an error.
 func Size(n uint64, p float64, maxWords uint64) (m uint64, k int, bad *form.Param) {
 	return size(n, p, maxWords)
 }

@@ -45,8 +45,8 @@ func reduce(x float64) (f, e float64) {
 	return f, float64(n)
 }
 
-// Exp returns e^x for x < 700, and 0 for x < -700. For |x| <= 1, its relative error is a few times
-// 1e-16. Beyond that, the error grows in proportion to |x|.
+// Exp returns e^x for -700 <= x < 700, and 0 for x < -700. For |x| <= 1, its relative error is a
+// few times 1e-16. Beyond that, the error grows in proportion to |x|.
 func Exp(x float64) float64 {
 	if x < -700 {
 		return 0
