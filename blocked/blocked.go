@@ -37,9 +37,10 @@ import (
 // Filter is a blocked Bloom filter. It consists of blocks of eight 32-bit words, and a key has one
 // to four lines. Each line selects a block, and sets one bit in each word of that block.
 //
-// A key's first line depends only on the first word of its [bloom.Hash]; the other lines depend on
-// both words. If the second word is always 0, the false-positive rate is much higher. To use 64-bit
-// digests, see [bloom.SumUint64].
+// A key's first line depends only on the first word of its [bloom.Hash], unless there are more than
+// 2^30 blocks. Every other line depends on the second word. If the second word is always 0, a
+// filter with several lines has a much higher false-positive rate. To use 64-bit digests, see
+// [bloom.SumUint64].
 //
 // The zero Filter contains nothing and can be decoded into; adding to it panics. Many goroutines
 // may read a Filter while none writes to it; a [SyncFilter] has no such limit. A Filter must not be
@@ -53,8 +54,8 @@ type Filter struct {
 	filter
 }
 
-// filter has the data of a Filter. Its encoding methods have value receivers, so that fmt, json and
-// gob also find them in a Filter value.
+// filter has the data of a Filter. String and the encoding methods have value receivers, so that
+// fmt, json and gob also find them in a Filter value.
 type filter struct {
 	b    splitblock.Blocks
 	info form.Kept
@@ -134,7 +135,7 @@ func (f *Filter) Add(key []byte) bool { return f.b.AddKey(key) }
 // AddString is like Add.
 func (f *Filter) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)) }
 
-// AddHash is like Add. If f has one line, only h's first word matters.
+// AddHash is like Add. If f has one line and at most 2^30 blocks, only h's first word matters.
 func (f *Filter) AddHash(h bloom.Hash) bool { return f.b.Add(h) }
 
 // Contains reports whether key may have been added. False is certain. For a key that was not added,
@@ -144,5 +145,6 @@ func (f *Filter) Contains(key []byte) bool { return f.b.ContainsKey(key) }
 // ContainsString is like Contains.
 func (f *Filter) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
 
-// ContainsHash is like Contains. If f has one line, only h's first word matters.
+// ContainsHash is like Contains. If f has one line and at most 2^30 blocks, only h's first word
+// matters.
 func (f *Filter) ContainsHash(h bloom.Hash) bool { return f.b.Contains(h) }

@@ -14,8 +14,8 @@ import (
 )
 
 // Reader looks keys up in a file that [Filter.SaveFile] wrote, without loading it; see "Files" in
-// package bloom. Most absent keys need one request of 32 bytes. A present key needs one for each of
-// its lines, and some of these run concurrently; see [Filter.Lines].
+// package bloom. Most absent keys need one request of 32 bytes. A present key needs at most one for
+// each of its lines, and some of these run concurrently; see [Filter.Lines].
 //
 // For damaged files and the zero value, see [bloom.Reader]. A Reader must not be copied.
 type Reader struct {

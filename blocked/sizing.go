@@ -146,7 +146,8 @@ func blockRates(mean float64, lines int) (e [splitblock.MaxLines + 1]float64) {
 		step[d] = 1 - float64(d)/32
 		unset[d] = portable.Power(step[d], uint64(j))
 	}
-	poisson, total := 1.0, 0.0 // poisson is proportional to the probability of j; total sums all j
+	// poisson is proportional to the probability of j, and total is the sum of poisson over all j.
+	poisson, total := 1.0, 0.0
 	for ; j <= mean+spread; j++ {
 		for t := 1; t <= lines; t++ {
 			set := 1.0
