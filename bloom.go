@@ -321,7 +321,7 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 // Clone returns an independent copy of f, including its Info.
 func (f *Filter) Clone() *Filter { return &Filter{filter: f.clone()} }
 
-// clone copies f, even while other goroutines write to the bits of a SyncFilter.
+// clone returns a copy of f. Other goroutines may write to f's bits atomically at the same time.
 func (f *filter) clone() filter {
 	g := *f
 	g.bits.words = bitwords.Clone(f.bits.words)

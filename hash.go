@@ -14,7 +14,8 @@ import (
 )
 
 // Hash is the 128-bit digest of a key. A filter uses nothing else of a key, so a key needs to be
-// hashed only once to be looked up in any number of filters of any type.
+// hashed only once to be looked up in any number of filters. Only package foreign hashes keys in
+// other ways.
 //
 // The Sum functions return Murmur3 digests, which are the same as Guava's on every platform and in
 // every version of this package. Murmur3 has no secret, so anybody can construct keys with the same
@@ -28,8 +29,9 @@ import (
 type Hash struct{ h1, h2 uint64 }
 
 // NewHash returns the Hash that consists of two words, Guava's hash1 and hash2. Both must be
-// uniformly distributed. The first index of a key comes from h1, and h2 is the step from each index
-// to the next. If h2 is 0, all K indexes are the same; [Filter.FPR] cannot take that into account.
+// uniformly distributed. In a [Mitz64] filter, h1 determines the first index of a key, and h2 is
+// the step from each index to the next. If h2 is 0, all K indexes are the same; [Filter.FPR] cannot
+// take that into account.
 func NewHash(h1, h2 uint64) Hash { return Hash{h1, h2} }
 
 // Words returns the two words of h; see [NewHash].
@@ -45,8 +47,8 @@ func (h Hash) String() string {
 // MarshalText returns the result of String. It never returns an error.
 func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
-// UnmarshalText sets h from 32 hexadecimal digits. On error, which wraps [ErrFormat], h is
-// unchanged.
+// UnmarshalText sets h from 32 hexadecimal digits. If text is anything else, h is unchanged, and
+// the error wraps [ErrFormat].
 func (h *Hash) UnmarshalText(text []byte) error {
 	var digest [16]byte
 	if len(text) != 2*len(digest) {

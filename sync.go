@@ -142,8 +142,8 @@ func (s *SyncFilter) AddHash(h Hash) bool {
 const fewBits = 32
 
 // setBits sets the bits that a call of AddHash has read as clear, and returns the result of the
-// call. indexes has the key's bits in the order in which every call reads them. The lowest bit of
-// clear is for the last index.
+// call. indexes has the indexes of the key's bits, in the order in which every call reads the bits.
+// The lowest bit of clear is for the last index.
 //
 // The final bit of a call is the last bit that it read as clear. The call sets this bit after all
 // others, and returns true if it was still clear. Unless other keys interfere, two calls for the

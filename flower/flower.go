@@ -50,8 +50,8 @@ type Filter struct {
 	filter
 }
 
-// filter has the data of a Filter. Its encoding methods have value receivers, so that fmt, json and
-// gob also call them for a Filter that is held by value.
+// filter has the data of a Filter. String and the encoding methods have value receivers, so that
+// fmt, json and gob also find them in a Filter value.
 type filter struct {
 	info  form.Kept
 	words []uint64 // the slots; slot 0 is in the lowest bits of the first word

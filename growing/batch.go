@@ -86,7 +86,7 @@ func (s *state) isShort(n int) bool {
 	if n < shortBatch || n >= shortInCache {
 		return n < shortBatch
 	}
-	list := s.shards[0].list() // all shards have about the same size
+	list := s.shards[0].list() // shard sizes differ by at most a factor of about 2
 	return list[len(list)-1].bits() <= cachedBits
 }
 

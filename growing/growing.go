@@ -47,8 +47,9 @@ type Filter struct {
 	filter
 }
 
-// filter has the data of a Filter. Its encoding methods have value receivers, so that fmt, json and
-// gob also find them in a Filter value. A call copies the filter, which is therefore small.
+// filter has the data of a Filter. String and the encoding methods have value receivers, so that
+// fmt, json and gob also find them in a Filter value. A call copies the filter, which is therefore
+// small.
 type filter struct {
 	*state // nil in the zero Filter
 	info   form.Kept

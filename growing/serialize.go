@@ -13,7 +13,7 @@ import (
 )
 
 // The binary form begins with a frame. Its parameters are n, the bits of p as a float64, and the
-// number of shards. Its words are the number of layers in each shard. The binary forms of the
+// number of shards. Its words are the numbers of layers in the shards. The binary forms of the
 // layers follow, shard by shard, oldest first. The form does not hold the number of keys in a
 // layer, because keys that are added during the encoding would make that number wrong. Decoders
 // estimate it from the bits.

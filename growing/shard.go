@@ -17,7 +17,7 @@ type shard struct {
 	layers  atomic.Pointer[[]*layer] // oldest first
 	_       [56]byte                 // keeps the lock off the cache line that look-ups read
 	mu      sync.Mutex               // held while a key or a layer is added
-	pending chan *layer              // yields the next layer; nil until a goroutine makes it
+	pending chan *layer              // yields the next layer; nil until one is needed
 	rates   *rates                   // shared by all shards
 	number  int                      // index of the shard
 	_       [32]byte
