@@ -33,8 +33,8 @@ type Bank struct {
 	bank
 }
 
-// bank has the data of a Bank. Its methods have value receivers, so that fmt, json and gob also find
-// them in a Bank value.
+// bank has the data of a Bank. Its methods have value receivers, so that fmt, json and gob also
+// find them in a Bank value.
 type bank struct {
 	state *state // nil in the zero Bank
 	info  form.Kept

@@ -16,8 +16,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// maxWords is the largest number of words in the result of [Filter.Bloom]. Each of these words needs
-// perBits words of counters.
+// maxWords is the largest number of words in the result of [Filter.Bloom]. Each of these words
+// needs perBits words of counters.
 const maxWords = min(form.MaxWords, form.MaxFrameWords/perBits)
 
 // Filter is a Bloom filter from which keys can be removed. It counts: a key that was added twice

@@ -11,8 +11,8 @@
 //
 // A [Filter] is a multiset: a key is found until it has been removed as often as it was inserted.
 // Any other key is reported as present with a probability of at most p, the second argument of New.
-// A Filter has room for n keys, the first argument; see [New]. A full Filter refuses keys; a refused
-// key changes nothing.
+// A Filter has room for n keys, the first argument; see [New]. A full Filter refuses keys; a
+// refused key changes nothing.
 //
 // Remove only keys that were inserted: the removal of any other key may hide one that is present;
 // see [Filter.Remove]. So the caller must know which keys are present, for example from a database.
@@ -50,7 +50,8 @@ type Filter struct {
 }
 
 // filter has the data and the exported methods that Filter and SyncFilter share. String and the
-// encoding methods have value receivers, so that fmt, json and gob also find them in a Filter value.
+// encoding methods have value receivers, so that fmt, json and gob also find them in a Filter
+// value.
 type filter struct {
 	table *table // nil in the zero value
 	info  form.Kept

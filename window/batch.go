@@ -18,8 +18,8 @@ const (
 )
 
 // If i is a multiple of chunk and reading ahead pays off, ahead reads lanes of the keys in
-// hs[i:i+chunk] into the cache. The processor also reads ahead, but not past a lock, and not as many
-// lanes in parallel as memory can deliver.
+// hs[i:i+chunk] into the cache. The processor also reads ahead, but not past a lock, and not as
+// many lanes in parallel as memory can deliver.
 func (s *state) ahead(hs []bloom.Hash, i int, lookUp bool) {
 	if i%chunk != 0 || len(s.array) < farLanes { // speed
 		return

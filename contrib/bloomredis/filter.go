@@ -227,10 +227,10 @@ func (f *Filter) Info(ctx context.Context) (bloom.Info, error) {
 // processes. If another process changes the Info at the same time, UpdateInfo calls update again,
 // with the new Info.
 //
-// If update changes N, P or Hash from one value to another, UpdateInfo changes nothing and returns
-// an error that wraps [bloom.ErrMismatch]. Let each process set Hash after Open: a process that
-// hashes keys differently then gets an error. UpdateInfo also refuses an Info if its Check returns
-// an error.
+// If update changes N, P or Hash from one nonzero value to another, UpdateInfo changes nothing and
+// returns an error that wraps [bloom.ErrMismatch]. Let each process set Hash after Open: a process
+// that hashes keys differently then gets an error. UpdateInfo also refuses an Info if its Check
+// returns an error.
 func (f *Filter) UpdateInfo(ctx context.Context, update func(*bloom.Info)) error {
 	for {
 		now, err := f.readWhole(ctx, f.opened())
@@ -436,7 +436,7 @@ func (f *Filter) contains(ctx context.Context, hs []bloom.Hash) ([]bool, error) 
 }
 
 // Stats has Redis count the filter's bits, in time proportional to the filter's size. Redis serves
-// other clients between its commands.
+// other clients between the commands.
 func (f *Filter) Stats(ctx context.Context) (bloom.Stats, error) {
 	id := f.opened()
 	count := uint64(0)

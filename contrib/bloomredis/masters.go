@@ -12,7 +12,7 @@ import (
 // a key that was just added.
 //
 // Only the options of a cluster client show this. For other clients, readsMasters asks the server
-// for its role by HELLO, which needs no permission. It accepts a server that refuses HELLO, and a
+// for its role with HELLO, which needs no permission. It accepts a server that refuses HELLO, and a
 // client that has no Options method.
 func (c caller) readsMasters(ctx context.Context) error {
 	if _, err := c.beside("id"); err != nil {

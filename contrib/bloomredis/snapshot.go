@@ -11,8 +11,8 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// piece is the largest number of bytes of a filter that one command reads or writes. Redis serves
-// other clients between commands.
+// piece is the largest number of bytes of a filter in one command or reply. Redis serves other
+// clients between commands.
 const piece = 1 << 20
 
 // Snapshot downloads the filter, with its Info. The copy has every key that was added before the

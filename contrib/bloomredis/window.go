@@ -221,8 +221,8 @@ func (w *Window) batch(
 	})
 }
 
-// trip runs a script for calls, in one round trip. It resends calls that failed because another
-// goroutine deleted the window or noticed a loss.
+// trip runs a script for calls, as run does. It resends calls that failed because another goroutine
+// deleted the window or noticed a loss.
 func (w *Window) trip(ctx context.Context, s script, calls []*call) error {
 	for len(calls) > 0 {
 		w.mu.Lock()
@@ -485,8 +485,8 @@ func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string)
 	return nil
 }
 
-// numberOfStrings returns the largest number of strings that the heads of windows under names
-// contain, or 0 if there is no head.
+// numberOfStrings reads the heads of the strings under names. Each head says how many strings the
+// window has. numberOfStrings returns the largest of these numbers, or 0 if there is no head.
 func (c caller) numberOfStrings(ctx context.Context, names []string) (number int, err error) {
 	cmds := make([]redis.Cmder, len(names))
 	for i, name := range names {

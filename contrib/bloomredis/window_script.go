@@ -12,11 +12,10 @@ package bloomredis
 //	plane       a set of keys added one after another; plane i has bit i mod 32 of each lane
 //	lane        32 bits, one for each plane
 //	page        a stamp of 8 bytes and the lanes of some keys
-//	generation  Span / Generations, the longest time in which a plane receives keys
+//	generation  Span / Generations; a plane usually ends at most a generation after it began
 //	share       the number of keys at which a plane ends, even before its generation is over
 //	full        how many planes that have their share must be kept for the newest N keys
-//	slack       how many live planes may have less than their share; there are more only if the
-//	            clock jumps
+//	slack       how many live planes may have ended before they had their share
 //	lean        with Renew, a key is rewritten if more planes than this follow its plane
 //	life        how long a plane lives after its end
 //
@@ -25,17 +24,17 @@ package bloomredis
 // server's, in microseconds.
 //
 //   - A plane begins if a key must be written and the newest plane has ended. It ends when it has
-//     its share of keys, or a generation after it began. It dies a Span after its end, or with
-//     Renew a Span and a generation.
+//     its share of keys, or usually a generation after it began. It dies a Span after its end, or
+//     with Renew a Span and a generation.
 //   - With Renew, a key that is found is written again, unless the newest plane that has it is
 //     open, or ended less than a generation ago. The key is also written again if more than lean
 //     planes follow that plane, including one that the write would begin.
-//   - Of the live planes, at most slack may have ended before they had their share. Only a clock
-//     that jumps back and forth would end more, and such planes must not push out the newest N
-//     keys.
-//   - If no plane is free, the oldest one is given up. More are given up, oldest first, while at
-//     least full planes that have their share would remain. lost is a time: no key of the planes
-//     that were given up was added after it, or found after it and not written again.
+//   - Of the live planes, at most slack may have ended before they had their share. If a clock that
+//     jumps back and forth would end more, the newest plane gets another generation, so that such
+//     planes do not push out the newest N keys.
+//   - If no plane is free, the oldest one is given up. More are given up, oldest first, as long as
+//     enough planes that have their share would remain; full says how many. lost is a time: no key
+//     of the planes that were given up was added after it, or found after it and not written again.
 //   - If the clock steps back, the next write lowers the ends of planes: the newest plane then ends
 //     at most a generation from now, and all others have ended.
 //   - The bits of dead planes are cleared lazily. A page's stamp plus 32 is the number of the last
