@@ -14,15 +14,15 @@ import (
 // A Guard that learns remembers denials: keys that its filter reports as present although the store
 // does not have them. The digest of a key determines its stripe. A denial cannot hide a row:
 //
-//   - The memory belongs to a load, and is published with the load's filter. A row that the load
-//     found gets into this memory only if a query after the load did not find it.
+//   - The memory belongs to a load, and is published with the load's filter. So a key that the load
+//     found is noted only if a later query did not find it.
 //   - An insert removes its keys from the memory when it begins. Until it has ended, no key in the
 //     same stripe is noted. If it ends during a query for a key in the same stripe, that key is not
 //     noted, because the query may have missed the insert's row.
 //   - A key is not noted if its query began within a Lag after the end of the load, or after the
 //     end of an insert in the same stripe.
 //   - A denial identifies a key, not only its digest. Murmur3 can be inverted, so anybody can make
-//     a key that has a row's digest. A denial of that key must not be mistaken for one of the row.
+//     a key that has a row's digest. A denial of that key must not hide the row.
 type memory struct {
 	seed maphash.Seed
 	sets [][ways]denial // the sets of stripe 0, then those of stripe 1, and so on
@@ -30,7 +30,7 @@ type memory struct {
 
 // denial identifies a key that the store denied. The zero denial is an empty place.
 type denial struct {
-	digest uint64 // H1 of the key, by which an insert finds the denial
+	digest uint64 // first word of the key's Hash, by which an insert finds the denial
 	key    uint64 // a hash of the key's bytes with a secret seed; never 0
 }
 
@@ -117,9 +117,9 @@ func (g *Guard) stripe(h bloom.Hash) *stripe {
 	return &g.stripes[h2%stripes]
 }
 
-// insertsBegin notes that an insert of hs begins, and removes its keys from the memory. It loads
-// the memory while it holds the stripe's lock. A memory that is published later gets none of these
-// keys, because the stripe then has an insert under way.
+// insertsBegin counts the keys of an insert that begins, and removes them from the memory. It loads
+// the memory while it holds the stripe's lock. A memory that is published later does not get these
+// keys while the insert runs, because Lookup finds that s.inserting is not 0.
 func (g *Guard) insertsBegin(hs []bloom.Hash) {
 	if g.cfg.Learn == 0 {
 		return

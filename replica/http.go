@@ -58,7 +58,7 @@ type HTTPSource struct {
 
 	mu    sync.Mutex
 	last  known
-	fails int // failed requests since the last success; a failed transfer sets it to plainAfter
+	fails int // number of failed requests in a row; a failed transfer may set it to plainAfter
 }
 
 var defaultClient = &http.Client{Timeout: 5 * time.Minute}

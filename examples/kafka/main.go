@@ -1,6 +1,6 @@
 // Kafka reads a topic with a consumer group that handles each message id once. The sender repeats
 // messages, and the program kills its own consumers at random moments. It prints how many ids were
-// lost, and how many were handled twice.
+// lost, and how many times an id was handled again.
 //
 //	go run .                           # a broker of its own, on loopback
 //	go run . -brokers localhost:9092   # a cluster; the program makes a topic and deletes it
@@ -17,9 +17,9 @@
 // A kill at any moment loses no message, because an offset is committed after all messages before
 // it were handled. An id is handled again only if a consumer is killed after handling it and before
 // saving its window. A program that adds or commits before it handles a message can lose the
-// message. One new message in a billion is lost because the window mistakes its id for an old one,
-// even while a backlog is read. The windows' files are on one machine here; consumers on several
-// machines need them on shared storage.
+// message. About one new message in a billion is lost because the window mistakes its id for an old
+// one. The windows' files are on one machine here; consumers on several machines need them on
+// shared storage.
 package main
 
 import (
@@ -146,7 +146,7 @@ func (g *group) consume(ctx context.Context, instance string) error {
 	if err != nil {
 		return err
 	}
-	defer client.CloseAllowingRebalance() // the group does not notice, because of the InstanceID
+	defer client.CloseAllowingRebalance() // with an InstanceID, this does not leave the group
 	for done := false; !done; _ = g.locked(func() { done = maps.Equal(g.ends, g.committed) }) {
 		// The poll has a limit, because another consumer may handle the last messages.
 		poll, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
@@ -168,8 +168,8 @@ func (g *group) work(
 	for _, r := range records {
 		path, w := filepath.Join(g.dir, fmt.Sprint(r.Partition)), windows[r.Partition]
 		if w == nil {
-			// N is the number of new ids per partition and day. If more arrive, the newest N are
-			// remembered.
+			// N is the number of new ids that a partition gets in a day. If more arrive, the newest N
+			// are remembered.
 			var err error
 			w, err = window.LoadOrNew(path,
 				window.Config{N: messages, P: 1e-9, Span: 24 * time.Hour})

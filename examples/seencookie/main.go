@@ -1,7 +1,7 @@
 // Seencookie recommends pages, and shows no page to a visitor twice. It stores nothing about
 // visitors: the pages that a visitor has seen are in a Bloom filter in the visitor's own cookie. A
-// hundred URLs fit in 168 characters, and a signature needs 44 more. Their MD5 digests in
-// hexadecimal would need 3,200 of the 4,096 characters that a browser keeps.
+// hundred URLs fit in 168 characters, and a signature needs 44 more. The MD5 digests of the URLs
+// would need 3,200 hexadecimal characters; a browser keeps 4,096 characters in a cookie.
 //
 //	go run ./examples/seencookie    # and open http://127.0.0.1:8080/ several times
 //
@@ -30,7 +30,7 @@ import (
 )
 
 const (
-	perVisit = 10   // the number of pages in an answer
+	perVisit = 10   // the largest number of pages in an answer
 	n        = 100  // the number of pages that a cookie is made for
 	p        = 0.01 // the rate of false positives of a cookie
 	maxValue = 512  // longer than the text in any cookie of this server

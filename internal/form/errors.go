@@ -15,8 +15,8 @@ import (
 // ErrFormat is exported as bloom.ErrFormat.
 var ErrFormat = errors.New("bloom: invalid format")
 
-// Errorf returns an error that wraps ErrFormat, and also the errors that %w in format wraps. Its
-// message begins with pkg, the name of the package that decodes.
+// Errorf returns an error that wraps ErrFormat and the operands of %w. Its message begins with pkg,
+// the name of the package that decodes.
 func Errorf(pkg, format string, args ...any) error {
 	return &formatError{pkg, fmt.Errorf(format, args...), nil}
 }

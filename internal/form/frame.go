@@ -11,7 +11,7 @@ import (
 // Every binary form of this package except Guava's is a frame:
 //
 //	3 bytes  "BLM", with which Guava's form never begins
-//	1 byte   kind: the type
+//	1 byte   kind: a letter; see kinds
 //	1 byte   version of the kind's form, 1
 //	1 byte   zero
 //	2 bytes  length of the trailer, little-endian

@@ -129,8 +129,8 @@ func (h Header) checkSize(pkg string, size int64) (trailer int, err error) {
 }
 
 // Guava reads and writes Guava's form. In a file, a trailer may follow the form; without a trailer,
-// the Info is zero. The value of a Guava is the name of the calling package. Decoding
-// errors begin with it.
+// the Info is zero. The value of a Guava is the name of the calling package. Decoding errors begin
+// with this name.
 type Guava string
 
 // WriteFile writes a form and its trailer to w. info must have passed Check.

@@ -39,8 +39,8 @@ const (
 	// bit of the filter.
 	cheapPart = 2048
 	cheapBits = 1 << 16
-	// Publish makes an expensive merge only if a client was the same number of steps behind the
-	// last release. Together, these merges change at most 1/workPart of the filter's bits.
+	// Publish makes an expensive merge of n steps only if a client was n steps behind the last
+	// release. Together, these merges change at most 1/workPart of the filter's bits.
 	workPart = 64
 )
 
@@ -177,8 +177,8 @@ func firstKept(steps []step, room int) int {
 }
 
 // offer decides for each past version whether there is a patch from it to r. A cheap merge is
-// computed when a client first asks for it. Any other merge is computed here, but only if a client
-// was the same number of steps behind previous.
+// computed when a client first asks for it. Any other merge of n steps is computed here, but only if
+// a client was n steps behind previous.
 func (r *release) offer(previous *release) {
 	bits := 64 * uint64(len(r.words))
 	work := bits / workPart
