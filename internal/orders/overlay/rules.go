@@ -91,8 +91,6 @@ func (s *source) explore() {
 			}
 			point(n.Pos(), n.Call.Pos(), "Go(")
 			s.replace(n.Call.Lparen, n.Call.Rparen, "")
-		case *ast.SendStmt:
-			log.Fatalf("%s: a send outside a select", s.set.Position(n.Pos()))
 		case *ast.UnaryExpr:
 			if n.Op == token.ARROW {
 				point(n.Pos(), n.X.Pos(), "Recv(")
