@@ -156,7 +156,7 @@ func (g *Guard) insertsEnd(hs []bloom.Hash) {
 // query must report whether the store has key. Its result must not depend on who asks. It must find
 // every row that was committed before Lookup was called, so it must not read in an older
 // transaction; for exceptions, see Config.Lag. If it returns false and nil, a Guard with a
-// Config.Learn remembers key. Two calls of Lookup with the same key may call their queries in
+// Config.Learn may remember key. Two calls of Lookup with the same key may call their queries in
 // parallel. Lookup does not recover from a panic in query.
 //
 // Before the first load has ended, Lookup always calls query. It does not retain key.

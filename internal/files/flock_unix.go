@@ -40,8 +40,8 @@ func OpenThere(path string, flag int, perm os.FileMode) (*os.File, error) {
 	return os.OpenFile(path, flag|unix.O_NOFOLLOW|unix.O_NONBLOCK, perm)
 }
 
-// claim locks file until it is closed. It returns false if removeDead, called by
-// another Write, has removed the file. If files cannot be locked, claim returns true.
+// claim locks file until it is closed. It returns false if another Write has removed the file with
+// removeDead. If files cannot be locked, claim returns true.
 func claim(file *os.File) bool {
 	return flock(file, true) != nil || isAt(file, file.Name())
 }

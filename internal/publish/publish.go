@@ -177,8 +177,8 @@ func firstKept(steps []step, room int) int {
 }
 
 // offer decides for each past version whether there is a patch from it to r. A cheap merge is
-// computed when a client first asks for it. Any other merge of n steps is computed here, but only if
-// a client was n steps behind previous.
+// computed when a client first asks for it. Any other merge of n steps is computed here, but only
+// if a client was n steps behind previous.
 func (r *release) offer(previous *release) {
 	bits := 64 * uint64(len(r.words))
 	work := bits / workPart
