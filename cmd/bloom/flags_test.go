@@ -69,8 +69,8 @@ func TestTooLittleMemory(t *testing.T) {
 	write(t, "large", read(t, "list"))
 	require.NoError(t, os.Truncate("large", 64<<20))
 	for _, line := range []string{
-		"build -n 1e9 -o new in", "build -n 1e9 --type growing -o new in", "dedupe -n 1e9 in",
-		"dedupe -n 1e9 --span 1h in", "bank build -n 1e8 -o new in",
+		"build -n 1e8 -o new in", "build -n 1e8 --type growing -o new in", "dedupe -n 1e8 in",
+		"dedupe -n 1e8 --span 1h in", "bank build -n 1e8 -o new in",
 		"check large in", "add large in", "info large", "merge -o new large list",
 	} {
 		err := run(t.Context(), newRoot(), strings.Fields(line))
@@ -153,6 +153,8 @@ func TestOutOfRange(t *testing.T) {
 		`outside \[1, \d+\] at a rate of 0\.001$`, failed(t, "build -o x -n 1e15 --shard 0/8").Error())
 	require.Regexp(t, `^the share of --shard 7/8 in -n 1000000000000000, \d+, is `+
 		`outside \[1, \d+\] at a rate of 1e-06$`, failed(t, "dedupe -n 1e15 --shard 7/8").Error())
+	counted := (&filterFlags{p: 0.01}).outside(&bloom.ParamError{Param: "N", Value: "9e9", Bound: "outside [1, 9]"}, shard{})
+	require.EqualError(t, counted, "the number of different lines, 9e9, is outside [1, 9]")
 	entries, err := os.ReadDir(".")
 	require.NoError(t, err)
 	require.Len(t, entries, 1, "a file was made")

@@ -2,22 +2,21 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/dustin/go-humanize"
 )
 
-// machine is the memory of the machine in bytes, or the limit of the process's control groups if
-// that is less, or 0 if it is unknown.
+// machine is the memory, in bytes, that the process can have: that of the machine, or the limit of
+// the process's control groups or of its address space if that is less.
 var machine = sync.OnceValue(func() uint64 {
-	total, err := memlimit.FromSystem()
-	if err != nil {
-		total = 0
-	}
-	limit, err := memlimit.FromCgroup()
-	if err == nil && (total == 0 || limit < total) {
-		return limit
+	total := uint64(math.MaxInt)
+	for _, limit := range []func() (uint64, error){memlimit.FromSystem, memlimit.FromCgroup} {
+		if n, err := limit(); err == nil {
+			total = min(total, n)
+		}
 	}
 	return total
 })
@@ -29,7 +28,7 @@ const ownMemory = 32 << 20
 // many bytes and ownMemory. Without this check, Go would end the program with stack traces, or the
 // system would kill it.
 func fits(subject string, bytes float64) error {
-	if machine() == 0 || bytes+ownMemory <= float64(machine()) {
+	if bytes+ownMemory <= float64(machine()) {
 		return nil
 	}
 	needed := humanize.Bytes(uint64(min(bytes, 1<<63)))

@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -349,8 +351,13 @@ func TestMemory(t *testing.T) {
 		"bank build -n 1000 -p 1e-16 -o " + state + " " + in,
 		"bank build -n 1e9 -p 1e-12 -o " + state + " " + in,
 	} {
-		saying(t, 1, "of memory, but there are only", "a\n", args)
+		status, says := 1, "of memory, but there are only"
+		if strconv.IntSize == 32 && !strings.Contains(args, "growing") && !strings.Contains(args, "1000") {
+			status, says = 2, " is outside [1, " // with an int that long, there is no such filter
+		}
+		saying(t, status, says, "a\n", args)
 	}
+	require.LessOrEqual(t, machine(), uint64(math.MaxInt), "no slice is longer")
 	require.False(t, exists(state))
 	huge, err := os.Create(state)
 	require.NoError(t, err)
