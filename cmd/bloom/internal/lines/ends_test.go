@@ -1,7 +1,9 @@
 package lines
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"strconv"
 	"testing"
 	"time"
@@ -13,6 +15,12 @@ import (
 
 // limit is how long these tests wait for what should come at once.
 const limit = time.Minute
+
+// bounded ends the program if the test takes longer than limit.
+func bounded(t *testing.T) {
+	timer := time.AfterFunc(limit, func() { panic(t.Name() + " hangs") })
+	t.Cleanup(func() { timer.Stop() })
+}
 
 // fired is a timer that is over.
 var fired = func() <-chan time.Time {
@@ -53,6 +61,7 @@ func ended() context.Context {
 // TestEndedQueue: what was read is delivered, however late, even if the wait for a read under way
 // is over.
 func TestEndedQueue(t *testing.T) {
+	bounded(t)
 	for range 30 {
 		r := full(new(Config))
 		r.after = func(time.Duration) <-chan time.Time { return fired }
@@ -68,6 +77,7 @@ func TestEndedQueue(t *testing.T) {
 
 // TestEndlessContext: a context without a Done channel never ends, so that Each waits for input.
 func TestEndlessContext(t *testing.T) {
+	bounded(t)
 	r := full(new(Config))
 	r.after = func(time.Duration) <-chan time.Time {
 		t.Error("it waits for a time")
@@ -136,6 +146,7 @@ func TestStuck(t *testing.T) {
 		{name: "writing begins late", late: 10 * manyWaits, every: 1, last: all},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			bounded(t)
 			out := &slowly{begun: make(chan struct{}), may: make(chan struct{})}
 			r := full(&Config{Out: out})
 			close(r.queue)
@@ -172,9 +183,54 @@ func TestStuck(t *testing.T) {
 	}
 }
 
+// TestTick: when a tick comes, all lines that were kept before are written, and more can follow.
+func TestTick(t *testing.T) {
+	bounded(t)
+	var out bytes.Buffer
+	r := full(&Config{Out: &out})
+	go r.write()
+	tick := make(chan time.Time, 1)
+	tick <- time.Time{}
+	kept := 0
+	require.NoError(t, r.Each(t.Context(), tick, func() error {
+		require.Equal(t, kept, bytes.Count(out.Bytes(), []byte("\n")))
+		close(r.queue) // no earlier, so that Each takes the tick
+		return nil
+	}, func(b *Batch) error {
+		kept++
+		return keep(b)
+	}))
+	require.Equal(t, cap(r.queue), kept)
+	require.Equal(t, kept, bytes.Count(out.Bytes(), []byte("\n")))
+}
+
+// failing is an output that fails.
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// TestFailedOutput: an error of the output ends Each while it waits for input or for a tick.
+func TestFailedOutput(t *testing.T) {
+	bounded(t)
+	for _, tick := range []chan time.Time{nil, make(chan time.Time, 1)} {
+		r := full(&Config{Out: failing{}})
+		go r.write()
+		require.Equal(t, io.ErrClosedPipe, r.Each(t.Context(), tick, func() error {
+			t.Error("a tick, and the lines are not written")
+			return nil
+		}, func(b *Batch) error {
+			if cap(tick) > len(tick) {
+				tick <- time.Time{}
+			}
+			return keep(b)
+		}))
+	}
+}
+
 // TestStuckFlush: Each also ends when ctx is done while it waits for lines that the output does not
 // take, and calls onTick no more.
 func TestStuckFlush(t *testing.T) {
+	bounded(t)
 	out := &slowly{begun: make(chan struct{}), may: make(chan struct{})}
 	r := full(&Config{Out: out})
 	r.after = func(time.Duration) <-chan time.Time { return fired }

@@ -3,10 +3,12 @@ package lines
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -82,6 +84,7 @@ func TestModel(t *testing.T) {
 }
 
 func modelRound(t *testing.T, seed uint64) {
+	defer time.AfterFunc(limit, func() { panic(fmt.Sprint("seed ", seed, " hangs")) }).Stop()
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	rule := linestest.RandomRule(rnd)
 	cfg := configOf(rule)

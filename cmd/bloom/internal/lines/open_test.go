@@ -3,6 +3,7 @@ package lines
 import (
 	"bytes"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -42,6 +43,7 @@ func skippable(number byte, data string) string {
 // TestDecompressRefuses: whatever begins like a compression, an archive or an encoding that is not
 // unpacked is refused by name, however slowly it comes, and also within gzip and zstd.
 func TestDecompressRefuses(t *testing.T) {
+	goroutines := runtime.NumGoroutine()
 	for _, head := range filtertest.Heads(t) {
 		if head.Name == "gzip" || head.Name == "zstd" {
 			continue
@@ -64,6 +66,23 @@ func TestDecompressRefuses(t *testing.T) {
 		_, err := Decompress(strings.NewReader(data), DefaultWindow, '\n')
 		require.EqualError(t, err, "it is compressed twice")
 	}
+	large := zstded(t, gzipped(t, "a\n")+strings.Repeat("\x00", 4<<20))
+	for range 20 {
+		_, err := Decompress(strings.NewReader(large), DefaultWindow, '\n')
+		require.EqualError(t, err, "it is compressed twice")
+	}
+	require.Less(t, runtime.NumGoroutine(), goroutines+10, "decoders are not closed")
+}
+
+// TestArrived: what unpacks to 100 times the bytes that arrived is fine, and more is not.
+func TestArrived(t *testing.T) {
+	a := NewArrived(iotest.OneByteReader(strings.NewReader(strings.Repeat("x", 20_000))))
+	require.NoError(t, a.Check(1<<20))
+	require.Equal(t, ErrArrived, a.Check(2_000_000))
+	_, err := io.ReadAll(a)
+	require.NoError(t, err)
+	require.NoError(t, a.Check(2_000_000))
+	require.Equal(t, ErrArrived, a.Check(2_000_001))
 }
 
 // TestSkippableFrames: zstd is unpacked whatever frame it begins with, and the frames that have no

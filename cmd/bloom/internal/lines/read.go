@@ -48,7 +48,6 @@ func (r *Reader) readFile(ctx context.Context, number int, name string) (ok bool
 		b := <-r.free
 		b.Data = b.Data[:0]
 		b.err = named(name, err)
-		b.bad = false
 		r.pass(b)
 		return false
 	}
@@ -62,8 +61,6 @@ func (r *Reader) readFile(ctx context.Context, number int, name string) (ok bool
 		}
 		b.File = number
 		b.name = name
-		b.err = nil
-		b.bad = false
 		if err != nil && err != io.EOF {
 			b.err = named(name, err)
 		}
@@ -102,7 +99,7 @@ func (r *Reader) fill(ctx context.Context, b *Batch, s *source) error {
 		}
 		if err = s.in.arrived.Check(int64(len(b.Data))); err != nil {
 			err = fmt.Errorf("a line has %w", err)
-			b.Data = b.Data[:0]
+			b.Data = b.Data[:0] // speed
 			break
 		}
 		r.makeRoom(b)
@@ -132,7 +129,7 @@ func (r *Reader) fill(ctx context.Context, b *Batch, s *source) error {
 // makeRoom makes room in b for the next read. If b has a long line, it first waits until no other
 // batch has one.
 func (r *Reader) makeRoom(b *Batch) {
-	if cap(b.Data)-len(b.Data) >= pieceSize/2 {
+	if cap(b.Data)-len(b.Data) >= pieceSize/2 { // speed
 		return
 	}
 	if len(b.Data) > longLine && !b.long {
