@@ -248,7 +248,7 @@ func TestOutputErrors(t *testing.T) {
 	good(t, "a\n", "build -o filter")
 	for _, line := range []string{
 		"dedupe --state state", "check filter", "check -c filter", "info filter",
-		"info --json filter", "plan -n 10 -p 0.1",
+		"info --json filter", "plan -n 10 -p 0.1", "plan --json -n 10",
 		"build -o -", "build -n 10 -o -", "merge -o - filter filter", "bank build -n 10 -o - -",
 	} {
 		cmd := command(t, line)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -335,6 +336,7 @@ func TestUsage(t *testing.T) {
 		{"merge -o x", "at least one FILE"},
 		{"info", "at least one FILE"},
 		{"plan", "plan needs -n N"},
+		{"plan -n 10 x", "plan takes no arguments"},
 		{"plan -n 10 -p 2", "-p 2 is outside"},
 		{"dedupe -n 10 --span 0", "--span 0s must be longer than 0"},
 		{"dedupe -n 10 --span -1h", "--span -1h0m0s must be longer than 0"},
@@ -481,6 +483,7 @@ func TestNumbers(t *testing.T) {
 	for s, want := range map[string]count{
 		"1": 1, "1000000": 1e6, "1e6": 1e6, "10M": 1e7, "2.5k": 2500, "1G": 1e9, "1b": 1e9,
 		"3T": 3e12, "1_000": 1000, "1,000,000": 1e6, "12,345": 12345,
+		"9007199254740993": 1<<53 + 1, "18446744073709551615": math.MaxUint64,
 	} {
 		var c count
 		require.NoError(t, c.Set(s), s)

@@ -84,10 +84,7 @@ func (o *planFlags) planFor(k kind) planned {
 	n := uint64(o.n)
 	p := planned{Type: k.name, Keys: n, Rate: o.p, Note: k.note}
 	if o.size > 0 {
-		var ok bool
-		if p.Rate, ok = k.plan.rateOf(uint64(o.size), n, k.least); !ok {
-			return p
-		}
+		p.Rate = k.plan.rateOf(uint64(o.size), n, k.least)
 	}
 	size, bits, err := k.plan(n, min(p.Rate, 0.5))
 	if err == nil && p.Rate >= k.least {

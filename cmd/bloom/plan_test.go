@@ -27,6 +27,9 @@ func TestPlan(t *testing.T) {
 	for _, p := range []string{"0.5", "1e-15"} {
 		require.NotContains(t, good(t, "", "plan -n 1 -p", p), "1 lines")
 	}
+	require.Regexp(t, `(?m)^growing.Filter +(- +){4}not possible at that rate$`,
+		good(t, "", "plan -n 1 -p 1e-15"))
+	require.Contains(t, good(t, "", "plan -n 10 --size 1e3"), "10 keys, files of 1.0 kB at most:")
 	saying(t, 2, "--size shows rates: leave -p out", "", "plan -n 10 --size 1k -p 0.1")
 	saying(t, 2, `"0" is not a size, such as 64M`, "", "plan -n 10 --size 0")
 }
@@ -121,8 +124,9 @@ func TestPlanOfSize(t *testing.T) {
 		}
 		require.NotZero(t, all["bloom.Filter"].Rate)
 	}
-	none := planOf(t, "-n 1000 --size 10")
-	require.Zero(t, none["bloom.Filter"].Rate)
+	for name, none := range planOf(t, "-n 1000 --size 10") {
+		require.Equal(t, planned{Type: name, Keys: 1000, Note: none.Note}, none)
+	}
 	out := good(t, "", "plan -n 1000 --size 10")
 	require.Contains(t, out, "1,000 keys, files of 10 B at most:")
 	require.Contains(t, out, "not possible at that size")

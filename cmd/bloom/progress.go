@@ -6,7 +6,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -196,9 +195,5 @@ func (p *progress) text() string {
 
 // short returns n with a unit, such as "1.2 M", or as a whole number below 1,000.
 func short(n float64) string {
-	n = math.Round(n)
-	if n < 1000 {
-		return strconv.Itoa(int(n))
-	}
-	return strings.TrimSpace(humanize.SIWithDigits(n, 1, ""))
+	return strings.TrimSpace(humanize.SIWithDigits(math.Round(n), 1, ""))
 }

@@ -41,13 +41,10 @@ func roomFor(n uint64, p float64) uint64 {
 	for !keeps(room) {
 		room += 1 + room/50
 	}
-	if _, _, err := bloom.Size(room, p); err != nil {
-		return n
-	}
 	return room
 }
 
-// rateOf returns the rate of bloom.New(room, p) with n keys.
+// rateOf returns the rate of bloom.New(room, p) with n keys, or 0 if there is no such filter.
 func rateOf(room uint64, p float64, n uint64) float64 {
 	m, k, err := bloom.Size(room, p)
 	if err != nil {
@@ -168,8 +165,8 @@ func planGrowing(n uint64, p float64) (size uint64, k int, err error) {
 }
 
 // rateOf returns the smallest rate, not below lowest and rounded up to three digits, at which the
-// file of a filter for n keys has at most size bytes. It returns false if there is none.
-func (plan planner) rateOf(size, n uint64, lowest float64) (p float64, ok bool) {
+// file of a filter for n keys has at most size bytes. It returns 0 if there is none.
+func (plan planner) rateOf(size, n uint64, lowest float64) float64 {
 	fits := func(p float64) bool {
 		needed, _, err := plan(n, p)
 		return err == nil && needed <= size
@@ -177,9 +174,9 @@ func (plan planner) rateOf(size, n uint64, lowest float64) (p float64, ok bool) 
 	low, high := max(lowest, leastPlan), 0.5
 	switch {
 	case !fits(high):
-		return 0, false
+		return 0
 	case fits(low):
-		return low, true
+		return low
 	}
 	for high > low*1.0001 {
 		middle := math.Sqrt(low * high)
@@ -194,7 +191,7 @@ func (plan planner) rateOf(size, n uint64, lowest float64) (p float64, ok bool) 
 		// Formatting removes the error of the multiplication.
 		p, _ := strconv.ParseFloat(strconv.FormatFloat(units*digit, 'g', 3, 64), 64)
 		if p >= 0.5 || fits(p) {
-			return min(p, 0.5), true
+			return min(p, 0.5)
 		}
 	}
 }

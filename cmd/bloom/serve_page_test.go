@@ -13,21 +13,28 @@ import (
 
 // TestPageForms: what the page answers to what no browser sends.
 func TestPageForms(t *testing.T) {
-	_, web := serving(t, "6869\n", "--hex --comment <sold>")
-	for body, want := range map[string]string{
-		"lines=6869%0d%0a6":                   "1 of 2 lines are probably in the list.",
-		"lines=6869":                          "1 of 1 line is probably in the list.",
-		"lines=6":                             "is not an even number of hexadecimal digits",
-		"lines=" + strings.Repeat("6", 1<<20): "This is more than the page checks in one go.",
+	s, web := serving(t, "6869\n", "--hex --comment <sold>")
+	for body, want := range map[string]struct{ title, says string }{
+		"":                  {"", "fruit.bloom"},
+		"lines=6869%0d%0a6": {"1 of 2 lines are probably in the list – ", "in the list."},
+		"lines=6869":        {"1 of 1 line is probably in the list – ", "in the list."},
+		"lines=6": {"0 of 1 line is probably in the list – ",
+			"is not an even number of hexadecimal digits"},
+		"lines=" + strings.Repeat("6", 1<<20): {"This is more than the page checks in one go – ",
+			"This is more than the page checks in one go. The shell commands"},
 	} {
 		got, _ := ask(t, "POST", web.URL, body, "Content-Type", "application/x-www-form-urlencoded")
-		require.Contains(t, got, want)
+		require.Contains(t, got, "<title>"+want.title+"fruit.bloom – bloom</title>")
+		require.Contains(t, got, want.says)
+		require.Contains(t, got, `<th scope="row">loaded</th><td>`+
+			s.now.Load().loaded.Format("2 January 2006, 15:04"))
 	}
 	page, resp := ask(t, "GET", web.URL+"/?key="+neturl.QueryEscape(`<script>alert("x")</script>`), "")
 	require.Contains(t, resp.Header.Get("Content-Security-Policy"),
 		"default-src 'none'; style-src 'sha256-")
 	require.NotContains(t, page, "<script")
 	page, _ = ask(t, "GET", web.URL+"/?key=6869", "")
+	require.Contains(t, page, "<title>6869 is probably in the list – fruit.bloom – bloom</title>")
 	require.Regexp(t, "probably in the list</span>; (one in .*|hardly any) others would be, too", page)
 	require.Contains(t, page, "<h1>fruit.bloom</h1>\n<p id=\"comment\">&lt;sold&gt;</p>")
 }

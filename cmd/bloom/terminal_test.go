@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -139,11 +140,15 @@ func TestSummaryComesLast(t *testing.T) {
 // how much is done.
 func TestProgressOfTheSecondPass(t *testing.T) {
 	p := &progress{cfg: &lines.Config{Counts: new(lines.Counts)}, verb: "new",
-		since: time.Now().Add(-time.Second)}
+		since: time.Now().Add(-1000 * time.Second)}
 	running.Store(p)
 	defer running.Store(nil)
-	p.count(1560, 20)
-	require.Regexp(t, `^1.5 k lines, 20 new, 1.5 k lines/s$`, p.text())
+	p.count(1_590_000, 20)
+	require.Regexp(t, `^1\.5 M lines, 20 new, 1\.5 k lines/s$`, p.text())
+	p.total = 3000
+	require.Regexp(t, `^1\.5 M lines, 20 new, 1\.5 k lines/s$`, p.text(), "it has not read anything")
+	p.cfg.Read.Store(1000)
+	require.Regexp(t, `^1\.5 M lines, 20 new, 1\.5 k lines/s, 3[34]m\d+s left$`, p.text())
 	require.Same(t, p, doing("making the filter", 1500))
 	require.Equal(t, "making the filter: 0 %", p.text())
 	p.step(500)
@@ -152,10 +157,61 @@ func TestProgressOfTheSecondPass(t *testing.T) {
 	require.Equal(t, "making the filter: 100 %", p.text())
 	doing("writing the filter", 0)
 	require.Equal(t, "writing the filter", p.text())
+	doing("writing the filter", 10)
+	require.Equal(t, "writing the filter: 0 %", p.text())
 	for n, want := range map[float64]string{
 		0: "0", 0.6211: "1", 12.4: "12", 999.4: "999", 999.6: "1 k", 1234567: "1.2 M", 4e9: "4 G",
 	} {
 		require.Equal(t, want, short(n))
+	}
+}
+
+// TestProgressBeginsAgain: the second pass over an input shows what it has read itself.
+func TestProgressBeginsAgain(t *testing.T) {
+	terminal, _ := newTerminal(t)
+	defer func(old *os.File) { os.Stderr = old }(os.Stderr)
+	os.Stderr = terminal
+	t.Chdir(t.TempDir())
+	write(t, "one", "a\n")
+	write(t, "two", "b\nc\n")
+	p := newProgress(&lines.Config{Names: []string{"one"}, Counts: new(lines.Counts)}, "counted")
+	defer p.end()
+	require.EqualValues(t, 2, p.total)
+	began := p.since
+	require.False(t, began.IsZero())
+	p.count(7, 5)
+	doing("making the filter", 10)
+	for !time.Now().After(began) { // a clock may be coarse
+	}
+	cfg := &lines.Config{Names: []string{"one", "two"}, Counts: new(lines.Counts)}
+	require.Same(t, p, newProgress(cfg, "new"))
+	require.EqualValues(t, 6, p.total)
+	require.True(t, p.since.After(began))
+	require.Regexp(t, "^0 lines, 0 new, 0 lines/s$", p.text())
+}
+
+// TestMessagesOverProgress: a message, and the summary, take the place of the line of progress, which
+// does not come again after the summary.
+func TestMessagesOverProgress(t *testing.T) {
+	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	require.NoError(t, err)
+	defer stderr.Close()
+	defer func(old *os.File) { os.Stderr = old }(os.Stderr)
+	os.Stderr = stderr
+	p := &progress{start: time.Now(), stop: make(chan struct{}), verb: "new"}
+	running.Store(p)
+	defer running.Store(nil)
+	p.show("line", true)
+	warn("one")
+	warn("two")
+	p.show("line", true)
+	endProgress()
+	require.Regexp(t, "^line\r\x1b\\[Kbloom: warning: one\nbloom: warning: two\n"+
+		"line\r\x1b\\[Kbloom: 0 lines, 0 new, in .*\n$", read(t, stderr.Name()))
+	select {
+	case <-p.stop:
+	default:
+		t.Error("the line of progress comes again")
 	}
 }
 
