@@ -152,7 +152,7 @@ func (l *layout) readRow(read source, s int, r uint64) ([]byte, error) {
 	return page[8*word:][:8*g.stride], nil
 }
 
-// start is the offset of the name of member i in the names.
+// start is the offset in the names at which the name of member i begins.
 func nameSum(name []byte, i, start int) uint32 {
 	return sum(name, uint64(i), uint64(start), uint64(start+len(name)))
 }

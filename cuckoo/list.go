@@ -10,9 +10,9 @@ import (
 // The list holds keys for which a search found no free slot, for example keys that were inserted
 // more than eight times.
 //
-// The list is one word, followed by the entries. Bit t of the first word is set if the list has a
-// key with a tag of t modulo 64, so most look-ups read only that word. An entry has three words:
-// the two words of a digest, and its count, which is 0 if the entry is free.
+// The list is one word, followed by the entries. Bit t of the first word is set if the tag of a key
+// in the list is t modulo 64, so most look-ups read only that word. An entry has three words: the
+// two words of a digest, and its count, which is 0 if the entry is free.
 const (
 	room       = 32 // number of entries
 	entryWords = 3

@@ -48,7 +48,7 @@ func (t *table) rested() {
 var queues = sync.Pool{New: func() any { return new([expanded]node) }}
 
 // makeRoom moves tags until one of a key's two full buckets has a free slot, and returns that slot.
-// looked is the number of buckets that it looked at. If ok is false, no tag has moved.
+// looked is the number of other buckets that it looked at. If ok is false, no tag has moved.
 //
 // The search is breadth-first, so it finds a shortest path, on which no bucket occurs twice. The
 // tag at the end of the path moves first. Each tag is copied before its old slot is overwritten, so

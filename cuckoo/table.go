@@ -260,7 +260,7 @@ func (t *table) remove(h bloom.Hash) bool {
 	return true
 }
 
-// tags counts the slots that hold a tag. It reads all of t.
+// tags counts the slots that hold a tag. It reads all slots.
 func (t *table) tags() (n uint64) {
 	for slot := uint64(0); slot < t.buckets*t.width; slot += t.bits {
 		if t.get(slot) != 0 {

@@ -79,16 +79,16 @@ func (c Config) part() int64 {
 // counts has numbers of planes.
 type counts struct {
 	spare int    // largest number of live partial planes while the clock runs evenly
-	limit int    // largest number of live partial planes in the Span after the clock steps back
+	limit int    // largest number of live partial planes after the clock steps back
 	fulls int    // a plane may be given up when this many full planes follow it
-	lean  uint64 // with Renew, a repeat is written when more planes follow its key's plane
+	lean  uint64 // with Renew, how many planes may follow a key's plane before a repeat is written
 }
 
 // counts returns the counts for c.
 //
-// Partial planes end a part apart, so Generations of them are live; with Renew one more, because
-// planes live for a part longer. This number is spare. The rest of the 64 planes are the newest one
-// and fulls full ones.
+// Partial planes end at least a part apart, so at most Generations of them are live; with Renew one
+// more, because planes live for a part longer. This number is spare. The rest of the 64 planes are
+// the newest one and fulls full ones.
 //
 // After a step back, partial planes may take half of the places of full ones, up to limit in all.
 // That leaves room for N/2 keys.

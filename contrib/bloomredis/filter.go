@@ -301,8 +301,8 @@ func describe(start string, size int64) string {
 		size, header)
 }
 
-// sealed sends cmds, which read the filter's keys, and then reads and returns the header, size and
-// identity. If these belong to the filter that was opened, cmds have read that filter.
+// sealed sends cmds, which read the filter's Redis keys, and then reads and returns the header, size
+// and identity. If these belong to the filter that was opened, cmds have read that filter.
 func (f *Filter) sealed(ctx context.Context, cmds ...redis.Cmder) (content, error) {
 	header := redis.NewStringCmd(ctx, "GETRANGE", f.key, 0, headerSize-1)
 	size := redis.NewIntCmd(ctx, "STRLEN", f.key)
@@ -314,7 +314,8 @@ func (f *Filter) sealed(ctx context.Context, cmds ...redis.Cmder) (content, erro
 	return content{header.Val(), size.Val(), name.Val()}, nil
 }
 
-// readWhole sends cmds, which read the filter's keys, and then checks the string as check does.
+// readWhole sends cmds, which read the filter's Redis keys, and then checks the string as check
+// does.
 func (f *Filter) readWhole(ctx context.Context, id string, cmds ...redis.Cmder) (identity, error) {
 	stored, err := f.sealed(ctx, cmds...)
 	if err != nil {

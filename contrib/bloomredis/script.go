@@ -2,8 +2,8 @@ package bloomredis
 
 // Scripts are atomic. The KEYS of a script are a filter's string, its stream and its identity. The
 // ARGV of a script for an open filter begin with the header, the size of the string, and the id. If
-// such a script finds a different filter, it returns {header, size, identity} of that filter and
-// changes nothing.
+// a script that begins with ifLost does not find that filter, it returns {header, size, identity}
+// of what it finds, and changes nothing.
 //
 // For each key that changed the string, addScript appends an entry "h" with its digest to the
 // stream. The stream keeps only the newest entries. Any other change of the string replaces all

@@ -58,7 +58,7 @@ type Window struct {
 	mu       sync.Mutex
 	epoch    int       // grows when a deletion or a loss may replace strings
 	deleting int       // the number of calls of Delete under way
-	reopened time.Time // when lost last cleared known
+	reopened time.Time // when w.lost last cleared w.known
 	known    []known   // for each string
 }
 
