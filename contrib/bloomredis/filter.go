@@ -126,9 +126,10 @@ func open(
 }
 
 // Reopen opens the filter that is now under the key, or creates one as [Open] does. Until Reopen is
-// called, all operations on a lost filter return errors that wrap [ErrLost]. A new filter contains
-// nothing: the caller must add the keys again. If only the small identity key is gone, Reopen
-// restores it, and the filter keeps its keys. Reopen changes nothing if the filter is not lost.
+// called, all operations on a lost filter, except Delete, return errors that wrap [ErrLost]. A new
+// filter contains nothing: the caller must add the keys again. If only the small identity key is
+// gone, Reopen restores it, and the filter keeps its keys. Reopen changes nothing if the filter is
+// not lost.
 //
 // If the key now holds something else, Reopen returns an error as Open does, and f stays lost. If
 // [OpenExisting] returned f, Reopen creates nothing; if the key is missing, the error wraps
@@ -301,8 +302,8 @@ func describe(start string, size int64) string {
 		size, header)
 }
 
-// sealed sends cmds, which read the filter's Redis keys, and then reads and returns the header, size
-// and identity. If these belong to the filter that was opened, cmds have read that filter.
+// sealed sends cmds, which read the filter's Redis keys, and then reads and returns the header,
+// size and identity. If these belong to the filter that was opened, cmds have read that filter.
 func (f *Filter) sealed(ctx context.Context, cmds ...redis.Cmder) (content, error) {
 	header := redis.NewStringCmd(ctx, "GETRANGE", f.key, 0, headerSize-1)
 	size := redis.NewIntCmd(ctx, "STRLEN", f.key)

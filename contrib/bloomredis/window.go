@@ -419,15 +419,15 @@ func (w *Window) Stats(ctx context.Context) (bloom.Stats, error) {
 	return s, nil
 }
 
-// Reset removes all keys, for all processes. A concurrent call acts before Reset or after it. A
-// token of AddOnce that was used before Reset counts as new after it.
+// Reset removes all keys, for all processes. A concurrent Add or Contains acts before Reset or
+// after it. A token of AddOnce that was used before Reset counts as new after it.
 func (w *Window) Reset(ctx context.Context) error {
 	return w.each(ctx, windowResetScript, func(state, int64) {})
 }
 
 // Delete deletes the window, for all processes. To other processes that have used it, the window is
-// lost. A later Add to this Window begins a new one. A concurrent call acts before Delete or after
-// it.
+// lost. A later Add to this Window begins a new one. A concurrent Add or Contains acts before
+// Delete or after it.
 func (w *Window) Delete(ctx context.Context) error {
 	forget := func(deleting int) {
 		w.mu.Lock()
