@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// keys are keys of the same width, one after another. If scratch is not nil, each key is copied
+// keys holds keys of the same width, one after another. If scratch is not nil, each key is copied
 // there just before use, to imitate a program that must make its keys first.
 type keys struct {
 	buf     []byte

@@ -68,7 +68,7 @@ const (
 	// that a scheduler gives a thread, so on a busy machine most turns are not interrupted.
 	turnKeys = 8192
 	// absentKeys is the number of keys that were never added. False positives are counted over
-	// all of them.
+	// nearly all of them.
 	absentKeys = 1_000_000
 	// parts is the number of parts of a fill. Each has its own times, because an addition to a full
 	// filter may cost more than one to an empty filter.
@@ -104,8 +104,8 @@ func (p plan) chunk(i int) (first, n int) {
 	return first, (i+1)*p.n/p.chunks - first
 }
 
-// keys returns the range of the keys in the i-th turn of an operation. Look-ups go through all
-// keys; otherwise processors would learn to predict the answers.
+// keys returns the range of the keys in the i-th turn of an operation. Each turn of look-ups uses
+// the next keys: with the same keys, processors would learn to predict the answers.
 func (p plan) keys(op, i int) (first, n int) {
 	switch op {
 	case add, remove:
@@ -242,7 +242,7 @@ func (c contestant) turn(p plan, op int) {
 	c.times[op][part] = append(c.times[op][part], ns/float64(n))
 }
 
-// Contestants take turns: one each in every round, in random order.
+// Contestants take turns, in a new random order for each operation of a round.
 type contestants struct {
 	all    []contestant
 	random *rand.Rand
@@ -251,7 +251,7 @@ type contestants struct {
 func (cs contestants) rounds(n int, p plan, operations ...int) {
 	for round := range n {
 		if round%roundsPerCollection == 0 {
-			runtime.GC() // garbage is collected only here
+			runtime.GC() // while nothing is timed
 		}
 		for _, op := range operations {
 			cs.begin(p, op)

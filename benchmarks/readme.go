@@ -61,7 +61,7 @@ func updateReadme(path string, tables []table) error {
 }
 
 // ratios divides the time of each operation in the named rows by its time in the row base. It
-// returns the ratios of all tables that have both rows.
+// leaves out tables without base, and named rows that a table lacks.
 func ratios(tables []table, base string, operations []int, rows ...string) (found []float64) {
 	for _, t := range tables {
 		reference := t.find(base)

@@ -1,7 +1,8 @@
 // Api compares the exported names of every released module with the lists in directory api. Each
-// module has a file there, with a line for each name and its type. Api fails if a module and its
-// file differ. It prints BREAKS for a line that is gone or has changed, because users' programs may
-// no longer compile, or JSON may have other names. With -write, it writes new lists.
+// module that is not a command has a file there, with a line for each name and its type. Api fails
+// if a module and its file differ. It prints BREAKS for a line that is gone or has changed, because
+// users' programs may no longer compile, or JSON may have other names. With -write, it writes new
+// lists.
 //
 // It also fails if two methods with the same name and types have parameters or results with
 // different names.

@@ -199,8 +199,8 @@ func dropUnreadable(cfg *lines.Config) (dropped bool) {
 type asker func(found []bool, b *lines.Batch)
 
 // loadAll loads the filter that args[0] names, and returns it as first. If it is one of n shards,
-// args[:n] must name all shards, in any order, and ask looks keys up in all of them. others are the
-// remaining args.
+// args[:n] must name all shards, in any order, and ask looks each key up in its shard. others are
+// the remaining args.
 func loadAll(args []string) (ask asker, first *loaded, others []string, err error) {
 	first, err = loadKeys(args[0])
 	if err != nil {

@@ -239,8 +239,8 @@ func (o *dedupeFlags) newMemory(arrived *arrivals) (*memory, error) {
 	return newGrower(o.size.p, o.state != "", arrived.left)
 }
 
-// sameSize reports whether saved has the type, rate, span and room of fresh. If fresh has no room
-// (no -n), any room will do.
+// sameSize reports whether saved has the type, rate, span and room of fresh. If fresh was made
+// without -n, any room will do.
 func sameSize(saved filter, fresh hashFilter) bool {
 	have, want := saved.Info(), fresh.Info()
 	switch {

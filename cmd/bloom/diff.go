@@ -92,7 +92,7 @@ func patchCommand() *cobra.Command {
 			if err := patchFrom(g, args[1]); err != nil {
 				return fmt.Errorf("%s was not changed: %w", args[0], err)
 			}
-			if spared > 0 && neverOf(g) == 0 { // the new filter may report these names
+			if spared > 0 && neverOf(g) == 0 { // the patched filter may report names of --never
 				warnNever(args[0], spared)
 			}
 			return file.save(g)

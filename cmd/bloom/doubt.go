@@ -12,16 +12,16 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
-// doubt recognizes look-ups that are probably mistakes, such as look-ups of whole lines in a list
-// of one field, and counts them. If they succeed no more often than look-ups of arbitrary lines,
-// they ask for the wrong keys.
+// doubt recognizes and counts look-ups that are probably mistakes, such as look-ups of whole lines
+// in a list of fields. If they succeed no more often than look-ups of arbitrary lines, they ask for
+// the wrong keys.
 type doubt struct {
 	path  string
 	made  lines.Place // the part of a line that is a key of the list
 	asked lines.Place // the part of a line that is looked up
 	mixed bool        // the keys are different parts of lines, so nothing is known about them
 	all   bool        // every look-up is doubtful
-	signs string      // a key with one of these bytes is doubtful
+	signs string      // the bytes that make a key doubtful
 	bars  string      // the bytes of signs that no key of the list contains
 
 	lines, found    uint64 // the number of lines that were looked up, and that were found

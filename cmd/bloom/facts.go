@@ -159,8 +159,7 @@ func recordBlankRemoved(f filter) {
 func recordsBlank(f informed) bool { return factsOf(f).Get(blankFact) == "1" }
 
 // joinFacts returns the facts of the union of two filters, or an error if their keys do not mix. A
-// fact that only one filter has is kept. A name that another program wrote gets the values of both
-// filters.
+// name that another program wrote gets the values of both filters.
 func joinFacts(a, b informed) (url.Values, error) {
 	x, y := factsOf(a), factsOf(b)
 	placeA, knownA := placeOfMore(a)

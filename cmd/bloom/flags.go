@@ -195,8 +195,7 @@ type inputFlags struct {
 	long    int
 }
 
-// addBlank adds --blank. dedupe has no such flag: it knows exactly whether it has seen the empty
-// line.
+// addBlank adds --blank. dedupe has no such flag: it always reads blank lines, too.
 func (f *inputFlags) addBlank(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.blank, "blank", false,
 		"keep blank lines, which are otherwise left out")

@@ -80,7 +80,7 @@ func newRoot() *cobra.Command {
 	group(completion, "completion needs bash, fish, powershell or zsh")
 	help := find(root, "help")
 	help.Short = "explain a command"
-	help.Args = func(_ *cobra.Command, args []string) error { // cobra's returns no error
+	help.Args = func(_ *cobra.Command, args []string) error { // cobra would report no error
 		if _, rest, err := root.Find(args); err != nil || len(rest) > 0 {
 			return notCommand(strings.Join(args, " "))
 		}

@@ -27,7 +27,7 @@ import (
 //
 // The deduper adds the lines of the tail to its filter, so that they are not written again. If the
 // tail ends with half a line, the first line to write must begin with that half, and only the rest
-// of it is written.
+// of the line is written.
 type output struct {
 	file interface {
 		io.Writer
@@ -89,7 +89,7 @@ func (o *output) Write(p []byte) (int, error) {
 }
 
 // skip removes from the start of p what the half line at the end of the tail already has. It
-// returns an error if they differ.
+// returns an error if p begins differently.
 func (o *output) skip(p []byte) (news []byte, err error) {
 	half := make([]byte, min(int64(len(p)), o.tail-o.skipped))
 	if _, err := o.file.ReadAt(half, o.skipped); err != nil {

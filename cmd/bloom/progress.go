@@ -18,7 +18,7 @@ import (
 )
 
 // progress is a line on the terminal that shows how far a command has got, and a summary at the
-// end. Without a terminal it is nil, and its methods do nothing.
+// end. Without a terminal it is nil, and count, step, hide and end do nothing.
 type progress struct {
 	start time.Time
 	still bool // only the summary is written

@@ -52,7 +52,7 @@ type page struct {
 type verdict struct {
 	Key    string
 	Found  bool
-	Others string // how many other keys get the same answer
+	Others string // how many other keys are reported, in words
 	Bad    string // why there is no answer
 }
 

@@ -1,4 +1,4 @@
-// Package collystore keeps the pages that a colly collector has visited in a Bloom filter. The
+// Package collystore remembers in a Bloom filter which pages a colly collector has visited. The
 // filter needs a few bytes for each page, and a file keeps it until the next run.
 //
 // A [Crawl] continues after a restart, even if its process was killed. It also keeps the pages that

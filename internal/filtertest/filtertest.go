@@ -89,7 +89,7 @@ func Damage(t *testing.T, good []byte, decode func([]byte) error, cuts ...int) {
 }
 
 // Sealed returns a copy of data in which the checksums of a frame are correct, so that a fuzzer
-// gets past them. It returns data itself if that is too short for a frame.
+// gets past them. Data that is too short stays as it is.
 func Sealed(data []byte) []byte {
 	if len(data) < 8+form.MinTrailer {
 		return data

@@ -89,7 +89,8 @@ type Adds struct {
 	AddBatch  func(added []bool, hs []bloom.Hash)
 }
 
-// Asks has the methods of a filter or View that look keys up. All except ContainsHash may be nil.
+// Asks has the methods of a filter or View that look keys up. Contains and ContainsString may both
+// be nil, and ContainsBatch may be nil.
 type Asks struct {
 	Contains       func(key []byte) bool
 	ContainsString func(key string) bool
@@ -674,9 +675,9 @@ var decoders = []func(f Filter, data []byte) error{
 	func(f Filter, data []byte) error { return errOf(f.ReadFrom(bytes.NewReader(data))) },
 }
 
-// refused writes data to the file at path. It requires that Load and Open refuse the file, that
-// decoders[:ways] refuse data, and that f, a result of filled, does not change. All errors must
-// wrap ErrFormat, and also target if it is not nil.
+// refused writes data to the file at path. It requires that Load refuses the file, that Open or
+// Verify refuses it, that decoders[:ways] refuse data, and that f, a result of filled, does not
+// change. All errors must wrap ErrFormat, and also target if it is not nil.
 func (typ Type) refused(
 	t *testing.T, f *filter, path string, data []byte, target error, ways int, about string,
 ) {
@@ -974,9 +975,9 @@ func WithoutTrailer(data []byte) []byte {
 
 // Fuzz decodes data as it is, and again after Sealed has corrected the checksums. If data is
 // refused, the error must wrap ErrFormat, and the zero value must stay zero. Otherwise the filter
-// must encode to the same bytes, find keys that are added to it, and survive another encoding and
-// decoding. Fuzz then passes the filter to more for further checks. It uses only the fields Zero,
-// Adds, Asks and Multiset of typ.
+// must encode to the same bytes, except in the trailer, find keys that are added to it, and survive
+// another encoding and decoding. Fuzz then passes the filter to more for further checks. It uses
+// only the fields Zero, Adds, Asks and Multiset of typ.
 func Fuzz[F Filter](f *testing.F, typ Type, more func(t *testing.T, g F), seeds ...[]byte) {
 	for _, data := range seeds {
 		f.Add(data)

@@ -1,5 +1,4 @@
-// Package gunzip reads gzip files, and treats the bytes after the last member as the gunzip program
-// does.
+// Package gunzip reads gzip files. After the last member it accepts only zeros.
 package gunzip
 
 import (

@@ -1,6 +1,7 @@
-// Package magic recognizes compressed files, archives, tables, filters and text encodings by their
-// first bytes. The command and the readers in other languages refuse files that they cannot unpack:
-// the bytes of such a file are not lines, so "not in the list" would be a wrong answer.
+// Package magic recognizes files that are not lines of UTF-8, such as compressed files, archives
+// and filters, by their first bytes. The command and the readers in other languages refuse files
+// that they cannot unpack: the bytes of such a file are not lines, so "not in the list" would be a
+// wrong answer.
 package magic
 
 import (
@@ -21,7 +22,7 @@ var Table string
 // Kind is a row of the table.
 type Kind struct {
 	Name    string
-	Refusal string // says what the file is, and which program unpacks it
+	Refusal string // says what the file is and, if possible, how to get lines from it
 	pieces  []piece
 }
 
@@ -129,7 +130,7 @@ func (k *Kind) Differs(delim byte) bool { return delim != 0 || k.Name != unmarke
 const unmarked = "unmarked UTF-16"
 
 // Undecided reports whether more bytes after head could change the result of Of. If head contains
-// delim, the end of a line, it counts as text unless it ends within a piece at offset 0.
+// delim, the result is true only if head ends within a piece at offset 0.
 func Undecided(head []byte, delim byte) bool {
 	hasLine := bytes.IndexByte(head, delim) >= 0
 	for i := range kinds {

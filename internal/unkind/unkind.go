@@ -1,6 +1,6 @@
 // Package unkind provides readers, writers, servers and clients that keep their contracts, but are
 // as unhelpful as the contracts allow. A test of a function that takes a reader, for example, tries
-// all of the readers. Programs that replace a file are in package filtertest.
+// all of the readers. Package filtertest has ways to replace a file.
 package unkind
 
 import (
@@ -135,7 +135,7 @@ func (r *failingAt) ReadAt(p []byte, offset int64) (int, error) {
 	return 0, ErrStore
 }
 
-// Writers returns writers that accept n bytes and then fail.
+// Writers returns writers that accept at most n bytes and then fail.
 func Writers(n int) map[string]io.Writer {
 	return map[string]io.Writer{
 		"an error":           &failingWriter{left: n, err: ErrStore},

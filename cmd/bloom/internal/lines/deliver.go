@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Each calls handle with every batch, in order. When tick fires, it waits until all kept lines are
-// written, and calls onTick. It calls one function at a time. Once ctx is done, it delivers the
-// lines that were read, and does not wait for more.
+// Each calls handle with every batch, in order. When tick fires, Each waits until all kept lines
+// are written, and calls onTick. It calls one function at a time. Once ctx is done, Each delivers
+// the lines that were read, and does not wait for more.
 //
 // Each returns when all kept lines are written. It returns the write error, if any, or else the
 // first error from reading or from a function. If ctx is done and Config.Out accepts no bytes for

@@ -20,8 +20,8 @@ type Place struct {
 // return at the end of lines from Windows.
 type Key struct {
 	Place
-	// Separator is the byte between fields. If it is empty, fields are separated by tabs if the
-	// input's first line has one, and otherwise by commas.
+	// Separator is the byte between fields. If it is empty, the first line of each file decides:
+	// fields are separated by tabs if the line has a tab, and otherwise by commas.
 	Separator string
 	FoldCase  bool // all forms of a letter are the same; see package fold
 	Hex       bool // the key is the bytes that the line gives in hexadecimal digits
