@@ -118,8 +118,7 @@ func (f *filter) fetch(bits int) int {
 // and fours*K must be at most slots.
 
 // filterAddFours adds the digests, and sets dst[i] to whether hs[i] changed the filter. Before
-// that, it fetches the words of each digest's first bits into the cache. fetch is the number of
-// these bits, and may be 0.
+// that, it fetches the words of fetch bits of each digest into the cache; fetch may be 0.
 //
 //go:noescape
 func filterAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)

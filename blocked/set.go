@@ -136,9 +136,9 @@ func describe(name string, m uint64, lines int) string {
 // as if half a bit were clear. When the filter contains the n keys of [New], the estimate is 0.1 %
 // too high on average.
 //
-// With one line, FPR is the mean over all blocks of the product of the fill ratios of the block's
-// eight words. With more lines, FPR is this mean to the power of Lines, because lines are
-// independent.
+// The rate of a block is the product of the fill ratios of its eight words. With one line, FPR is
+// the mean rate of all blocks. With more lines, FPR is this mean to the power of Lines, because
+// lines are independent.
 func (f *filter) Stats() bloom.Stats { return f.b.Stats(f.size()) }
 
 // LogValue implements slog.LogValuer. The value is the result of String.

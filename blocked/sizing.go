@@ -90,7 +90,7 @@ func FalsePositiveRate(m uint64, lines int, n uint64) float64 {
 	case n == 0:
 		return 0
 	case float64(n)*float64(lines) >= 2048*float64(blocks): // also if there are no blocks
-		return 1 // as a float64
+		return 1 // the rate rounds to 1
 	}
 	return max(0, min(rate(n, blocks, lines), 1))
 }

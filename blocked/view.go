@@ -48,8 +48,8 @@ func newView(b storage.Bytes) (*View, error) {
 // Info; see "Files" in package bloom. The caller must call [View.Close].
 //
 // On Linux, OpenFile advises the kernel to read only the pages that look-ups need: one for nearly
-// every absent key, and one for each line of a present key. If the file fits in memory, and many
-// keys will be looked up, call Verify first, which reads the whole file in order.
+// every absent key, and at most one for each line of a present key. If the file fits in memory, and
+// many keys will be looked up, call Verify first, which reads the whole file in order.
 func OpenFile(path string) (*View, error) {
 	v, err := storage.OpenView("blocked", path, newView)
 	if err == nil {

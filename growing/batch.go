@@ -99,7 +99,7 @@ type batch struct {
 	shards [batchSize]uint8   // the shard of each digest, before sorting
 }
 
-// batches saves the allocation of a batch, which takes 80 KB.
+// batches holds unused batches, because a new one needs 80 KB.
 var batches = sync.Pool{New: func() any { return new(batch) }}
 
 // sort is stable. hs must have at most batchSize digests.

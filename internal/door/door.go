@@ -1,6 +1,6 @@
-// Package door gives other packages access to unexported parts of package bloom.
-// Package bloom imports door, so door cannot name bloom's types: its type parameters F and S stand
-// for bloom.Filter and bloom.SyncFilter. A call with other types panics.
+// Package door gives other packages access to unexported parts of package bloom. Package bloom
+// imports door, so door cannot name bloom's types: its type parameters F and S stand for
+// bloom.Filter and bloom.SyncFilter. A call with other types panics.
 package door
 
 import "github.com/seed79a3ff49/bloom/internal/form"

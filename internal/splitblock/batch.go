@@ -20,8 +20,8 @@ import (
 
 const (
 	// chunk is the largest number of digests that one call into assembly adds or looks up. Assembly
-	// cannot be interrupted, so a garbage collection waits for a whole chunk. In Go, a chunk is so
-	// small that touched blocks stay in the cache until they are used.
+	// cannot be interrupted, so a garbage collection waits for a whole chunk. Go code touches the
+	// blocks of one chunk at a time, so that they stay in the cache until they are used.
 	chunk = 64
 
 	// Blocks are fetched or touched ahead of use if there are at least fetchBlocks of them. Fewer

@@ -18,8 +18,10 @@ func (b *Blocks) Stats(size int64) bloom.Stats {
 
 // Census collects from blocks what Stats needs to know.
 type Census struct {
-	blocks   [Bits + 1]uint64 // element i is the number of blocks with i ones
-	products float64          // sum over blocks of the product of the eight lanes' numbers of ones
+	blocks [Bits + 1]uint64 // element i is the number of blocks with i ones
+	// products is a sum with one term for each block: the product of the numbers of ones in its
+	// eight lanes.
+	products float64
 }
 
 // Add adds the blocks in words to c. Other goroutines may write to words atomically at the same
