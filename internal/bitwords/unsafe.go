@@ -12,8 +12,8 @@ func BytesOf(s string) []byte {
 }
 
 // NoEscape returns key, hidden from escape analysis. It is for functions that do not retain the
-// key. Package murmur3 keeps a key only until it returns, but escape analysis cannot see that, and
-// would allocate keys on the heap.
+// key. Package murmur3 does not retain the key, but escape analysis cannot see that, and would
+// allocate keys on the heap.
 func NoEscape(key []byte) []byte {
 	hidden := unsafe.Add(nil, uintptr(unsafe.Pointer(unsafe.SliceData(key))))
 	return unsafe.Slice((*byte)(hidden), len(key))
