@@ -56,7 +56,7 @@ type workload struct {
 	// reference is the row that the other rows are compared with; "" means bits-and-blooms.
 	reference string
 	turn      int // the number of keys in a turn; 0 means turnKeys
-	// orders are orders of look-ups. Each has a table of its own, measured with the same filters.
+	// orders lists orders of look-ups. Each has a table of its own, measured with the same filters.
 	orders []*order
 	// order is set in the table of an order, which mixes look-ups of present and absent keys. In
 	// other tables it is nil, and present and absent keys are timed separately.

@@ -166,7 +166,7 @@ func drawPictures(dir string) error {
 	return nil
 }
 
-// bitsAKey shows how many bits a key needs at each rate, in filters of a million keys.
+// bitsAKey shows how many bits a key needs at each rate, in filters for a million keys.
 func bitsAKey() picture {
 	const n = 1_000_000
 	size := func(bytes int64) float64 { return 8 * float64(bytes) / n }

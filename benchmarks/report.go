@@ -294,7 +294,7 @@ func processor() (cpu string, more []string) {
 	return cpu, more
 }
 
-// peers are parts of module paths. The report lists the modules with one of them in their path.
+// peers are parts of module paths. The report lists the modules that match.
 var peers = []string{
 	"bits-and-blooms/bloom", "holiman/", "blobloom", "datasketches", "BoomFilters", "ristretto",
 	"bbloom", "parquet-go/", "xorfilter", "xxhash", "cuckoo",

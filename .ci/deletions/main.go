@@ -47,7 +47,7 @@ type guard struct{ where, text string }
 type program struct {
 	path  string
 	dir   string                   // the working directory
-	took  map[string]time.Duration // by pattern
+	took  map[string]time.Duration // how long the tests that match a pattern take
 	reach map[int][]string         // patterns of the tests that reach each guard, the fastest first
 }
 

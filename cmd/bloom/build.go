@@ -21,7 +21,7 @@ import (
 )
 
 // maker wraps create: it raises n to at least 1, and records n and p in the Info. It passes at most
-// 0.5 for p, because with a higher rate a filter of few lines would have no bits.
+// 0.5 for p, because with a higher rate a filter for few lines would have no bits.
 func maker[F hashFilter](
 	create func(n uint64, p float64) (F, error),
 ) func(n uint64, p float64) (hashFilter, error) {
@@ -190,8 +190,8 @@ func warnTooMany(f filter, held uint64) {
 		"other lines are reported at a rate of %.2g", held, f.Stats().FPR)
 }
 
-// refused returns an error if f was too full to add all keys. Only kinds with repeats refuse keys.
-// The error wraps errRepeats if f holds fewer lines than it was made for.
+// refused returns an error if f was too full to add all keys. Only a cuckooFilter refuses keys. The
+// error wraps errRepeats if f holds fewer lines than it was made for.
 func refused(f filter, added, came int) error {
 	if added == came || !kindOfFilter(f).repeats {
 		return nil

@@ -150,9 +150,9 @@ func unionOf(ctx context.Context, names []string) (*loaded, error) {
 	return all, nil
 }
 
-// union adds the keys of b to a. It returns an error if their types or sizes do not merge, if both
-// have a Hash and these differ, or if their facts are incompatible. If their Comments differ, a
-// gets mixedComment.
+// union adds the keys of b to a. It returns an error if their types or sizes cannot be merged, if
+// both have a Hash and these differ, or if their facts are incompatible. If their Comments differ,
+// a gets mixedComment.
 func union(a, b *loaded) error {
 	x, y := a.Info(), b.Info()
 	if a.kind.name != b.kind.name {

@@ -67,8 +67,8 @@ func (d *deduper) tick() error {
 }
 
 // begin prepares for the first lines. If the state has no record of OUT, begin records OUT and
-// saves the state before a line is written. If this run is killed, the next one then has the same
-// filter, and knows OUT.
+// saves the state before a line is written. If this run is killed, the next one finds the filter
+// and the record.
 func (d *deduper) begin() error {
 	d.seen.ready()
 	if d.out.path == "" || d.out.known {

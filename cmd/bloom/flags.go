@@ -233,7 +233,7 @@ func (f *makeFlags) register(flags *pflag.FlagSet, n, p string) {
 	f.input.addBlank(flags)
 }
 
-// maxComment is the largest length of an Info's Comment, in bytes.
+// maxComment is the maximum length of an Info's Comment, in bytes.
 const maxComment = 4096
 
 func (f *makeFlags) config(names []string) (*lines.Config, error) {
@@ -254,7 +254,7 @@ func addKey(flags *pflag.FlagSet, key *lines.Key) {
 		"compare the CR that ends Windows lines, too")
 }
 
-// maxName is the largest length of the NAME of --json, in bytes. It is low enough for an Info's
+// maxName is the maximum length of the NAME of --json, in bytes. It is low enough for an Info's
 // Meta.
 const maxName = 512
 

@@ -164,8 +164,7 @@ func counted(n uint64, noun string) string {
 	return number + " " + english.PluralWord(int(min(n, 2)), noun, "")
 }
 
-// printable returns text in quotes if it has characters that could change what a terminal shows, as
-// in escaped. Otherwise it returns text unchanged.
+// printable returns text in quotes if escaped changes it. Otherwise it returns text unchanged.
 func printable(text string) string {
 	if escaped(text) != text {
 		return strconv.Quote(text)

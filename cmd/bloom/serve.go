@@ -24,7 +24,7 @@ import (
 // These limit the memory that clients can take.
 const (
 	maxBody      = 8 << 20   // largest body of a request, in bytes
-	maxPasted    = 256 << 10 // largest form of the page, in bytes
+	maxPasted    = 256 << 10 // largest body of the page's form, in bytes
 	bodyPiece    = 64 << 10  // size of a piece of a body, in bytes
 	maxPieces    = 1024      // largest number of whole pieces in memory, of all bodies together
 	maxDownloads = 32        // largest number of concurrent downloads of /filter

@@ -18,7 +18,8 @@ type state struct {
 	unsaved uint64        // the number of lines, written or about to be written, that the file lacks
 }
 
-// due reports whether it is time to save. Saves take at most a twentieth of the run's time.
+// due reports whether there are unsaved lines and the last save was long enough ago: s.every, or
+// twenty times the duration of that save if this is longer.
 func (s *state) due() bool {
 	return s.unsaved > 0 && time.Since(s.saved) >= max(s.every, 20*s.took)
 }

@@ -289,7 +289,7 @@ func panicOf(f func()) (value any) {
 func testKeys(t *testing.T, typ Type) {
 	byBytes, byString, byHash := typ.makeOne(), typ.makeOne(), typ.makeOne()
 	long := strings.Repeat("a key of some length ", 20)
-	for i := range 300 { // the last 100 keys repeat the first ones
+	for i := range 300 { // the last 100 keys repeat the first 100
 		n := i % 200
 		key := long[n%16:][:n] // keys have every length up to 199, and every alignment
 		h := bloom.SumString(key)

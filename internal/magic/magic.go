@@ -13,8 +13,8 @@ import (
 )
 
 // Table has three columns: the name of a kind of file, the pieces that such a file has, and the
-// message that refuses it. A piece is an offset and hexadecimal digits, where ? stands for any
-// digit. The first row that fits decides. bloom.py and bloom.mjs have the same rows.
+// error message for it. A piece is an offset and hexadecimal digits, where ? stands for any digit.
+// The first row that fits decides. bloom.py and bloom.mjs have the same rows.
 //
 //go:embed magic.txt
 var Table string

@@ -59,7 +59,7 @@ func (s *source) edited() string {
 }
 
 // explore turns each use of a lock or an atomic, and each go statement, receive, close and select,
-// into a point. In the packages of timed, it does so with time.Now and time.AfterFunc. In the
+// into a point. In the packages of timed, time.Now and time.AfterFunc become points, too. In the
 // packages of steps, it marks calls; see orders.Enter.
 func (s *source) explore() {
 	folder := filepath.ToSlash(filepath.Dir(s.path))
