@@ -111,7 +111,7 @@ local answers = {}`
 
 var (
 	windowContainsScript = newScript(windowScript + `
-local few = k < 12 and k or 8 -- so many lanes show that most absent keys are absent
+local few = k < 12 and k or 8 -- for most absent keys, this many lanes suffice
 local look, more = reader(0, few), reader(few + 1, k)
 for at = 14, #ARGV, k + 1 do
 	local planes = found and planesIn(look(at)) or 0
@@ -149,7 +149,7 @@ if KEYS[2] then
 	redis.call('SET', KEYS[2], '', ` + rememberFor + `)
 end
 
--- Runs before every other write, and acts only the first time.
+-- Runs before every other write to the string, and acts only the first time.
 local begun, whole = false, tail ~= first
 local function write()
 	if begun then
