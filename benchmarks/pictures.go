@@ -35,7 +35,7 @@ var (
 	teal   = color.RGBA{0x17, 0xa2, 0xb8, 0xff}
 )
 
-// Lines also differ by their dashes, for readers who cannot distinguish the colours.
+// Dashes help readers who cannot distinguish the colours.
 var (
 	solid  []vg.Length
 	long   = []vg.Length{vg.Points(8), vg.Points(3)}

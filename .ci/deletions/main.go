@@ -144,7 +144,7 @@ func try(dir string) (lived int, err error) {
 	return len(open), nil
 }
 
-// testers returns the directories of the packages whose tests may reach the package in dir.
+// testers returns the directories of the packages with tests that may reach the package in dir.
 func testers(dir string) ([]string, error) {
 	packages := []string{dir}
 	if *all == "" || module(dir) != module(".") {

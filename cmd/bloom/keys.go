@@ -94,9 +94,9 @@ func keyOf(hash string) (key lines.Key, flags string, known bool) {
 	return lines.Key{}, "", false
 }
 
-// keyFromInfo sets key from f's Info, unless the command's flags set it. A flag that contradicts
-// the Info is an error. If keyOf does not know the Info's Hash, key gets at most a Separator; see
-// foreignKeys.
+// keyFromInfo sets FoldCase, Hex, KeepCR and Separator of key from f's Info, unless the command's
+// flags set them. It returns an error if the flags contradict the Info's Hash. If keyOf does not
+// know the Hash, key gets at most a Separator; see foreignKeys.
 func (f *loaded) keyFromInfo(key *lines.Key, flags *pflag.FlagSet) error {
 	hash := f.Info().Hash
 	made, with, known := keyOf(hash)

@@ -47,10 +47,11 @@ func (f *target) addOutput(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.output, "output", "o", "", "`FILE` to write; - is standard output")
 }
 
-// lock makes this process the only bloom that changes the file at path, until release is called.
-// While another bloom changes the file, lock waits for up to --wait. It sets f.path to the path of
-// the file to change. Without --force it returns an error if the file is one of the inputs, or if
-// the command would replace a file that is not a filter.
+// lock makes this process the only bloom that changes the file at path, until release is called. If
+// the file system has no locks, other processes may change the file, too. While another bloom
+// changes the file, lock waits for up to --wait. It sets f.path to the path of the file to change.
+// Without --force it returns an error if the file is one of the inputs, or if the command would
+// replace a file that is not a filter.
 func (f *target) lock(ctx context.Context, path string, inputs ...string) (
 	release func(), err error,
 ) {

@@ -19,8 +19,8 @@
 // Package orders does not explore:
 //
 //   - Assembly. The cases are built with the purego tag; other tests compare assembly with Go.
-//   - Plain loads and stores, unless the overlay makes them points. The race detector does not find
-//     their races in a case either, because each switch of threads synchronizes memory.
+//   - Plain loads and stores. The race detector does not find their races in a case either, because
+//     each switch of threads synchronizes memory.
 //   - Orders that are weaker than sequential consistency, which Go's atomics guarantee.
 //   - More than two or three threads or preemptions, and sizes beyond a few words.
 //   - Real timers, files and sockets, and random choices: map iteration, a select with two ready
