@@ -138,7 +138,7 @@ var coefficients = func() (all [splitblock.MaxLines + 1][splitblock.MaxLines + 1
 // (Putze, Sanders and Singler, equation 3).
 func blockRates(mean float64, lines int) (e [splitblock.MaxLines + 1]float64) {
 	// Terms further than this from the mean are too small to change the sum.
-	spread := 8*math.Sqrt(mean) + 20
+	spread := float64(8*math.Sqrt(mean)) + 20
 	j := math.Floor(max(0, mean-spread))
 	// unset[d] is the probability that d given bits of a word are clear after j lines.
 	var unset, step [splitblock.MaxLines + 1]float64

@@ -73,11 +73,11 @@ func OneMinusExp(x float64) float64 {
 	for i := 13.0; i > 1; i-- { // x - x^2/2 + x^3/6 - ..., from the last term
 		sum = 1 - float64(sum*x/i)
 	}
-	y := sum * x
+	y := float64(sum * x)
 	for range halvings { // 1 - e^-2x = y (2 - y)
-		y *= 2 - y
+		y = float64(y * (2 - y))
 	}
-	return float64(y)
+	return y
 }
 
 func Power(x float64, n uint64) float64 {
