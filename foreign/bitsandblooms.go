@@ -160,7 +160,7 @@ func orderOf(encoded []byte) (form.Order, uint64, error) {
 	return false, 0, form.ErrTruncated
 }
 
-// digests returns the Murmur3 digest of key, followed by that of key with a byte of 1 appended.
+// digests returns the Murmur3 digests of key, and of key followed by a byte of 1.
 func digests(key []byte) (h [4]uint64) {
 	le := binary.LittleEndian
 	n := uint64(len(key))

@@ -53,11 +53,11 @@ type table struct {
 	size       int64  // length of the binary form in bytes
 }
 
-// newTable returns a table of the first m bits of words. words is a bit set with the given number
-// of bits; it is an error if a later bit is set.
-func newTable(words []uint64, bits, m, k uint64, size int64) (table, error) {
-	if rest := bits % 64; rest != 0 && words[bits/64]>>rest != 0 {
-		return table{}, fmt.Errorf("bits beyond %d are set", bits)
+// newTable returns a table of the first m bits of words, a bit set with the given length. It returns
+// an error if a bit beyond this length is set.
+func newTable(words []uint64, length, m, k uint64, size int64) (table, error) {
+	if rest := length % 64; rest != 0 && words[length/64]>>rest != 0 {
+		return table{}, fmt.Errorf("bits beyond %d are set", length)
 	}
 	return table{words: words, m: m, reciprocal: math.MaxUint64 / m, k: int(k), size: size}, nil
 }

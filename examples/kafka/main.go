@@ -1,6 +1,6 @@
 // Kafka reads a topic with a consumer group that handles each message id once. The sender repeats
 // messages, and the program kills its own consumers at random moments. It prints how many ids were
-// lost, and how many times an id was handled again.
+// lost, and how often ids were handled again.
 //
 //	go run .                           # a broker of its own, on loopback
 //	go run . -brokers localhost:9092   # a cluster; the program makes a topic and deletes it

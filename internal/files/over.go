@@ -7,8 +7,8 @@ import (
 	"io/fs"
 )
 
-// Base identifies the file that a program has read at a path and is going to replace. The zero Base
-// means that there was no file.
+// Base identifies the file that a program reads at a path and then replaces. The zero Base means
+// that there was no file.
 type Base struct {
 	there bool
 	id    Identity

@@ -24,7 +24,7 @@ import (
 // of these lowest bits is the parameter rice. Zeros fill the last word.
 //
 // If rice is 0, this stream is the exclusive or of both filters, up to the last word that differs.
-// AppendPatch takes the best rice, so a patch never has more words than the filter; see bestRice.
+// AppendPatch uses the best rice, so a patch never has more words than the filter; see bestRice.
 
 const (
 	patchParams = 7

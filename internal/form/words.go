@@ -50,7 +50,7 @@ func PutWords(dst []byte, words []uint64, mask uint64, order Order) {
 	}
 }
 
-// GetWords sets words from data, 8 bytes each.
+// GetWords reads words from data, 8 bytes each.
 func GetWords(words []uint64, data []byte, order Order) {
 	for ; len(words) >= 4 && len(data) >= 32; words, data = words[4:], data[32:] {
 		w0, w1 := binary.LittleEndian.Uint64(data), binary.LittleEndian.Uint64(data[8:])

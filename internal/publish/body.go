@@ -24,8 +24,8 @@ const (
 // release, by undoing the changes since the version. So slow clients do not keep old releases in
 // memory.
 //
-// If the current release has different parameters, the body breaks off. If it has the same
-// parameters, but no longer has the patches since the version, the body of an exact Publisher also
+// If the current release and the version have different parameters, the body breaks off. If they
+// have the same, but the patches since the version are gone, the body of an exact Publisher also
 // breaks off. Any other Publisher continues with the bits of the current release. The client then
 // gets a mixture of versions, which contains every key that all these versions contain. No patch
 // fits the mixture, so the client's replica will load the whole filter again.
