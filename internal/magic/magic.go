@@ -39,7 +39,7 @@ var kinds = parse(Table)
 // Bloom is the name of the rows for files that this module writes.
 const Bloom = "bloom"
 
-// HeadSize is the number of bytes that Of examines.
+// HeadSize is the maximum number of bytes that Of examines.
 var HeadSize = headSize()
 
 func parse(table string) (kinds []Kind) {
