@@ -17,6 +17,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/bank"
 	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/window"
 )
@@ -202,6 +203,43 @@ func TestMerge(t *testing.T) {
 	require.ErrorIs(t, err, errInterrupted)
 }
 
+// TestInterruptedAfterReading: a signal also ends the work that begins when all lines are read.
+func TestInterruptedAfterReading(t *testing.T) {
+	names := []string{write(t, filepath.Join(t.TempDir(), "in"), numbers(0, 10_000))}
+	read := func() *lines.Config {
+		return &lines.Config{Names: names, Delim: '\n', Counts: new(lines.Counts)}
+	}
+	never := write(t, filepath.Join(t.TempDir(), "never"), "x\n")
+	for name, build := range map[string]func(
+		context.Context, func(uint64) (hashFilter, error)) (hashFilter, error){
+		"different lines": func(ctx context.Context, create func(uint64) (hashFilter, error),
+		) (hashFilter, error) {
+			return buildMeasured(ctx, read(), false, create)
+		},
+		"repeated lines": func(ctx context.Context, create func(uint64) (hashFilter, error),
+		) (hashFilter, error) {
+			return buildMeasured(ctx, read(), true, create)
+		},
+		"never": func(ctx context.Context, create func(uint64) (hashFilter, error),
+		) (hashFilter, error) {
+			n, err := readNever(ctx, never, read())
+			require.NoError(t, err)
+			return n.build(ctx, read(), 0, create)
+		},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		made := 0
+		k, _ := kindFor("guava")
+		_, err := build(ctx, func(n uint64) (hashFilter, error) {
+			made++
+			cancel()
+			return k.create(n, 1e-6)
+		})
+		require.ErrorIs(t, err, errInterrupted, name)
+		require.Equal(t, 1, made, name)
+	}
+}
+
 // TestMergeRefuses: filters that cannot be merged leave what was there, and the error says why they do
 // not and, if their sizes differ, how to build some that do.
 func TestMergeRefuses(t *testing.T) {
@@ -302,6 +340,14 @@ func TestInfo(t *testing.T) {
 	// Of several, the good ones are shown.
 	write(t, "bad", "BLMX")
 	assert.Contains(t, saying(t, 1, "bad", "", "info bad filter"), "flower.Filter")
+	// Each bad one is named, in order.
+	for _, command := range []string{"info", "info --json", "bank info", "bank info --json"} {
+		stdout, stderr, status := bloomRun(t, "", command+" bad none bad missing")
+		assert.Empty(t, stdout, command)
+		assert.Equal(t, 1, status, command)
+		assert.Regexp(t, `^bloom: bad .*\nbloom: none: .*\nbloom: bad .*\nbloom: missing: .*\n$`,
+			stderr, command)
+	}
 }
 
 // TestTextsThatBeginLikeFilters: a file that is no filter is not replaced, whatever its first

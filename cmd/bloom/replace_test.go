@@ -89,6 +89,12 @@ func TestMissingFilesAreNamedAtOnce(t *testing.T) {
 		require.NoFileExists(t, "s", line)
 		require.NoFileExists(t, "out", line)
 	}
-	saying(t, 1, "nothing was read: 1: no such file or directory; 2: no such file or directory; "+
-		"3: no such file or directory; and 2 more\n", "", "dedupe a 1 2 3 4 5")
+	// Three of them are named, and the others counted.
+	const three = "nothing was read: 1: no such file or directory; 2: no such file or directory; " +
+		"3: no such file or directory"
+	for files, more := range map[string]string{
+		"1 2 3": "\n", "1 2 3 4": "; and 1 more\n", "1 2 3 4 5": "; and 2 more\n",
+	} {
+		saying(t, 1, three+more, "", "dedupe a "+files)
+	}
 }

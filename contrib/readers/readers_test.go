@@ -541,6 +541,10 @@ for (const line of [1n, 0n]) {
 	}
 	throw Error(line + " is a line")
 }
+for (const [m, k] of [[64, 1], [64, 255], [128, 255]]) {
+	const f = make(m, k)
+	if (f.m !== m || f.k !== k || !f.add("key") || !f.contains("key")) throw Error("no filter of " + m + " bits and " + k + " hashes")
+}
 for (const [m, k] of [[0, 3], [100, 3], [64, 0], [64, 256], [64, 1.5], [64], [-64, 3], ["64", 3], [64.5, 3]]) {
 	try {
 		make(m, k)

@@ -1,5 +1,5 @@
 // Tests bloom.mjs with the vectors in a folder: node contrib/readers/test/bloom.mjs FOLDER
-import {mkdtempSync, readFileSync, rmSync, writeFileSync} from "node:fs"
+import {existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync} from "node:fs"
 import {tmpdir} from "node:os"
 import {join} from "node:path"
 import {FormatError, load as loadFile, read} from "../bloom.mjs"
@@ -53,6 +53,20 @@ for (const test of vectors.filters) {
 	late.close()
 }
 rmSync(temporary, {recursive: true})
+// No file stays open, whether it is refused or closed.
+const opened = () => existsSync("/proc/self/fd") ? readdirSync("/proc/self/fd").length : 0
+const before = opened()
+for (const name of vectors.refused) {
+	try {
+		loadFile(join(folder, name), {check: false}).close()
+	} catch (error) {
+		if (!(error instanceof FormatError)) throw error
+	}
+}
+if (opened() !== before) {
+	wrong++
+	console.log(opened() - before, "files stay open")
+}
 for (const name of vectors.refused) {
 	try {
 		load(name)

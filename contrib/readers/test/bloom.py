@@ -30,6 +30,16 @@ for test in vectors["filters"]:
     if unchecked.info != f.info or any(ask(unchecked, key) != ask(f, key) for key in vectors["keys"]):
         wrong += 1
         print("%s: other answers without check" % test["file"])
+    if test["type"] == "window" and f.span and f.planes:  # it dies at that nanosecond
+        oldest = f.planes[0]
+        death = f.ends[oldest] + f.life
+        found = []
+        for now in death - 1, death:
+            f.now = lambda: now
+            found.append(f.found_in() >> oldest & 1)
+        if found != [1, 0]:
+            wrong += 1
+            print("%s: just before its death and at its death, a plane is found %s times" % (test["file"], found))
 # The sum goes by lanes in long parts, and by bytes in others.
 def plain_crc(data):
     c = reader.M32
