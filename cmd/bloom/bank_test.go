@@ -170,8 +170,12 @@ func TestBankWhichReadsLines(t *testing.T) {
 	saying(t, 2, "standard input: it is a tar archive", tarred(t, "a", "x\n"), "bank which bank")
 	// Of lines that break off there is no answer.
 	cut := gzipped("x\n")
-	require.Empty(t, saying(t, 2, "standard input: unexpected EOF", cut[:len(cut)-4], "bank which bank"))
-	require.Empty(t, saying(t, 2, "standard input: 1 byte follows", cut+"x", "bank which bank"))
+	for says, lines := range map[string]string{
+		"standard input: unexpected EOF": cut[:len(cut)-4],
+		"standard input: 1 byte follows": cut + "x",
+	} {
+		require.Empty(t, saying(t, 2, says, lines, "bank which bank"))
+	}
 	saying(t, 2, `"uniq" is not a command: did you mean dedupe`, "", "uniq")
 }
 
