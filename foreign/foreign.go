@@ -53,8 +53,8 @@ type table struct {
 	size       int64  // length of the binary form in bytes
 }
 
-// newTable returns a table of the first m bits of words, a bit set with the given length. It returns
-// an error if a bit beyond this length is set.
+// newTable returns a table of the first m bits of words, a bit set with the given length. It
+// returns an error if a bit beyond this length is set.
 func newTable(words []uint64, length, m, k uint64, size int64) (table, error) {
 	if rest := length % 64; rest != 0 && words[length/64]>>rest != 0 {
 		return table{}, fmt.Errorf("bits beyond %d are set", length)

@@ -41,8 +41,8 @@ func (f facts) equal(g facts) bool {
 // If previous is settled and the facts have not changed, Identify returns previous without reading
 // the file. With a zero previous, it reads the file.
 //
-// A program that loads a file calls Identify first. If the file is replaced before it is loaded, the
-// next identity differs.
+// A program that loads a file calls Identify first. If the file is replaced before it is loaded,
+// the next identity differs.
 func Identify(path string, previous Identity) (Identity, error) {
 	if previous.facts.info != nil && previous.settled() {
 		info, err := os.Stat(path)
