@@ -171,8 +171,8 @@ func (o *output) checkName() error {
 // pieceOfOut is the largest number of bytes of OUT to read at once.
 const pieceOfOut = 64 << 10
 
-// digest returns a digest of up to pieceOfOut bytes of OUT that end at offset size, or of OUT's path
-// if size is 0.
+// digest returns a digest of up to pieceOfOut bytes of OUT that end at offset size, or of OUT's
+// path if size is 0.
 func (o *output) digest(size int64) (uint64, error) {
 	last := []byte(o.path)
 	if size > 0 {
