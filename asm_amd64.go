@@ -54,7 +54,7 @@ const (
 	// firstBits is the number of a key's bits that a look-up fetches first. Most absent keys lack
 	// one of them.
 	firstBits = 4
-	// A batch shorter than shortBatch is slower than single calls.
+	// Single calls are faster than a batch of fewer than shortBatch keys.
 	shortBatch = 8
 	// slots is the number of slots in a stack frame of the assembly. A slot holds four bit indexes,
 	// one for each of four keys.

@@ -2,7 +2,8 @@ package bloom
 
 import "github.com/seed79a3ff49/bloom/internal/bitwords"
 
-// This is the contract of the assembly. Builds without assembly have asm_portable.go instead.
+// This is the contract of the assembly. Builds without assembly have asm_portable.go and
+// asm_hash_portable.go instead.
 //
 //	assembly                            whether the build has assembly for filters
 //	filterAdd, filterAddHash            like addInGo, for all filters and keys

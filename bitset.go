@@ -8,8 +8,8 @@ import (
 )
 
 // bitset is a packed array of m bits. Bit i is bit i%64 of word i/64, where bit 0 is the least
-// significant. A number x selects bit (x & math.MaxInt64) % m. A bitset is small, so a hot loop can
-// keep a copy of it in registers.
+// significant. A number x selects bit (x & math.MaxInt64) % m. The struct is small, so a hot loop
+// can keep a copy of it in registers.
 type bitset struct {
 	words      []uint64
 	reciprocal uint64 // digest.Reciprocal(len(words))

@@ -44,7 +44,7 @@ type Set interface {
 }
 
 // Filter is a Bloom filter. With the same parameters and additions, it has the same bits and the
-// same binary form as Guava's BloomFilter. These are its methods by purpose:
+// same binary form as Guava's BloomFilter. The main methods and functions, by purpose:
 //
 //   - add: [Filter.Add], [Filter.AddString], [Filter.AddHash], [Filter.AddBatch]
 //   - ask: [Filter.Contains], [Filter.ContainsString], [Filter.ContainsHash],
@@ -82,9 +82,9 @@ type filter struct {
 // [LoadOrNew].
 var ErrMismatch = form.ErrMismatch
 
-// ParamError is the error for a parameter that is out of range. The constructors and configurations
-// of all packages in this module return it. A program that takes parameters from its own users can
-// show them a different message, with its own name for the parameter:
+// ParamError is the error for a parameter that is out of range. Constructors in this module return
+// it, and so do methods such as [Filter.Fold]. A program that takes parameters from its own users
+// can show them a different message, with its own name for the parameter:
 //
 //	var bad *bloom.ParamError
 //	if errors.As(err, &bad) && bad.Param == "p" {
@@ -386,9 +386,9 @@ func (f *Filter) ApproxCount() uint64 { return f.Stats().ApproxCount }
 
 // FPR returns the current false-positive rate: the probability that a key which was not added is
 // reported as present. It is the sum of two terms. The first is Guava's expectedFpp, (ones/m)^k.
-// The second is what double hashing adds, because some keys have fewer than k different indexes; it
-// matters in filters that are small or nearly empty. For [Mitz32], the second term is up to six
-// times too high, and the rate of large filters exceeds FPR; see docs/java.md.
+// The second is what double hashing adds; it matters in filters that are small or nearly empty. For
+// [Mitz32], the second term is up to six times too high, and the rate of large filters exceeds FPR;
+// see docs/java.md.
 //
 // FPR estimates the mean rate of many filters with this size and fill. For filters that [New] made
 // for p >= 1e-9, the estimate is within a fifth of the mean if they contain n/2 to n keys, and
@@ -401,6 +401,6 @@ func (f *Filter) FPR() float64 { return f.Stats().FPR }
 func (f *Filter) Stats() Stats { return StatsOf(f.m(), f.k, f.ones) }
 
 // LogValue implements slog.LogValuer. The value is the result of String, so that package log/slog
-// does not write the whole filter. It takes constant time for every type in this module. To log
-// statistics, log the Stats.
+// does not write the whole filter. LogValue takes constant time for every type in this module. To
+// log statistics, log the Stats.
 func (f *Filter) LogValue() slog.Value { return slog.StringValue(f.String()) }

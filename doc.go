@@ -149,8 +149,8 @@
 // LoadOrNew names, the error wraps [ErrMismatch]. The Info is not compared.
 //
 // On Unix and Windows, OpenFile maps the file: look-ups read the pages that they need, and
-// processes share them. On other systems, the View has a copy in memory. If it maps the file,
-// OpenFile takes constant time. It does not check the bits; only the View's Verify notices damaged
+// processes share them. On other systems, the View has a copy in memory. OpenFile takes constant
+// time if it maps the file. It does not check the bits; only the View's Verify notices damaged
 // ones. The bytes must not change until the View is closed. If a program writes to an open file or
 // truncates it, look-ups are wrong, or the process is killed by SIGBUS. On Unix, the file may be
 // removed, or replaced by SaveFile; the View still shows the old filter.

@@ -107,7 +107,8 @@ func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
 		return rate <= p
 	}
 	// The rate falls as the number of words grows, except that a power of two and its small
-	// multiples have higher rates. So search the odd numbers, and then try all numbers just below.
+	// multiples have higher rates. So search the odd numbers, and then try the eight numbers before
+	// the result.
 	words := 1 + 2*sort.Search(form.MaxWords/2+1, func(i int) bool { return enough(1 + 2*i) })
 	if words > form.MaxWords {
 		return 0, 0, tooStrict(n, p, limit)
@@ -194,8 +195,8 @@ func currentRate(m uint64, k int, fill float64) float64 {
 //
 // If m is a power of two, there are four effects:
 //
-//   - If H2 has an order d < k modulo m, a key has only d different indexes. d is a power of two.
-//     The probability of an order d is d/(2m), or 1/m for d = 1.
+//   - If H2 has an order d < k modulo m, the indexes of a key are a cycle of length d, a power of
+//     two. The probability of an order d is d/(2m), or 1/m for d = 1.
 //   - An added key may have the same H2 as the key that is looked up, or -H2. The probability is
 //     2/m. The two keys then share all k indexes with probability 1/m and, for each o below k, o
 //     indexes with probability 2/m. A single common index (o = 1) does not count, because it is no

@@ -272,7 +272,7 @@ func (s *SyncFilter) Merge(g *Filter) error {
 //
 // The check reads each word once. If a new key was added before its words were read, Patch returns
 // an error that wraps [ErrMismatch] and changes nothing. A bit that Add sets later stays set,
-// unless the patch clears it. Patches of the same SyncFilter wait for each other.
+// but the patch may clear other bits of the key. Patches of the same SyncFilter wait for each other.
 func (s *SyncFilter) Patch(data []byte) error {
 	p, err := form.ParsePatch(data)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 type View struct {
 	_ nocopy.Locker
 	layout
-	bytes storage.Bytes // the argument of NewView, or a mapped file
+	bytes storage.Bytes // the argument of NewView, or the content of a file
 	body  []byte        // the part of bytes that holds the words
 }
 

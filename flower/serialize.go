@@ -62,7 +62,7 @@ func read(r io.Reader) (f filter, n int64, err error) {
 	return newFilter(config(params), words, info), n, nil
 }
 
-// checkParams is the form.Check for these frames. It accepts what New accepts.
+// checkParams is the form.Check for the frames of Filters. It accepts what New accepts.
 func checkParams(p []uint64) (uint64, error) { return config(p).words() }
 
 // config returns the Config with the parameters p. A parameter that is too large for an int becomes

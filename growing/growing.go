@@ -36,9 +36,9 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// Filter is a Bloom filter that grows. Any number of goroutines may use it; see "Goroutines" in
-// package bloom. Look-ups take no lock, and neither does adding a key that is present. Adding a new
-// key locks its shard.
+// Filter is a Bloom filter that grows by adding layers, which are blocked filters. Any number of
+// goroutines may use it; see "Goroutines" in package bloom. Look-ups take no lock, and neither does
+// adding a key that is present. Adding a new key locks a sixteenth of the filter.
 //
 // The zero Filter contains nothing and can be decoded into; adding to it panics. A Filter must not
 // be copied.

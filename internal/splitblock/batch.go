@@ -5,12 +5,13 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
-// This is the contract of the assembly. Builds without assembly have asm_portable.go instead.
+// This is the contract of the assembly. Builds without assembly have asm_portable.go and
+// asm_key_portable.go instead.
 //
 //	accelerated               whether this processor has the instructions that assembly needs
 //	addHash, containsHash     like addInGo and contains, for all Blocks
-//	addKey, containsKey       like addHash and containsHash, but hash a key
-//	findKey                   like containsKey, but also returns the digest
+//	addKey, containsKey       like addHash and containsHash, but hash a key; on amd64 only
+//	findKey                   like containsKey, but also returns the digest; on amd64 only
 //	many                      adds or looks up a batch; the Blocks' fast must not be 0
 //
 // Assembly loads whole blocks while other goroutines may write to them, and stores whole blocks

@@ -11,7 +11,7 @@ import (
 // bytes long, so that in a mapped file each block lies in one cache line.
 func (b *Blocks) Params() []uint64 { return []uint64{uint64(len(b.blocks)), uint64(b.Lines), 0} }
 
-// CheckParams is the form.Check for these frames.
+// CheckParams is the form.Check for the frames of Blocks.
 func CheckParams(params []uint64) (words uint64, err error) {
 	blocks, lines := params[0], params[1]
 	switch {
