@@ -117,9 +117,9 @@ func (f *filter) UnmarshalText(text []byte) error {
 
 // Diff returns a patch that turns the filter before into the filter after; see [Filter.Patch]. The
 // patch holds the bits that differ, whether set or cleared, a checksum of before, and the Info of
-// after; see docs/format.md. Each bit that differs takes at most five bytes, usually two. A patch
-// is longer than the filter's binary form by at most 200 bytes and the Info. If the two filters are
-// equal, the patch is valid and changes no bit.
+// after; see docs/format.md. A bit that differs usually takes two bytes, and a patch is longer than
+// the filter's binary form by at most 200 bytes and the Info. If the two filters are equal, the
+// patch is valid and changes no bit.
 //
 // Diff returns an error that wraps [ErrMismatch] if the filters differ in M, K or Strategy, or if
 // one of them is nil. It also returns an error if both are zero, or if the Info of after cannot be
