@@ -153,7 +153,7 @@ func newFilter(s Strategy, words, k int) *Filter {
 
 // NewWords returns a filter with k hash functions and a copy of words: bit i is bit i%64 of
 // words[i/64]. Its Strategy is [Mitz64], and its Info is zero. NewWords returns an error unless
-// 1 <= k <= 255 and there are 1 to 2^31-1 words.
+// 1 <= k <= 255 and there are 1 to 2^31-1 words, or 2^28-1 on 32-bit platforms.
 func NewWords(words []uint64, k int) (*Filter, error) {
 	if bad := form.CheckK(k); bad != nil {
 		return nil, bad.In("bloom")

@@ -74,7 +74,8 @@
 // If the filter is larger than the processor's caches, batches are faster than single calls for
 // most types, because cache misses overlap. On amd64 processors with AVX2 and BMI2, a batch of
 // eight keys or more is faster in a Filter or SyncFilter of this package or of package blocked; a
-// shorter batch costs one more function call than single calls do. See benchmarks/RESULTS.md.
+// shorter batch costs at most one more function call than single calls do. See
+// benchmarks/RESULTS.md.
 //
 // # Goroutines
 //

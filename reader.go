@@ -60,7 +60,7 @@ func (r *Reader) ContainsHash(h Hash) (bool, error) {
 
 // ContainsBatch looks up hs; see "Batches" in the package comment. It combines requests for bytes
 // that are near each other, up to 256 KiB, and runs up to 64 requests in parallel. On error it sets
-// every found[i] to true.
+// found[i] to true for every hs[i].
 func (r *Reader) ContainsBatch(found []bool, hs []Hash) error {
 	found = bitwords.Fill("bloom", found, len(hs))
 	if r.r == nil {

@@ -271,8 +271,8 @@ func (s *SyncFilter) Merge(g *Filter) error {
 // during Patch may return true or false.
 //
 // The check reads each word once. If a new key was added before its words were read, Patch returns
-// an error that wraps [ErrMismatch] and changes nothing. A bit that Add sets later stays set,
-// but the patch may clear other bits of the key. Patches of the same SyncFilter wait for each other.
+// an error that wraps [ErrMismatch] and changes nothing. A bit that Add sets later stays set, but
+// the patch may clear other bits of the key. Patches of the same SyncFilter wait for each other.
 func (s *SyncFilter) Patch(data []byte) error {
 	p, err := form.ParsePatch(data)
 	if err != nil {

@@ -72,7 +72,7 @@ func (r *Reader) ContainsHash(h bloom.Hash) (bool, error) {
 
 // ContainsBatch looks up hs; see "Batches" in package bloom. It combines requests for lines that
 // are near each other, up to 256 KiB, and runs up to 64 requests in parallel. On error it sets
-// every found[i] to true.
+// found[i] to true for every hs[i].
 func (r *Reader) ContainsBatch(found []bool, hs []bloom.Hash) error {
 	found = bitwords.Fill("blocked", found, len(hs))
 	if r.r == nil {
