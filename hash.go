@@ -14,8 +14,8 @@ import (
 )
 
 // Hash is the 128-bit digest of a key. A filter uses nothing else of a key, so a key needs to be
-// hashed only once to be looked up in any number of filters. Only package foreign hashes keys in
-// other ways.
+// hashed only once to be looked up in any number of filters. The filters of package foreign do not
+// use a Hash.
 //
 // The Sum functions return Murmur3 digests, which are the same as Guava's on every platform and in
 // every version of this package. Murmur3 has no secret, so anybody can construct keys with the same
