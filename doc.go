@@ -17,7 +17,7 @@
 // The memory is fixed. If a filter contains more keys than planned, it still finds all of them, but
 // the rate is higher; see [Filter.FPR].
 //
-// If several goroutines add to a Filter concurrently, keys may be lost. Use a [SyncFilter] for them:
+// If several goroutines add to a Filter at once, keys may be lost. Use a [SyncFilter] for them:
 //
 //	seen, err := bloom.NewSync(1_000_000, 0.01)
 //
