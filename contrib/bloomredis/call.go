@@ -84,9 +84,8 @@ type call struct {
 	answer string // a digit for each key, or the state of the string
 	now    int64  // the server's time in microseconds
 
-	// These fields are for a call with some keys of a batch.
 	number  int // the number of the call in the batch
-	place   int // the shard, or the string of a window, that all of hs belong to
+	place   int // the index of the shard, or of the window's string, that has all of hs
 	hs      []bloom.Hash
 	indexes []int // the indexes of hs in the batch
 	answers []bool
@@ -110,8 +109,8 @@ func (c caller) run(ctx context.Context, s script, calls ...*call) error {
 }
 
 // send sends calls in one round trip, with the script's source in the first call if load is true.
-// It returns the refused calls, to be sent again, and the first refusal. If a call fails for
-// another reason, it returns only that error.
+// If the server refuses calls or lacks the script, send returns these calls, to be sent again, and
+// the first of their errors. If a call fails for another reason, send returns only that error.
 func (c caller) send(
 	ctx context.Context, s script, calls []*call, load bool,
 ) (again []*call, err error) {

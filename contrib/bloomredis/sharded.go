@@ -188,8 +188,8 @@ func (s *Sharded) each(visit func(*Filter) error) error {
 	return nil
 }
 
-// batch calls ask for each shard with its keys, in parallel. It returns the answers in the order of
-// hs.
+// batch calls ask once, in parallel, for each shard that has some of hs. It returns the answers in
+// the order of hs.
 func (s *Sharded) batch(
 	hs []bloom.Hash, ask func(*Filter, []bloom.Hash) ([]bool, error),
 ) ([]bool, error) {

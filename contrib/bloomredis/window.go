@@ -35,9 +35,9 @@ import (
 // A Window that Redis lost starts over without its keys. The call that notices the loss returns an
 // error that wraps [ErrLost], and OnLost is called.
 //
-// A Window is one Redis string under its key. A large Window has several strings of about 32 MB,
-// all but the first under other keys. Each has its part of the keys, with some room for an uneven
-// split. The first Add to a string creates it at its full size. A string expires when all its keys
+// A Window is one Redis string under its key. A large Window has several strings of at most
+// about 32 MB, all but the first under other keys. Each has its part of the keys, with some room
+// for an uneven split. The first Add to a string creates it at its full size. A string expires when all its keys
 // are forgotten. The memory is at most 1.2 times that of a window.Filter, or 1.6 times with more
 // than 7 Generations. The README has sizes.
 //
@@ -535,7 +535,7 @@ func (c caller) deleteStrings(
 	return nil
 }
 
-// remains describes a string that may be left of a lost window.
+// remains describes a string that a lost window may have left behind.
 //
 // If its clock steps back, a server before Redis 7.2 can delete a window's string between two
 // commands of a script. The next write then makes a string without a head: zeros, the state or a

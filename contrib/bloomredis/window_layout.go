@@ -13,8 +13,8 @@ import (
 //
 // Each of the 32 planes is a Bloom filter. A plane has one bit of every lane, so the lanes of a key
 // tell which planes may have the key. All lanes of a key are in one page. The pages are in strings,
-// each with a head before its pages. If there are several strings, each has about maxString bytes
-// of pages, and is a complete window for its part of the keys.
+// each with a head before its pages. If there are several strings, each has at most about
+// maxString bytes of pages, and is a complete window for its part of the keys.
 type layout struct {
 	head    string // the beginning of each string, the same for all processes that share the key
 	k       int    // the number of lanes of a key
@@ -31,7 +31,7 @@ const (
 	planes    = 32
 	stateSize = 24 + 16*planes // bytes in the state at the end of a head
 	stampSize = 8              // bytes in a page's stamp
-	maxString = 32 << 20       // approximate bytes of pages in each of several strings
+	maxString = 32 << 20       // approximate limit on the bytes of pages in a string
 	leastRate = 1e-18          // the lowest rate of a plane
 )
 
@@ -102,8 +102,8 @@ func pagesFor(k int, n, q float64) (pages, lanes uint64) {
 	}
 }
 
-// perKey returns the number of bits for each key that a Bloom filter with k hash functions needs
-// for a false-positive rate of p. It solves (1 - e^(-k/perKey))^k = p.
+// perKey returns how many bits per key a Bloom filter with k hash functions needs for a
+// false-positive rate of p. It solves (1 - e^(-k/perKey))^k = p.
 func perKey(k int, p float64) float64 {
 	return -float64(k) / math.Log1p(-math.Pow(p, 1/float64(k)))
 }
