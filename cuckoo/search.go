@@ -24,9 +24,9 @@ func (t *table) limit() int { return expanded >> t.tired }
 // tiredest is the largest value of tired. A search then tries to move the tags of eight buckets.
 const tiredest = 7
 
-// refused halves the limit of searches after one has failed; rested restores it. looked is the
-// number of buckets that the search looked at. A failed search costs as much as a few hundred
-// insertions, and in a full table every search fails.
+// refused halves the limit of searches after one has failed; rested restores it. looked is a result
+// of makeRoom. A failed search costs as much as a few hundred insertions, and in a full table every
+// search fails.
 //
 // Below a load of 0.96, for which New plans, refused changes nothing: the refusal then has another
 // cause, such as a key that was inserted many times. It also changes nothing if the search looked
@@ -48,7 +48,7 @@ func (t *table) rested() {
 var queues = sync.Pool{New: func() any { return new([expanded]node) }}
 
 // makeRoom moves tags until one of a key's two full buckets has a free slot, and returns that slot.
-// looked is the number of other buckets that it looked at. If ok is false, no tag has moved.
+// looked counts how often it looked at another bucket. If ok is false, no tag has moved.
 //
 // The search is breadth-first, so it finds a shortest path, on which no bucket occurs twice. The
 // tag at the end of the path moves first. Each tag is copied before its old slot is overwritten, so

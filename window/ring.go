@@ -240,10 +240,10 @@ func (r *ring) begin(now int64) run {
 // returns true. The caller must hold the lock.
 //
 // Partial planes end at least a part apart, so at most spare of them are live while the clock runs
-// evenly. After a step back there may be more, because those that ended before the step may still
-// be live. Each takes the place of a full plane. If more than spare are live, the newest one lasts
-// for two parts; if more than limit are live, it lasts as long as necessary. Otherwise a clock that
-// steps back and forth would fill the ring with planes of one key each.
+// evenly. After a step back there may be more, because planes that ended before the step may still
+// be live. Each additional one takes the place of a full plane. If more than spare are live, the
+// newest one lasts for two parts; if more than limit are live, it lasts as long as necessary.
+// Otherwise a clock that steps back and forth would fill the ring with planes of one key each.
 func (r *ring) prolong(live run, now int64) bool {
 	if !live.isOpen() {
 		return false

@@ -158,8 +158,9 @@ func (c Config) sized() (l layout, words float64) {
 	}
 	// The number of keys in a page has a Poisson distribution, so its variance divided by the
 	// square of its mean is one over the mean. If the rate grows as the e-th power of the load, the
-	// mean rate of all pages is larger by a fraction of e(e-1)/2 divided by the mean number of
-	// keys, to second order. Pages are so large that this costs at most 1.6 % more memory.
+	// mean rate of all pages exceeds the rate at the mean load by a fraction of e(e-1)/2 divided by
+	// the mean number of keys, to second order. Pages are so large that this costs at most 1.6 %
+	// more memory.
 	size := float64(leastPage)
 	load := float64(l.k) / perKey(l.k, p)
 	e := float64(l.k) * load / (portable.Exp(load) - 1)
@@ -182,8 +183,8 @@ func (c Config) sized() (l layout, words float64) {
 	return l, pages * lanes
 }
 
-// perKey returns the number of bits for each key that a Bloom filter with k hash functions needs
-// for a false-positive rate of p. It solves (1 - e^(-k/perKey))^k = p.
+// perKey returns how many bits per key a Bloom filter with k hash functions needs for a
+// false-positive rate of p. It solves (1 - e^(-k/perKey))^k = p.
 func perKey(k int, p float64) float64 {
 	return -float64(k) / portable.LogOneMinus(portable.Exp(portable.Log(p)/float64(k)))
 }

@@ -55,7 +55,7 @@ import (
 //	spare       the largest number of live partial planes while the clock runs evenly
 //	lean        with Renew, how many planes may follow a key's plane before a repeat is written
 //	feed        the number of keys that a page collects before it counts them in the ring
-//	clean       the last plane for which the bits of dead planes were cleared from a page
+//	clean       up to this plane, a page has no bits that dead planes left
 //	reach       how far back, in nanoseconds, all keys that were added are found
 
 // Filter remembers keys for a span of time. Any number of goroutines may use it; see "Goroutines"

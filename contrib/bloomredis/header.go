@@ -10,8 +10,8 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// header is the beginning of Guava's binary form: a byte for the strategy, a byte for k, and the
-// number of words in four bytes, big-endian.
+// header is the beginning of Guava's binary form: a byte for the strategy, a byte for k, and four
+// big-endian bytes for the number of words.
 type header struct {
 	strategy bloom.Strategy
 	k        int

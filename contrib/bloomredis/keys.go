@@ -76,7 +76,7 @@ func checkRoom(dst []bool, hs []bloom.Hash) {
 }
 
 // AddOnce is like AddBatch, but can be repeated. For five minutes, a call with the token and the
-// keys of an earlier call returns the earlier answer and changes nothing; after that it acts as
+// keys of an earlier call returns the earlier answer and changes nothing; after that it acts like
 // AddBatch. After an error, repeat the call until it succeeds. The client itself does not resend
 // it, whatever its MaxRetries.
 //

@@ -35,11 +35,11 @@ import (
 // A Window that Redis lost starts over without its keys. The call that notices the loss returns an
 // error that wraps [ErrLost], and OnLost is called.
 //
-// A Window is one Redis string under its key. A large Window has several strings of at most
-// about 32 MB, all but the first under other keys. Each has its part of the keys, with some room
-// for an uneven split. The first Add to a string creates it at its full size. A string expires when all its keys
-// are forgotten. The memory is at most 1.2 times that of a window.Filter, or 1.6 times with more
-// than 7 Generations. The README has sizes.
+// A Window is one Redis string under its key. A large Window has several strings of at most about
+// 32 MB, all but the first under other keys. Each has its part of the keys, with some room for an
+// uneven split. The first Add to a string creates it at its full size. A string expires when all
+// its keys are forgotten. The memory is at most 1.2 times that of a window.Filter, or 1.6 times
+// with more than 7 Generations. The README has sizes.
 //
 // Once added, a key is in the Window, even if the work for it fails later. A worker that must not
 // lose work looks the key up, works, and then adds the key: two workers may then do the same work.
