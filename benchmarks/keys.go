@@ -54,7 +54,7 @@ func one(answer bool) (n int) {
 	return n
 }
 
-// trues returns the number of answers that are true, eight at a time.
+// trues returns the number of true answers. It counts eight at a time.
 func trues(answers []bool) (n int) {
 	for ; len(answers) >= 8; answers = answers[8:] {
 		n += bits.OnesCount64(*(*uint64)(unsafe.Pointer(&answers[0])))

@@ -8,7 +8,7 @@
 //	go run . -boost DIR      also measures Boost.Bloom: DIR is the directory that has boost/bloom.hpp
 //	go run . -peer NAME=PROGRAM      also measures a program of the kind that process.go describes
 //	go run . -format go      prints each sample as Go's benchmarks do, for benchstat, and writes no
-//	                         file; also with -quick
+//	                         file; may be combined with -quick
 //	go run . -only REGEXP    prints only the tables, or rows of -growth, with a matching name
 //	go run . -growth 1e9     prints how the cost of a key grows up to that number of keys, as rows
 //	                         for growth.md; takes an hour and 8 GB of memory

@@ -30,7 +30,7 @@ type filter struct {
 	reset   func()
 	prepare func(keys) // makes the digests of a turn's keys, untimed; nil if none are needed
 	add     func(keys)
-	fill    func(keys)     // adds keys the fastest way, untimed; nil if add does it
+	fill    func(keys)     // adds keys the fastest way, untimed; if it is nil, add is used
 	count   func(keys) int // returns how many of the keys the filter contains
 	remove  func(keys)     // nil if keys cannot be removed
 	static  bool           // the filter is filled when it is made, and keys are not added

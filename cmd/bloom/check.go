@@ -179,8 +179,8 @@ func (k *checker) outcome(err error, missing bool) error {
 	return err
 }
 
-// dropUnreadable removes the files that cannot be read from cfg, logs an error for each, and
-// reports whether there were any.
+// dropUnreadable removes each unreadable file from cfg and logs its error. It reports whether there
+// were any.
 func dropUnreadable(cfg *lines.Config) (dropped bool) {
 	var names []string
 	for _, name := range cfg.Names {

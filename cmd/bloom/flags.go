@@ -254,8 +254,8 @@ func addKey(flags *pflag.FlagSet, key *lines.Key) {
 		"compare the CR that ends Windows lines, too")
 }
 
-// maxName is the maximum length of the NAME of --json, in bytes. It is low enough for an Info's
-// Meta.
+// maxName is the maximum length of the NAME of --json, in bytes. Any such NAME fits into the Meta of
+// an Info.
 const maxName = 512
 
 func (f *inputFlags) config(names []string) (*lines.Config, error) {

@@ -85,8 +85,8 @@ func warnBad(cfg *lines.Config) {
 	}
 }
 
-// unparted returns a warning if the key is the first field, --sep is not given, and no line has a
-// separator.
+// unparted returns a warning if the key is the first field, --sep is not given, and lines were read
+// but none has a separator.
 func unparted(cfg *lines.Config) (warnings []string) {
 	if cfg.Key.Field != 1 || cfg.Keys == 0 || cfg.Parted || cfg.Named {
 		return nil

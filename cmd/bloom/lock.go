@@ -51,7 +51,7 @@ func (f *target) addOutput(flags *pflag.FlagSet) {
 // the file system has no locks, other processes may change the file, too. While another bloom
 // changes the file, lock waits for up to --wait. It sets f.path to the path of the file to change.
 // Without --force it returns an error if the file is one of the inputs, or if the command would
-// replace a file that is not a filter.
+// replace it although replaceable returns false.
 func (f *target) lock(ctx context.Context, path string, inputs ...string) (
 	release func(), err error,
 ) {

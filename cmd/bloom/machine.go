@@ -9,8 +9,8 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// machine is the number of bytes of memory that the process can have: the machine's memory, or the
-// limit of the process's control groups or of its address space if that is lower.
+// machine returns the number of bytes of memory that the process can have: the machine's memory,
+// the limit of the process's control groups, or the largest int, whichever is lowest.
 var machine = sync.OnceValue(func() uint64 {
 	total := uint64(math.MaxInt)
 	for _, limit := range []func() (uint64, error){memlimit.FromSystem, memlimit.FromCgroup} {

@@ -193,7 +193,7 @@ func (p *progress) text() string {
 	return text
 }
 
-// short returns n with a unit, such as "1.2 M", or as a whole number below 1,000.
+// short returns n with a unit, such as "1.2 M". Below 1,000 it returns a whole number.
 func short(n float64) string {
 	return strings.TrimSpace(humanize.SIWithDigits(math.Round(n), 1, ""))
 }

@@ -169,8 +169,8 @@ func (s *server) contains(v *version, line []byte, scratch *[]byte) (bool, error
 	return found, err
 }
 
-// look is like contains, but reports a line that is probably not a key as doubtful instead of
-// refusing it.
+// look is like contains, but sets doubtful for a line that is probably not a key, and refuses it
+// only if its key has a byte of v.doubt.bars.
 func (s *server) look(v *version, line []byte, scratch *[]byte) (found, doubtful bool, err error) {
 	key, next, err := v.key.Of(line, 0, (*scratch)[:0])
 	if err != nil {

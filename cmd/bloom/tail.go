@@ -100,7 +100,7 @@ func (o *output) skipTail(b *lines.Batch, fresh []int) ([]int, error) {
 	return news, nil
 }
 
-// warnTail warns if this run appended lines after lines of the tail that were not in its input.
+// warnTail warns if this run appended lines, and skipTail did not find the whole tail in the input.
 func (d *deduper) warnTail() {
 	if n := d.out.left.bytes; n > 0 && d.out.end > d.out.tail {
 		d.progress.hide()

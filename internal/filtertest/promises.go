@@ -413,7 +413,7 @@ func testAllocations(t *testing.T, typ Type) {
 	}
 }
 
-// testZero tests that a zero value contains nothing, has no binary form and an empty text, and can
+// testZero tests that a zero value contains nothing, has no binary form, has an empty text, and can
 // be decoded into. Adding to it must panic.
 func testZero(t *testing.T, typ Type) {
 	z, f := typ.zero(), typ.filled()
@@ -706,8 +706,8 @@ func (typ Type) refused(
 	requireKept(t, f, size, about)
 }
 
-// testDamage tests that decoders notice damage to any byte that SaveFile wrote, in every encoding,
-// and leave the filter unchanged.
+// testDamage tests that decoders notice damage to the bytes that SaveFile wrote, and leave the
+// filter unchanged.
 func testDamage(t *testing.T, typ Type) {
 	f, path, data := typ.saved(t)
 	bare, ways := len(data), 3
@@ -905,7 +905,7 @@ func testNothingStaysOpen(t *testing.T, typ Type) {
 	}
 }
 
-// testClosed tests that all methods of a closed View panic, except Close and String.
+// testClosed tests that methods of a closed View panic, except Close and String.
 func testClosed(t *testing.T, typ Type, v View) {
 	require.NoError(t, v.Close(), "closing again")
 	require.Equal(t, typ.pkg()+".View(closed)", v.String())

@@ -15,8 +15,8 @@ const magic = "\x1f\x8b"
 func Begins(data []byte) bool { return bytes.HasPrefix(data, []byte(magic)) }
 
 // Reader unpacks all members of a gzip file. It accepts zeros after the last member, because tapes
-// and block devices pad files with zeros. If other bytes follow, Read returns an error that counts
-// them.
+// and block devices pad files with zeros. If the bytes after it are not all zeros, Read returns an
+// error with their number.
 type Reader struct {
 	member member
 	src    *bufio.Reader

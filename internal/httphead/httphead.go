@@ -62,8 +62,8 @@ func Codings(lines []string) (codings []string) {
 	return codings
 }
 
-// Prefers reports whether Accept-Encoding accepts the named content coding and does not give a
-// higher weight to identity, which means no coding.
+// Prefers reports whether Accept-Encoding accepts the named content coding, and does not list
+// identity, which means no coding, with a higher weight.
 func Prefers(lines []string, name string) bool {
 	all := weights(lines)
 	others, hasOthers := all["*"]

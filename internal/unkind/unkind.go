@@ -166,7 +166,7 @@ func (w *failingWriter) Write(p []byte) (int, error) {
 // Server is a way to answer a request for data.
 type Server struct {
 	Name  string
-	Whole bool // the client gets all of data, or a 304; if false, it can tell that data is missing
+	Whole bool // the client gets all of data, or a 304; if false, the answer is faulty
 	Serve func(w http.ResponseWriter, r *http.Request, data []byte)
 }
 

@@ -140,7 +140,7 @@ func undecided(head []byte, delim byte) bool {
 	return magic.Undecided(head, delim) || strings.HasPrefix(mark, string(head))
 }
 
-// KindError is the error for a kind of input that bloom does not unpack.
+// KindError is the error for a kind of input that Begin refuses.
 type KindError struct{ kind *magic.Kind }
 
 func (e KindError) Error() string { return e.kind.Refusal }
@@ -163,7 +163,7 @@ func (z *zstdReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Arrived is a reader that counts its bytes, and limits the number of bytes that they may unpack
+// Arrived is a reader that counts its bytes. Check limits the number of bytes that they may unpack
 // to.
 type Arrived struct {
 	r   io.Reader
