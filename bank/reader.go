@@ -117,8 +117,7 @@ func (r *Reader) ruleOut(left *remains, s int, row uint64) error {
 	return nil
 }
 
-// Name returns the name of member i, or "" if it has none. It makes two requests, or none if no
-// member has a name.
+// Name returns the name of member i, or "" if it has none. It makes at most two requests.
 func (r *Reader) Name(i int) (string, error) {
 	check(i, r.layout.members)
 	return r.layout.readName(r.read, i)

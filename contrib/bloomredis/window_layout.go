@@ -88,7 +88,8 @@ func (c WindowConfig) layout() (l layout, err error) {
 func pagesFor(k int, n, q float64) (pages, lanes uint64) {
 	per := perKey(k, q)
 	x := float64(k) / per
-	grows := float64(k) * x / math.Expm1(x) // a page's rate grows with this power of its number of keys
+	// A page's rate grows with this power of its number of keys.
+	grows := float64(k) * x / math.Expm1(x)
 	page := 4096.0
 	for (grows-1)/2*per/page > 0.02 {
 		page *= 2
