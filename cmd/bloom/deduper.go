@@ -54,7 +54,7 @@ func (d *deduper) run(ctx context.Context, cfg *lines.Config) error {
 	return err
 }
 
-// tick saves the state when it is due, and returns an error if OUT is gone.
+// tick saves the state when it is due. It returns an error if the output's file was removed.
 func (d *deduper) tick() error {
 	if err := d.out.checkName(); err != nil {
 		return err

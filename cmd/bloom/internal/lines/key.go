@@ -94,8 +94,8 @@ func (k *Key) Of(line []byte, sep byte, scratch []byte) (key, newScratch []byte,
 	return scratch[start:], scratch, nil
 }
 
-// errHex returns the error for a key that is not in hexadecimal. If the key begins with whole bytes
-// in hexadecimal, the error suggests that these are a field.
+// errHex returns the error for a key that is not in hexadecimal. If the key is a whole line that
+// begins with bytes in hexadecimal, the error suggests that these are a field.
 func (k *Key) errHex(key []byte) error {
 	key = key[:min(len(key), 400)]
 	digits := 0
