@@ -222,7 +222,7 @@ func (s *stripe) ask(query func() (found bool, err error)) (found bool, err erro
 	return found, err
 }
 
-// Counts has the numbers of calls of Lookup by outcome. Misses, Learned and Queries add up to all
+// Counts has the number of Lookup calls for each outcome. Misses, Learned and Queries add up to all
 // calls. A query that is in neither Hits nor Denials has failed, or has not returned yet.
 type Counts struct {
 	Misses  uint64 // the filter reported the key as certainly absent

@@ -16,10 +16,10 @@ import (
 )
 
 // Publisher serves versions of a filter. It is a [Source] for replicas in the same process, and an
-// http.Handler for the [HTTPSource] of others. It does not hold the filter to which the program
-// adds: each [Publisher.Publish] takes a snapshot of that filter, and [Publisher.Run] publishes at
-// intervals. Many goroutines may use a Publisher. A Publisher must be made with [NewPublisher]; the
-// zero Publisher panics.
+// http.Handler for the [HTTPSource] of replicas elsewhere. It does not hold the filter to which the
+// program adds: each [Publisher.Publish] takes a snapshot of that filter, and [Publisher.Run]
+// publishes at intervals. Many goroutines may use a Publisher. A Publisher must be made with
+// [NewPublisher]; the zero Publisher panics.
 //
 // If a program calls neither Publish nor Run, keys that are added later do not reach the replicas.
 // The result of String then says so, and if the snapshot has changed when a replica sends a

@@ -56,8 +56,8 @@ type Source interface {
 	// returns a full filter if have is "", or if the source no longer has that version or the
 	// changes since then. After an error that wraps bloom.ErrMismatch, and after a patch that
 	// cannot be applied, a Replica immediately asks for a full filter. After any other error, it
-	// calls Fetch again with the same have. So if a source's patch would fail each time, Fetch must
-	// then return a full filter.
+	// calls Fetch again with the same have. So a Fetch that keeps failing to get a patch must
+	// return a full filter instead.
 	Fetch(ctx context.Context, have string) (Update, error)
 }
 

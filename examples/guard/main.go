@@ -118,8 +118,8 @@ func (s *users) load(ctx context.Context, keys *guard.Loader) error {
 
 func (s *users) claim(name string) (free bool, err error) {
 	err = s.guard.InsertString(name, func() error {
-		// Exec does not get the request's context: if the client went away, the commit could come
-		// after Insert has returned.
+		// Exec does not get the request's context. With it, the commit could come after
+		// InsertString returns, if the client goes away.
 		result, err := s.db.Exec("INSERT INTO users (name) VALUES (?) ON CONFLICT DO NOTHING", name)
 		if err != nil {
 			return err

@@ -168,8 +168,8 @@ func (g *group) work(
 	for _, r := range records {
 		path, w := filepath.Join(g.dir, fmt.Sprint(r.Partition)), windows[r.Partition]
 		if w == nil {
-			// N is the number of new ids that a partition gets in a day. If more arrive, the newest N
-			// are remembered.
+			// A partition gets at most N new ids in a day. If more arrived, the newest N would be
+			// remembered.
 			var err error
 			w, err = window.LoadOrNew(path,
 				window.Config{N: messages, P: 1e-9, Span: 24 * time.Hour})

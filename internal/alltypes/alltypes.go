@@ -60,8 +60,8 @@ type Reader interface {
 type Type struct {
 	Name string // the name of the type with its package, such as "blocked.SyncFilter"
 
-	// New returns an empty filter for n keys at a rate of 1 %. A filter for 100 keys cannot be
-	// combined with one for 1,000 keys.
+	// New returns an empty filter for n keys at a rate of 1 %. A flower.Filter gets n slots
+	// instead, but at least 64. A filter for 100 keys cannot be combined with one for 1,000 keys.
 	New func(n uint64) Filter
 	// SyncOf copies a Filter into a new SyncFilter. Snapshot copies a SyncFilter into a new Filter.
 	SyncOf   func(Filter) Filter
@@ -73,8 +73,8 @@ type Type struct {
 	NewReader  func(r io.ReaderAt, size int64) (Reader, error)
 	ZeroReader func() Reader
 
-	Command    bool // the command adds lines to files of this type, and looks lines up in them
-	Checked    bool // the command only looks lines up in files of this type
+	Command    bool // the command's build makes files of this type
+	Checked    bool // the command reads files of this type, but never makes one
 	JavaScript bool // bloom.mjs reads the binary form
 	Invariants bool // with the invariants build tag, the type checks itself
 	Guava      bool // the binary form is Guava's, which has no Info, checksum or frame

@@ -46,7 +46,7 @@ func claim(file *os.File) bool {
 	return flock(file, true) != nil || isAt(file, file.Name())
 }
 
-// removeDead removes the file at path unless a process has claimed it.
+// removeDead removes the file at path, unless a process has claimed it or it cannot be locked.
 func removeDead(path string) {
 	file, err := OpenThere(path, os.O_WRONLY, 0)
 	if err != nil {

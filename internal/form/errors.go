@@ -1,8 +1,8 @@
-// Package form encodes and decodes all binary forms except those in packages sieve and foreign:
-// Guava's form (guava.go) and frames (frame.go). Both have words (words.go) and trailers
-// (trailer.go), and a trailer has an Info (info.go). Patches (patch.go) are frames, and can be
-// merged (merge.go). The package also has what the types' encoding methods share (codec.go), base64
-// text (text.go), the errors of decoders (errors.go), and errors for parameters (param.go).
+// Package form encodes and decodes two binary forms: Guava's form (guava.go) and frames (frame.go).
+// Both have words (words.go) and trailers (trailer.go), and a trailer has an Info (info.go).
+// Patches (patch.go) are frames, and can be merged (merge.go). The package also has what the types'
+// encoding methods share (codec.go), base64 text (text.go), the errors of decoders (errors.go), and
+// errors for parameters (param.go).
 package form
 
 import (

@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// Every binary form of this package except Guava's is a frame:
+// Patches and all filters except bloom.Filter are encoded as frames. The layers of a growing.Filter
+// follow its frame. A frame has:
 //
 //	3 bytes  "BLM", with which Guava's form never begins
 //	1 byte   kind: a letter; see kinds

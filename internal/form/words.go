@@ -121,7 +121,7 @@ func left(r io.Reader) (n int64, known bool) {
 // number of words, so ReadWords allocates them all at once.
 type Arrived struct{ io.Reader }
 
-// ReadWords reads n words from r, and nothing after them, and writes their bytes to sum unless it
+// ReadWords reads n words from r, and nothing after them, and writes their bytes to sum unless sum
 // is nil. If r is known to have too few bytes, ReadWords immediately returns ErrTruncated. If r is
 // known to have enough, or is an Arrived, ReadWords allocates all memory first. Otherwise ReadWords
 // begins with memory for one chunk, and quadruples the memory whenever it is full, so that a short

@@ -24,11 +24,11 @@ const (
 // release, by undoing the changes since the version. So slow clients do not keep old releases in
 // memory.
 //
-// If the current release and the version have different parameters, the body breaks off. If they
-// have the same, but the patches since the version are gone, the body of an exact Publisher also
-// breaks off. Any other Publisher continues with the bits of the current release. The client then
-// gets a mixture of versions, which contains every key that all these versions contain. No patch
-// fits the mixture, so the client's replica will load the whole filter again.
+// If the current release and the version have different parameters, the body breaks off. If the
+// parameters are the same, but the patches since the version are gone, the body of an exact
+// Publisher also breaks off. Any other Publisher continues with the bits of the current release.
+// The client then gets a mixture of versions, which contains every key that all these versions
+// contain. No patch fits the mixture, so the client's replica will load the whole filter again.
 type body struct {
 	publisher *Publisher
 	version   string
@@ -98,7 +98,7 @@ func (b *body) piece(buf []byte, i int, gzipped bool) (piece, packed []byte, err
 	form.PutWords(piece, words, ^uint64(0), form.BigEndian)
 	changed := false
 	for ; b.more && b.word < first+len(words); b.advance() {
-		if b.word >= first { // earlier words were sent before r was published
+		if b.word >= first { // earlier words are already sent
 			word := piece[8*(b.word-first):]
 			binary.BigEndian.PutUint64(word, binary.BigEndian.Uint64(word)^b.mask)
 			changed = true
