@@ -430,8 +430,8 @@ func (r *ring) exact() int64 {
 // behind and has now been set.
 //
 // A clock that was far behind counts as set when it is nearer to r.stamped than the ring's time is,
-// and has advanced by more than a life. If the clock was not set, but ran evenly for that long, all
-// planes are due to die anyway.
+// and the ring's time is more than a life after r.stamped. If the clock was not set, but ran
+// evenly for that long, all planes are due to die anyway.
 func (r *ring) notice(t time.Time) {
 	clock, live := nanoseconds(t), r.planes()
 	if t.IsZero() || clock <= -farthest || live.len() == 0 {

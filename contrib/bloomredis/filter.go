@@ -207,8 +207,8 @@ func (f *Filter) M() uint64 { return f.params.m() }
 // K returns the number of bits that a key sets.
 func (f *Filter) K() int { return f.params.k }
 
-// SizeBytes returns the length of the string under the key. The stream of [Filter.Source] needs up
-// to about half as much memory as the string.
+// SizeBytes returns the length of the string under the key. If that is 64 KB or more, the stream of
+// [Filter.Source] needs up to about half as much memory as the string.
 func (f *Filter) SizeBytes() int64 { return f.params.size() }
 
 // String names the key and the parameters. It sends no command.
@@ -354,8 +354,7 @@ func (f *Filter) change(ctx context.Context, s script, keys []string, args ...an
 	return f.answer(c.reply, id)
 }
 
-// answer returns a script's reply if it is a string. Otherwise it returns an error, which says what
-// the script found instead of the filter with this id.
+// answer returns a script's reply if it is a string. Otherwise it returns an error; see check.
 func (f *Filter) answer(reply any, id string) (string, error) {
 	if answer, ok := reply.(string); ok {
 		return answer, nil

@@ -10,11 +10,11 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// keyMethods has the methods for keys, which all types share.
+// keyMethods has the methods that take keys. Filter, Sharded and Window share them.
 type keyMethods struct{ impl store }
 
 type store interface {
-	// addKeys returns for each of hs whether it was new. token may be empty.
+	// addKeys reports for each of hs whether it was new. token may be empty.
 	addKeys(ctx context.Context, token string, hs []bloom.Hash) ([]bool, error)
 	contains(ctx context.Context, hs []bloom.Hash) ([]bool, error)
 }
