@@ -1,4 +1,4 @@
-// Guard is a server of user names in an SQLite database. A sign-up form mostly asks for names that
+// Guard serves the user names in an SQLite database. A sign-up form mostly asks for names that
 // are free, and a filter in front of the database answers most of these requests. The filter is
 // rebuilt while it is in use, and is complete even after a crash.
 //

@@ -1,4 +1,4 @@
-// Package alltypes lists the filter types of the root module, for tests and tools. To add a type,
+// Package alltypes lists the root module's own filter types, for tests and tools. To add a type,
 // add a row to [All]; the tests of this package name the other places that must list it.
 package alltypes
 

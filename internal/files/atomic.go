@@ -160,7 +160,7 @@ func create(prefix string, old fs.FileInfo) (*os.File, error) {
 // directory, which may be large.
 func temporary(prefix string, i int) string { return fmt.Sprintf("%s%d", prefix, i) }
 
-// cleaned is the number of temporary files that clean looks for. If files can be locked, only
+// cleaned is the number of temporary files that clean looks for. Where claim locks files, only
 // concurrent Writes to the same path create more.
 const cleaned = 16
 

@@ -113,8 +113,8 @@ func (r *release) digest() string {
 
 // Publish makes f the current version, and returns the version's name. If f has the same bits, size
 // and Info as the current version, nothing changes. If own is true, Publish retains f, which must
-// not change afterwards; otherwise it copies f. Unless p is exact, Publish replaces a madeAt that
-// is not later than the time of the previous version.
+// not change afterwards; otherwise it copies f. If madeAt is not later than the time of the
+// previous version, Publish uses a later time, unless p is exact.
 func (p *Publisher) Publish(f *bloom.Filter, own bool, madeAt time.Time) (version string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
