@@ -109,8 +109,9 @@ func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	irregular := &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
 	if !info.Mode().IsRegular() {
-		return nil, nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
+		return nil, nil, irregular
 	}
 	beforeOpen()
 	file, err := os.Open(path)
@@ -118,7 +119,10 @@ func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	// The file may have been replaced after os.Stat.
-	if info, err = file.Stat(); err != nil {
+	if info, err = file.Stat(); err == nil && !info.Mode().IsRegular() {
+		err = irregular
+	}
+	if err != nil {
 		file.Close()
 		return nil, nil, err
 	}

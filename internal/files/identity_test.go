@@ -198,4 +198,11 @@ func TestOpenRegular(t *testing.T) {
 	BeforeOpen(t, func() { require.NoError(t, os.Remove(path)) })
 	_, _, err = OpenRegular(path)
 	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	BeforeOpen(t, func() {
+		require.NoError(t, os.Remove(path))
+		require.NoError(t, os.Mkdir(path, 0o700))
+	})
+	_, _, err = OpenRegular(path)
+	require.ErrorContains(t, err, "not a regular file")
 }

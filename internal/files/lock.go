@@ -175,10 +175,11 @@ func release(file *os.File, name string) error {
 // being removed. On other systems, another user may just have created the file, and not yet set its
 // permissions.
 func mayPass(err error, name string) bool {
+	info, missing := os.Lstat(name)
 	if runtime.GOOS == "windows" {
-		return !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrNotExist)
+		isDir := missing == nil && info.IsDir()
+		return !isDir && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrNotExist)
 	}
-	_, missing := os.Lstat(name)
 	return errors.Is(err, fs.ErrPermission) && missing == nil
 }
 
