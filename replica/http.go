@@ -145,7 +145,7 @@ func (s *HTTPSource) fetch(
 			latest.size = u.Full.SizeBytes()
 		}
 	case http.StatusIMUsed:
-		if have == last.version { // the patched filter has the same size
+		if have == last.version && last.size > 0 { // the patched filter has the same size
 			latest.size = last.size
 			limit = min(limit, last.size)
 		}

@@ -261,6 +261,28 @@ func TestHTTPAnswers(t *testing.T) {
 	}
 }
 
+// TestHTTPPatchesOfUnknownSize: a source whose first answer is a patch does not know the size of the
+// filter. It accepts a long patch after it.
+func TestHTTPPatchesOfUnknownSize(t *testing.T) {
+	ctx := context.Background()
+	set, p := published(filterOf(t, 1<<22, 5))
+	server := httptest.NewServer(p)
+	defer server.Close()
+	version := p.Publish()
+	s := &HTTPSource{URL: server.URL}
+	for i, keys := range []int{10, 30_000, 10} {
+		for key := range keys {
+			set.AddHash(bloom.SumUint64(uint64(i*1e6 + key)))
+		}
+		latest := p.Publish()
+		u, err := s.Fetch(ctx, version)
+		require.NoError(t, err)
+		require.Equal(t, latest, u.Version)
+		require.Equal(t, keys > 1000, len(u.Patch) > maxPatch)
+		version = latest
+	}
+}
+
 // Something between a Publisher and a replica spoils the deltas, and only these. The request after
 // the first failure gets the whole filter.
 func TestHTTPRecoversFromBadDelta(t *testing.T) {
