@@ -99,8 +99,11 @@ func (c caller) run(ctx context.Context, s script, calls ...*call) error {
 	load := len(calls) > 1
 	return c.retry(ctx, func() (err error) {
 		for {
+			sent := len(calls)
 			calls, err = c.send(ctx, s, calls, load)
-			if !replied(err, "NOSCRIPT") {
+			// A server that has got the source runs at least the first call.
+			stuck := load && len(calls) == sent
+			if stuck || !replied(err, "NOSCRIPT") {
 				return err
 			}
 			load = true

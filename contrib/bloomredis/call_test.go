@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -150,6 +151,36 @@ func TestBatchIsInterrupted(t *testing.T) {
 					require.ErrorIs(t, firstError(containsBatch(ctx, s, hs)), ErrLost)
 				}
 			})
+		}
+	}
+}
+
+// A server, or a proxy, that lacks a script even after it has got the source is an error, and not
+// asked forever.
+func TestSourceIsIgnored(t *testing.T) {
+	client := startServer(t).client()
+	all := sets(t, client)
+	var trips atomic.Int32
+	client.AddHook(hook(func(
+		_ context.Context, cmds []redis.Cmder, _ redis.ProcessPipelineHook,
+	) error {
+		if trips.Add(1) == 100 {
+			return errors.New("asked forever")
+		}
+		for _, cmd := range cmds {
+			cmd.SetErr(redisError("NOSCRIPT No matching script. Please use EVAL."))
+		}
+		return cmds[0].Err()
+	}))
+	for name, s := range all {
+		// A single call begins without the source.
+		for n, want := range map[uint64]int32{1: 2, chunk + 1: 1} {
+			trips.Store(0)
+			_, err := addBatch(ctx, s, hashes(0, n))
+			require.ErrorContains(t, err, "NOSCRIPT", name)
+			if name != "Sharded" {
+				assert.Equal(t, want, trips.Load(), name)
+			}
 		}
 	}
 }

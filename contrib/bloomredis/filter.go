@@ -233,27 +233,30 @@ func (f *Filter) Info(ctx context.Context) (bloom.Info, error) {
 // that hashes keys differently then gets an error. UpdateInfo also refuses an Info if its Check
 // returns an error.
 func (f *Filter) UpdateInfo(ctx context.Context, update func(*bloom.Info)) error {
-	for {
-		now, err := f.readWhole(ctx, f.opened())
-		if err != nil {
-			return err
-		}
-		before := now.Info
+	now, err := f.readWhole(ctx, f.opened())
+	for err == nil {
+		before := now
 		update(&now.Info)
-		if now.Info == before {
+		if now.Info == before.Info {
 			return nil
 		}
 		if err := now.Info.Check(); err != nil {
 			return own(err) // a Snapshot with such an Info could not be saved
 		}
-		if differs := difference(before, now.Info); differs != "" {
+		if differs := difference(before.Info, now.Info); differs != "" {
 			return f.errorf("%w: its Info has %s", bloom.ErrMismatch, differs)
 		}
-		answer, err := f.change(ctx, infoScript, f.keys(), now.json, now.text())
+		var answer string
+		answer, err = f.change(ctx, infoScript, f.keys(), before.json, now.text())
 		if err != nil || answer == "OK" {
 			return err
 		}
+		now, err = f.parseIdentity(answer) // another process has changed the Info
+		if err == nil && now.json == before.json {
+			return f.errorf("unexpected reply %q", answer)
+		}
 	}
+	return err
 }
 
 // difference describes the first of N, P and Hash that changes from one nonzero value to another.

@@ -486,6 +486,32 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
+// A server, or a proxy, that refuses a change of the Info without a reason is an error, and not asked
+// forever.
+func TestInfoIsNotChanged(t *testing.T) {
+	client := startServer(t, "--appendonly", "no").client()
+	f := openFilter(t, client, 1000, 0.01)
+	there := client.Get(ctx, f.ident).Val()
+	scripts := 0
+	client.AddHook(hook(func(
+		ctx context.Context, cmds []redis.Cmder, send redis.ProcessPipelineHook,
+	) error {
+		script, ok := cmds[0].(noRetry)
+		if !ok {
+			return send(ctx, cmds)
+		}
+		scripts++
+		if scripts == 100 {
+			return errors.New("asked forever")
+		}
+		script.SetVal(there)
+		return nil
+	}))
+	err := f.UpdateInfo(ctx, func(i *bloom.Info) { i.Comment = "x" })
+	require.ErrorContains(t, err, "unexpected reply")
+	require.Equal(t, 1, scripts)
+}
+
 // Redis keeps with the filter what it was made for and how its keys are hashed, for all who
 // open, copy and merge it.
 func TestInfoTravels(t *testing.T) {

@@ -435,12 +435,18 @@ func TestWindowGoesOnAfterALoss(t *testing.T) {
 func TestWindowDeletedBesideCalls(t *testing.T) {
 	client := startServer(t).client()
 	w := openWindow(t, client, WindowConfig{N: 1000, P: 1e-6, Span: time.Hour})
-	for _, saw := range []known{{"1", 7}, {"2", 6}} {
-		w.learn(0, saw, 0)
-		require.Equal(t, known{"1", 7}, w.known[0])
+	for _, test := range []struct{ before, reply, want known }{
+		{known{}, known{"1", 7}, known{"1", 7}},
+		{known{}, known{"2", 6}, known{"1", 7}},
+		{known{}, known{"1", 6}, known{"1", 7}},
+		{known{}, known{"1", 8}, known{"1", 8}},
+		{known{}, known{"2", 9}, known{"2", 9}},
+		{known{"2", 9}, known{"2", 5}, known{"2", 5}}, // the clock has stepped back
+		{known{"2", 5}, known{"1", 4}, known{"1", 4}},
+	} {
+		w.learn(0, test.before, test.reply, 0)
+		require.Equal(t, test.want, w.known[0], test)
 	}
-	w.learn(0, known{"2", 8}, 0)
-	require.Equal(t, known{"2", 8}, w.known[0])
 	require.NoError(t, w.Delete(ctx))
 
 	// Each call begins before Delete, which runs before or after the server has run
@@ -478,6 +484,31 @@ func TestWindowDeletedBesideCalls(t *testing.T) {
 			require.NoError(t, firstError(w.AddString(ctx, "later")))
 		}
 	}
+}
+
+// An older reply that comes late does not hide a loss: the keys of the newer one are not certainly
+// absent.
+func TestLossAfterLateReply(t *testing.T) {
+	client, set := startClock(t)
+	now := 1000 * time.Hour
+	w := openWindow(t, client, WindowConfig{N: windowN, P: 1e-6, Span: length})
+	mustAdd(t, w, bloom.SumString("a")) // from now on the server knows the script
+	late := false
+	client.AddHook(hook(func(
+		ctx context.Context, cmds []redis.Cmder, send redis.ProcessPipelineHook,
+	) error {
+		err := send(ctx, cmds)
+		if !late {
+			late = true
+			set(now + length - time.Hour)
+			mustAdd(t, w, bloom.SumString("c"))
+		}
+		return err
+	}))
+	mustAdd(t, w, bloom.SumString("b"))
+	require.NoError(t, client.Del(ctx, "w").Err())
+	set(now + 3*length/2) // without "c", the window would be empty
+	require.ErrorIs(t, firstError(w.ContainsString(ctx, "c")), ErrLost)
 }
 
 // A call that begins while Delete runs, and finds that the string it knows is gone, is sent again.

@@ -258,7 +258,7 @@ func (w *Window) trip(ctx context.Context, s script, calls []*call) error {
 			}
 			if reply.id != "" {
 				before[c.place] = reply
-				w.learn(c.place, reply, epoch)
+				w.learn(c.place, last, reply, epoch)
 			}
 		}
 		calls = again
@@ -266,13 +266,14 @@ func (w *Window) trip(ctx context.Context, s script, calls []*call) error {
 	return nil
 }
 
-// learn keeps a reply about string i. Calls may return out of order, so a reply with another id
-// counts only if its string does not expire before the known one. learn ignores replies to calls
+// learn keeps a reply about string i. before is what was known when the call began. If another call
+// has learned something since, either reply may be the older one, and the one with the later end
+// counts: with an end that is too early, a loss would go unnoticed. learn ignores replies to calls
 // that began in an earlier epoch.
-func (w *Window) learn(i int, reply known, epoch int) {
+func (w *Window) learn(i int, before, reply known, epoch int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if epoch == w.epoch && (reply.id == w.known[i].id || reply.over >= w.known[i].over) {
+	if epoch == w.epoch && (before == w.known[i] || reply.over >= w.known[i].over) {
 		w.known[i] = reply
 	}
 }
@@ -503,7 +504,7 @@ func (c caller) numberOfStrings(ctx context.Context, names []string) (number int
 		_, rest, _ := strings.Cut(head, "; ")
 		digits, _, _ := strings.Cut(rest, "\n")
 		n, _ := strconv.Atoi(digits)
-		number = max(number, n)
+		number = max(number, min(n, maxStrings))
 	}
 	return number, nil
 }

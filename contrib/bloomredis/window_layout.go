@@ -32,8 +32,12 @@ const (
 	stateSize = 24 + 16*planes // bytes in the state at the end of a head
 	stampSize = 8              // bytes in a page's stamp
 	maxString = 32 << 20       // approximate limit on the bytes of pages in a string
+	maxBytes  = 1 << 40        // bytes in the lanes of all strings
 	leastRate = 1e-18          // the lowest rate of a plane
+	uneven    = 1.04           // the room of strings for an uneven split of the keys
 )
+
+var maxStrings = int(math.Ceil(uneven * maxBytes / maxString))
 
 func (l layout) pageSize() uint64 { return stampSize + 4*l.lanes }
 
@@ -67,12 +71,12 @@ func (c WindowConfig) layout() (l layout, err error) {
 	for l.k = 1; perKey(l.k, q) > 1.07*-math.Log2(q)/math.Ln2; l.k++ {
 	}
 	bytes := 4 * float64(c.N) / shares * perKey(l.k, q)
-	if !(bytes <= 1<<40) {
-		room := float64(c.N) * (1 << 40) / bytes
+	if !(bytes <= maxBytes) {
+		room := float64(c.N) * maxBytes / bytes
 		return l, outside("N", c.N, "outside [1, %.0f] at a rate of %v", math.Floor(room), c.P)
 	}
 	n := float64(c.N)
-	strings := math.Ceil(1.04 * bytes / maxString)
+	strings := math.Ceil(uneven * bytes / maxString)
 	if strings > 1 {
 		n = n/strings + 7*math.Sqrt(n/strings) // some strings get more keys than others
 	}

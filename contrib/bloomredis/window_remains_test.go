@@ -1,11 +1,14 @@
 package bloomredis
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
@@ -137,4 +140,31 @@ func TestStringsOfOthers(t *testing.T) {
 		}
 		require.Equal(t, value, client.Get(ctx, name).Val(), name)
 	}
+}
+
+// A damaged head may say that there are more strings than any window has.
+func TestDeleteManyStrings(t *testing.T) {
+	client := startServer(t, "--appendonly", "no").client()
+	largest := WindowConfig{N: 1, P: 0.01, Span: time.Hour}.withDefaults()
+	_, err := WindowConfig{N: 1 << 60, P: 0.01, Span: time.Hour}.SizeBytes()
+	_, err = fmt.Sscanf(err.Error()[strings.Index(err.Error(), "[1,"):], "[1, %d]", &largest.N)
+	require.NoError(t, err)
+	assert.EqualValues(t, maxStrings, bloom.Must(largest.layout()).strings)
+
+	require.NoError(t, client.Set(ctx, "w", windowMark+"text; 100000\n", 0).Err())
+	sent := 0
+	client.AddHook(hook(func(
+		ctx context.Context, cmds []redis.Cmder, send redis.ProcessPipelineHook,
+	) error {
+		sent += len(cmds)
+		if len(cmds) == 16 {
+			return send(ctx, cmds)
+		}
+		for _, cmd := range cmds {
+			cmd.(*redis.Cmd).SetVal([]any{""})
+		}
+		return nil
+	}))
+	require.NoError(t, DeleteWindow(ctx, client, "w"))
+	require.Equal(t, 16+maxStrings, sent, "heads and deletions")
 }
