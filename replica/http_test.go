@@ -550,6 +550,29 @@ func TestPathReplacedWhileLoaded(t *testing.T) {
 	require.True(t, u.Full.Equal(second))
 }
 
+// endsOnceAsked is a context that ends as soon as it has said that it has not ended.
+type endsOnceAsked struct {
+	context.Context
+	cancel func()
+}
+
+func (c endsOnceAsked) Err() error {
+	defer c.cancel()
+	return c.Context.Err()
+}
+
+// TestPathOutlivesContext: a load of a file that has begun continues after the end of its context.
+func TestPathOutlivesContext(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	f := filterOf(t, 1024, 5, "a")
+	require.NoError(t, f.SaveFile(path))
+	ctx, cancel := context.WithCancel(t.Context())
+	r := New(&FileSource{Path: path}, Config{})
+	require.NoError(t, r.Refresh(endsOnceAsked{ctx, cancel}))
+	require.ErrorIs(t, ctx.Err(), context.Canceled)
+	require.True(t, f.Equal(r.Snapshot()))
+}
+
 // For any answer of a server, the result is a whole filter, a patch or an error.
 func FuzzBody(f *testing.F) {
 	small := filterOf(f, 128, 5, "a")

@@ -33,7 +33,9 @@ var beforeTheTime = map[string]func(*Filter){
 		f.AddBatch(nil, []bloom.Hash{bloom.SumString("early")})
 	},
 	"Do": func(f *Filter) {
-		_, _ = f.Do(context.Background(), bloom.SumString("early"), func(context.Context) error {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		_, _ = f.Do(ctx, bloom.SumString("early"), func(context.Context) error {
 			return nil
 		})
 	},

@@ -61,13 +61,14 @@ func TestDoWhoseContextEndsInTheWait(t *testing.T) {
 // TestDoRenews: with Renew, Do of a remembered key keeps the key for a Span more, as Add does. An
 // event that repeats within each Span is handled once. Without Renew it is handled once a Span.
 func TestDoRenews(t *testing.T) {
+	ctx := filtertest.Minute(t)
 	for _, renew := range []bool{false, true} {
 		var clock filtertest.Clock
 		f := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: time.Hour, Renew: renew, Now: clock.Now}))
 		g := bloom.Must(New(f.Config()))
 		calls := 0
 		for range 10 {
-			handled, err := f.Do(context.Background(), bloom.SumString("id"), func(context.Context) error {
+			handled, err := f.Do(ctx, bloom.SumString("id"), func(context.Context) error {
 				calls++
 				return nil
 			})
@@ -83,7 +84,7 @@ func TestDoRenews(t *testing.T) {
 // TestDoAddsAfterwards: while handle runs, h is not remembered and Add of it is true; afterwards it
 // is remembered for a Span from the end of handle. After an error or a panic it is as before.
 func TestDoAddsAfterwards(t *testing.T) {
-	ctx := context.Background()
+	ctx := filtertest.Minute(t)
 	h := bloom.SumString("id")
 	failed := errors.New("failed")
 	var clock filtertest.Clock

@@ -14,7 +14,7 @@ import (
 
 // TestReadings: each method calls Now as often as Config.Now says.
 func TestReadings(t *testing.T) {
-	ctx := context.Background()
+	ctx := filtertest.Minute(t)
 	hs := filtertest.Digests(1, 1000)
 	for _, renew := range []bool{false, true} {
 		var hand filtertest.Clock

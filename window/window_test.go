@@ -208,7 +208,7 @@ func TestEmptyKey(t *testing.T) {
 	f := bloom.Must(New(Config{N: 200_000, P: 0.01})) // has several pages
 	f.AddBatch(nil, filtertest.Digests(1, 250_000))
 	require.False(t, f.ContainsString(""), "the empty key was not added")
-	handled, err := f.Do(context.Background(), bloom.SumString(""), func(context.Context) error {
+	handled, err := f.Do(filtertest.Minute(t), bloom.SumString(""), func(context.Context) error {
 		return nil
 	})
 	require.NoError(t, err)
@@ -346,7 +346,7 @@ func TestLookUpsDoNotWait(t *testing.T) {
 // TestDo: several goroutines handle one key concurrently. The first few handlers fail, the next one
 // succeeds, and no other is called.
 func TestDo(t *testing.T) {
-	ctx := context.Background()
+	ctx := filtertest.Minute(t)
 	config := Config{N: 100, P: 1e-9, Span: time.Hour}
 	for _, fails := range []int64{0, 1, 3} {
 		f := bloom.Must(New(config))

@@ -86,6 +86,14 @@ func Wait(t testing.TB, what string, group *sync.WaitGroup) {
 	Receive(t, what, done)
 }
 
+// Minute returns a context that ends after a minute, or with the test. A test that waits for what a
+// fault prevents then fails instead of running forever.
+func Minute(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
 // EndsInWait returns a context that is cancelled when code begins to wait for it. Its Done method
 // cancels it, and calls the given function unless that is nil.
 func EndsInWait(t testing.TB, then func()) context.Context {

@@ -144,6 +144,31 @@ func TestGuard(t *testing.T) {
 	})
 }
 
+// TestGuardBatch: beside a load, a batch is looked up in the old filter or in the new one.
+func TestGuardBatch(t *testing.T) {
+	orders.OneStep(t, "growing")
+	ctx := context.Background()
+	orders.Run(t, "guard/ContainsBatch and Rebuild", func() (check, threads) {
+		s := new(store)
+		g := newGuard(s, guard.Config{})
+		s.rows["a"] = begin
+		g.Rebuild(ctx)
+		s.rows = map[string]int64{"b": begin}
+		found := make([]bool, 2)
+		return func() error {
+				if found[0] == found[1] {
+					return fmt.Errorf("a and b: %v", found)
+				}
+				return nil
+			}, threads{
+				func() {
+					g.ContainsBatch(found, []bloom.Hash{bloom.SumString("a"), bloom.SumString("b")})
+				},
+				func() { g.Rebuild(ctx) },
+			}
+	})
+}
+
 // TestGuardLag: a load that reads a copy, which is late by up to a Lag, and a commit that is late
 // by up to a Lag after an Insert that returned an error, deny no row.
 func TestGuardLag(t *testing.T) {

@@ -149,6 +149,10 @@ var seeds = []seed{
 	{"guard-busy", "TestGuard$", []change{
 		replaced("guard.New", "make", 1, "make(chan struct{}, 2)"),
 	}},
+	{"guard-two-filters", "GuardBatch", []change{
+		replaced("guard.Guard.ContainsBatch", "ContainsBatch", 0,
+			"for i, h := range hs { found[i] = g.ContainsHash(h) }"),
+	}},
 	{"guard-lag", "GuardLag", []change{replaced("guard.Guard.forget", "now.Sub", 0, "2*%s")}},
 	{"guard-overtaken", "GuardLookup", []change{
 		value("guard.Guard.Lookup", "overtaken", "false && s.ended != ended"),
