@@ -289,6 +289,14 @@ func TestDeepEqual(t *testing.T) {
 			continue
 		}
 		require.Equal(t, f, decoded(), name)
+		fromText, fromStream := zeroOf(f), zeroOf(f)
+		require.NoError(t, fromText.UnmarshalText(bloom.Must(f.MarshalText())))
+		_, err := fromStream.ReadFrom(bytes.NewReader(bloom.Must(f.MarshalBinary())))
+		require.NoError(t, err)
+		for _, g := range []informed{fromText, fromStream} {
+			g.UpdateInfo(func(i *bloom.Info) { *i = info })
+			require.Equal(t, f, g, name)
+		}
 		if clone := reflect.ValueOf(f).MethodByName("Clone"); clone.IsValid() {
 			require.Equal(t, f, clone.Call(nil)[0].Interface(), name)
 		}

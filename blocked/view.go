@@ -38,8 +38,8 @@ func newView(b storage.Bytes) (*View, error) {
 		return nil, err
 	}
 	v := &View{bytes: b, body: body, lines: int(params[1]), info: info}
-	if bitwords.Aligned(body) {
-		v.b = splitblock.Of(bitwords.WordsOf(body, 0, len(body)/8), v.lines)
+	if bitwords.Aligned(body) { // speed
+		v.b = splitblock.Of(bitwords.WordsOf(body, 0, len(body)/8), v.lines) // speed
 	}
 	return v, nil
 }
@@ -52,8 +52,8 @@ func newView(b storage.Bytes) (*View, error) {
 // many keys will be looked up, call Verify first, which reads the whole file in order.
 func OpenFile(path string) (*View, error) {
 	v, err := storage.OpenView("blocked", path, newView)
-	if err == nil {
-		v.bytes.Random()
+	if err == nil { // speed
+		v.bytes.Random() // speed
 	}
 	return v, err
 }
@@ -96,7 +96,7 @@ func (v *View) ContainsHash(h bloom.Hash) bool {
 func (v *View) ContainsBatch(found []bool, hs []bloom.Hash) {
 	v.open()
 	found = bitwords.Fill("blocked", found, len(hs))
-	if v.b.Lines > 0 {
+	if v.b.Lines > 0 { // speed
 		v.b.ContainsBatch(splitblock.None, found, hs)
 		return
 	}

@@ -770,6 +770,33 @@ func TestClosedViews(t *testing.T) {
 	}
 }
 
+// TestBatchesOfViews: a batch of look-ups in a View panics if it has too little room for answers,
+// wherever the form lies in memory. In a View that is closed, so does a batch of no keys.
+func TestBatchesOfViews(t *testing.T) {
+	for _, typ := range Forms() {
+		if typ.NewView == nil {
+			continue
+		}
+		file := saved(t, full(typ))
+		for shift := range 2 {
+			v := bloom.Must(typ.NewView(shifted(file, shift)))
+			b, ok := v.(interface {
+				ContainsBatch([]bool, []bloom.Hash)
+			})
+			if !ok {
+				continue
+			}
+			short := typ.Package() + ": batch of 2 keys with room for 1 results"
+			require.PanicsWithValue(t, short, func() {
+				b.ContainsBatch(make([]bool, 1, 2), make([]bloom.Hash, 2))
+			})
+			require.NoError(t, v.Close())
+			closed := typ.Package() + ": use of a View that is closed or zero"
+			require.PanicsWithValue(t, closed, func() { b.ContainsBatch(nil, nil) })
+		}
+	}
+}
+
 // callWith calls a method with a key, two digests, room for three answers, a list of one member,
 // and zeros.
 func callWith(m reflect.Value) (results []reflect.Value, room []bool) {

@@ -309,7 +309,7 @@ func (c *Changes) nextXor() (word int, mask uint64, ok bool) {
 		mask = c.rest()
 		c.pos += 64
 		n := uint64(bits.OnesCount64(mask))
-		if n > c.left {
+		if n > c.left { // speed
 			break
 		}
 		c.left -= n
@@ -341,19 +341,19 @@ func (c *Changes) advance() {
 // code reads the next Rice code, and returns the upper and the lower bits of the gap. ok is false
 // if the stream ends first.
 func (c *Changes) code() (high, low uint64, ok bool) {
-	if i, shift := c.pos/64*8, c.pos%64; i+16 <= uint64(len(c.stream)) {
+	if i, shift := c.pos/64*8, c.pos%64; i+16 <= uint64(len(c.stream)) { // speed
 		words := c.stream[i:]
 		word := binary.LittleEndian.Uint64(words) >> shift
 		word |= binary.LittleEndian.Uint64(words[8:]) << (64 - shift)
 		zeros := uint(bits.TrailingZeros64(word))
-		if n := zeros + 1 + c.rice; n <= 64 {
+		if n := zeros + 1 + c.rice; n <= 64 { // speed
 			c.pos += uint64(n)
 			return uint64(zeros), word >> (zeros + 1) & (1<<c.rice - 1), true
 		}
 	}
 	// The code is longer than 64 bits, or near the end of the stream.
 	high, ok = c.unary()
-	if !ok || c.pos+uint64(c.rice) > 8*uint64(len(c.stream)) {
+	if !ok || c.pos+uint64(c.rice) > 8*uint64(len(c.stream)) { // speed
 		return 0, 0, false
 	}
 	return high, c.readBits(c.rice), true

@@ -156,6 +156,28 @@ func TestTrailerDamage(t *testing.T) {
 	})
 }
 
+// TestTrailerLayout: a trailer whose texts do not fit is refused, though its checksums are right.
+func TestTrailerLayout(t *testing.T) {
+	// Hash takes one byte of eight, Comment three, and zeros the rest.
+	info := form.Info{Hash: "h", Comment: "123"}
+	for _, test := range []struct {
+		at    int
+		value byte
+		want  string
+	}{
+		{16, 1, "info has the flag of a Meta, but no Meta"},
+		{17, 9, "info of 28 bytes is too short for its texts"},
+		{19, 8, "info of 28 bytes is too short for its texts"},
+		{24, 1, "info ends with 01 00 00 00, not with zeros"},
+		{27, 1, "info ends with 00 00 00 01, not with zeros"},
+	} {
+		trailer := form.Sum(7).Trailer(head, info)
+		trailer[test.at] = test.value
+		_, err := form.Sum(7).CheckTrailer("bloom", head, sealed(7, trailer))
+		require.EqualError(t, err, "bloom: invalid format: "+test.want)
+	}
+}
+
 func TestInfoErrors(t *testing.T) {
 	require.EqualError(t, form.Info{Hash: strings.Repeat("x", 256)}.Check().In("bloom"),
 		"bloom: len(Info.Hash) = 256 is more than 255")

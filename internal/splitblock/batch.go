@@ -160,7 +160,7 @@ func addOneLine(blocks [][each]uint64, added []bool, hs []bloom.Hash) {
 // haveLine sets found[i] to false if b lacks line l of digest i.
 func (b *Blocks) haveLine(found []bool, hs []bloom.Hash, l int, others Others) {
 	blocks := b.blocks
-	found = found[:len(hs)]
+	found = found[:len(hs)] // speed
 	wide := len(blocks) > Narrow
 	for i := range hs {
 		if !found[i] {

@@ -51,6 +51,9 @@ func TestFinalWordIsLast(t *testing.T) {
 			for name, add := range map[string]func(){
 				"AddShared": func() { b.AddShared(h) },
 				"AddBatch":  func() { b.AddBatch(Writers, make([]bool, 2), []bloom.Hash{h, h}) },
+				"portable AddBatch": func() {
+					addBatch.portable(&b, Writers, make([]bool, 2), []bloom.Hash{h, h})
+				},
 			} {
 				require.NoError(t, syscall.Mprotect(closed, syscall.PROT_NONE))
 				require.True(t, filtertest.Faults(add), "%s reads", name)

@@ -130,7 +130,7 @@ const (
 
 // load uses a plain load where that is as good as an atomic one.
 func load(word *uint64, others Others) uint64 {
-	if others == None || plainLoads {
+	if others == None || plainLoads { // speed
 		return *word
 	}
 	return atomic.LoadUint64(word)

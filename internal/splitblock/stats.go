@@ -49,7 +49,7 @@ func (c *Census) Stats(lines int, size int64) bloom.Stats {
 	var blocks uint64
 	var sum float64 // estimated number of lines in all blocks
 	for ones, n := range c.blocks {
-		if n == 0 {
+		if n == 0 { // speed
 			continue
 		}
 		blocks += n
