@@ -303,6 +303,22 @@ func TestDeepEqual(t *testing.T) {
 	}
 }
 
+// TestDeepEqualShared: a SyncFilter is deeply equal whether it was made from a Filter or decoded.
+func TestDeepEqualShared(t *testing.T) {
+	for _, typ := range alltypes.All {
+		if typ.SyncOf == nil {
+			continue
+		}
+		f := typ.New(100)
+		alltypes.Add(f, "key")
+		shared := typ.SyncOf(f)
+		decoded := zeroOf(shared)
+		require.NoError(t, decoded.UnmarshalBinary(bloom.Must(shared.MarshalBinary())))
+		decoded.UpdateInfo(func(i *bloom.Info) { *i = f.Info() })
+		require.Equal(t, decoded, shared, typ.Name)
+	}
+}
+
 // TestInfoComparable: Infos can be compared with ==, and are keys of maps.
 func TestInfoComparable(t *testing.T) {
 	a, b := bloom.Info{N: 1, Meta: "m=1"}, bloom.Info{N: 1, Meta: "m=1"}
