@@ -283,7 +283,12 @@ func TestCapacity(t *testing.T) {
 	for _, p := range []float64{0, -1, math.NaN()} {
 		require.Zero(t, f.Capacity(p))
 	}
-	require.EqualValues(t, uint64(math.MaxUint64), f.Capacity(1))
+	for _, p := range []float64{1, 2, math.Inf(1)} {
+		require.EqualValues(t, uint64(math.MaxUint64), f.Capacity(p))
+	}
+	for _, p := range []float64{0, -1, math.NaN(), 1e-9, 0.01, 1, 2, math.Inf(1)} {
+		require.Zero(t, new(bloom.Filter).Capacity(p), "a zero Filter at %v", p)
+	}
 	require.Less(t, f.Capacity(0.999), uint64(1e5))
 	// Here New's n would be too large for a uint64, and FalsePositiveRate's n would be infinite.
 	almost := math.Nextafter(1, 0)

@@ -2,9 +2,12 @@ package bloombenthos
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"math"
 	"os"
 	"os/exec"
@@ -290,6 +293,60 @@ func TestCloseWaits(t *testing.T) {
 	}
 	close(s.release)
 	assert.NoError(t, receive(t, closed))
+}
+
+// reachSet has a reach that the test sets.
+type reachSet struct {
+	memory
+	reach *time.Duration
+	err   *error
+}
+
+func (s reachSet) figures(context.Context) (bloom.Stats, time.Duration, error) {
+	return bloom.Stats{}, *s.reach, *s.err
+}
+
+// The log says once that ids are forgotten early, however often the figures are shown, and once
+// that they no longer are.
+func TestShortReachIsLoggedOnce(t *testing.T) {
+	var log bytes.Buffer
+	logger := service.NewLoggerFromSlog(slog.New(slog.NewTextHandler(&log, nil)))
+	reach, failure := time.Hour, error(nil)
+	s := reachSet{memory{filter: bloom.Must(growing.New(0, 0.01)),
+		unlock: func() error { return nil }}, &reach, &failure}
+	res := service.MockResources(service.MockResourcesOptUseLogger(logger))
+	c := newCache(s, time.Hour, time.Hour, res)
+	const short, again = "more ids came than capacity", "are remembered again"
+	for _, step := range []struct {
+		reach  time.Duration
+		err    error
+		said   string // what the step logs
+		silent int    // how many more times it is shown
+	}{
+		{time.Hour, nil, "", 2},
+		{time.Hour - 1, nil, short, 3},
+		{time.Minute, nil, "", 1},
+		{time.Hour, errors.New("no figures"), "", 1},
+		{time.Hour, nil, again, 2},
+		{time.Second, nil, short, 1},
+		{time.Hour, nil, again, 1},
+	} {
+		reach, failure = step.reach, step.err
+		log.Reset()
+		c.show(context.Background())
+		said := log.String()
+		for range step.silent {
+			c.show(context.Background())
+		}
+		assert.Equal(t, said, log.String(), "%+v", step)
+		if step.said == "" {
+			assert.Empty(t, said, "%+v", step)
+		} else {
+			assert.Equal(t, 1, strings.Count(said, step.said), "%+v: %s", step, said)
+			assert.Equal(t, 1, strings.Count(said, "\n"), "%+v: %s", step, said)
+		}
+	}
+	require.NoError(t, c.Close(context.Background()))
 }
 
 func TestOpenCaches(t *testing.T) {
