@@ -203,3 +203,17 @@ func TestNewestStayAfterAStepBack(t *testing.T) {
 		}
 	}
 }
+
+// TestStepBackOfAnEmptyWindow: all keys are forgotten, and the clock then steps back to a time at
+// which the last plane took keys. A key that is added then is found.
+func TestStepBackOfAnEmptyWindow(t *testing.T) {
+	var clock filtertest.Clock
+	f := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: day, Now: clock.Now}))
+	f.AddString("before")
+	clock.Advance(3 * day)
+	require.Equal(t, day, f.Reach())
+	require.False(t, f.ContainsString("before"))
+	clock.Advance(-3*day + time.Hour)
+	require.True(t, f.AddString("after"))
+	require.True(t, f.ContainsString("after"))
+}
