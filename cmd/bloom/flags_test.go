@@ -56,6 +56,13 @@ func TestInputFlagsAreChecked(t *testing.T) {
 			requireBeside(t, "in", "list", "state")
 		}
 	}
+	// The values beside those are taken.
+	name := strings.Repeat("n", maxName)
+	write(t, "json", `{"`+name+`":"a"}`+"\n")
+	for _, flags := range []string{"--long 10", "--long 31"} {
+		require.Equal(t, "a\n", good(t, "", "check list in "+flags), flags)
+	}
+	require.Equal(t, read(t, "json"), good(t, "", "dedupe json --json "+name))
 }
 
 // TestTooLittleMemory: what does not fit into the machine's memory is refused before it is made or

@@ -74,6 +74,7 @@ func TestNeverRefused(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "names", numbers(0, 1000))
 	write(t, "one", "line 7\nx\n")
+	write(t, "two", "line 7\nx\nline 9\n")
 	for _, test := range []struct {
 		status      int
 		line, says  string
@@ -82,6 +83,7 @@ func TestNeverRefused(t *testing.T) {
 		{1, "--never one", `"line 7" is in the input and in one: ` +
 			"a filter reports every line that it has\n", true},
 		{1, "-n 100 --never one", `"line 7" is in the input and in one`, true},
+		{1, "--never two", `"line 7" is in the input and in two (and 1 more line): a filter`, true},
 		{1, "-p 1e-9 --never names", `"line 0" is in the input and in names ` +
 			`(and 19 more lines): a filter reports every line that it has`, true},
 		{2, "-p 0.01 --never names", "names has 1,000 names, of which a filter at a rate of 0.01 " +
