@@ -145,6 +145,26 @@ func TestFullDiskOfStdout(t *testing.T) {
 	}
 }
 
+// TestFullDisk: a disk with no room at all is an error of each command that writes to standard output.
+func TestFullDisk(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, "a\n", "build -o list")
+	good(t, "a\n", "bank build -n 9 -o bank -")
+	write(t, "in", "a\nb\n")
+	for _, line := range []string{
+		"dedupe in", "check list in", "check -v list in", "check -c list in", "info list",
+		"info --json list", "bank info bank", "bank info --json bank", "bank which bank a",
+		"bank which --all bank a", "plan -n 10", "plan -n 10 --json", "merge -o - list list",
+		"diff -o - list list", "build -n 10 -o - in", "bank build -n 10 -o - in", "version", "help",
+		"check --help", "completion bash",
+	} {
+		out, err := child(t, "sh", "-c", "ulimit -f 0; exec bloom "+line+" > out").CombinedOutput()
+		require.Error(t, err, line)
+		require.Contains(t, string(out), "file too large", line)
+		require.Empty(t, read(t, "out"), line)
+	}
+}
+
 // TestClosedPipe: head ends dedupe in silence, by SIGPIPE, with no state of lines
 // that were not written, and nothing beside it.
 func TestClosedPipe(t *testing.T) {

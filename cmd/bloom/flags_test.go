@@ -86,6 +86,17 @@ func TestTooLittleMemory(t *testing.T) {
 	}
 }
 
+// TestUnescaped: --sep takes a byte, or an escape for one. A letter of several bytes is none.
+func TestUnescaped(t *testing.T) {
+	for s, want := range map[string]string{
+		"": "", ",": ",", "\t": "\t", `\t`: "\t", `\0`: "\x00", `\x00`: "\x00", `\x1f`: "\x1f",
+		`\xff`: "\xff", `\\`: `\`, `\`: `\`, "é": "é", `\u20ac`: `\u20ac`, "ab": "ab",
+		`\tx`: `\tx`, `\q`: `\q`,
+	} {
+		require.Equal(t, want, unescaped(s), "%q", s)
+	}
+}
+
 // TestCompletionOfTypes: a shell completes the value of --type with each type that build makes.
 func TestCompletionOfTypes(t *testing.T) {
 	stdout, _, status := bloomRun(t, "", "__complete build --type", "")

@@ -5,9 +5,10 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -30,7 +31,7 @@ func TestNothingInTemporary(t *testing.T) {
 			cmd.Env = append(cmd.Environ(), "TMPDIR="+temporary)
 			stdin, _ := start(t, cmd)
 			send(t, stdin, in[:len(in)/2+1])
-			time.Sleep(10 * time.Millisecond) // in which it makes a file
+			becomes(t, func() bool { return hasNameless(cmd.Process.Pid, temporary) })
 			require.NoError(t, cmd.Process.Kill())
 			cmd.Wait()
 			require.Empty(t, filesIn(t, temporary), line)
@@ -48,6 +49,16 @@ func TestNothingInTemporary(t *testing.T) {
 	require.Equal(t, "a\n", good(t, "a\nb\n", "check", write(t, "list.gz", packed)))
 	require.True(t, list == good(t, packed, "merge -o - -"))
 	require.True(t, strings.HasPrefix(good(t, "", "info list.gz"), "list.gz\n"))
+}
+
+// hasNameless reports whether a process has a file that was made in dir, and has lost its name.
+func hasNameless(pid int, dir string) bool {
+	dir, _ = filepath.EvalSymlinks(dir)
+	open, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	return slices.ContainsFunc(open, func(fd string) bool {
+		path, _ := os.Readlink(fd)
+		return strings.HasPrefix(path, dir) && strings.HasSuffix(path, " (deleted)")
+	})
 }
 
 // TestTemporary: a temporary file loses its name as soon as it is made, and is closed at its end. Without a directory for it, a command that needs one fails.

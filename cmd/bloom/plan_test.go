@@ -30,6 +30,9 @@ func TestPlan(t *testing.T) {
 	require.Regexp(t, `(?m)^growing.Filter +(- +){4}not possible at that rate$`,
 		good(t, "", "plan -n 1 -p 1e-15"))
 	require.Contains(t, good(t, "", "plan -n 10 --size 1e3"), "10 keys, files of 1.0 kB at most:")
+	for name, none := range planOf(t, "-n 1e18") { // more keys than any filter holds
+		require.Equal(t, planned{Type: name, Keys: 1e18, Rate: 0.001, Note: none.Note}, none)
+	}
 	saying(t, 2, "--size shows rates: leave -p out", "", "plan -n 10 --size 1k -p 0.1")
 	saying(t, 2, `"0" is not a size, such as 64M`, "", "plan -n 10 --size 0")
 }
