@@ -171,6 +171,26 @@ func TestParams(t *testing.T) {
 	}
 }
 
+// TestParamsOutOfRange: forms of configurations that New refuses, or cannot write, are refused.
+func TestParamsOutOfRange(t *testing.T) {
+	f := bloom.Must(New(Config{N: 4, P: 0.01, Span: time.Hour}))
+	params, _ := f.params()
+	good := bloom.Must(form.Window.Append(nil, params, f.array, form.Info{}))
+	require.NoError(t, new(Filter).UnmarshalBinary(good))
+	for _, bad := range []struct {
+		param int
+		value uint64
+	}{
+		{paramN, 0}, {paramSpan, 1 << 63}, {paramRenew, 2}, {paramGenerations, maxGenerations + 1},
+		{paramGenerations, 1<<32 + 7},
+	} {
+		p := slices.Clone(params)
+		p[bad.param] = bad.value
+		data := bloom.Must(form.Window.Append(nil, p, f.array, form.Info{}))
+		require.ErrorIs(t, new(Filter).UnmarshalBinary(data), bloom.ErrFormat, "%+v", bad)
+	}
+}
+
 func FuzzFilter(f *testing.F) {
 	hand := new(filtertest.Clock)
 	w := bloom.Must(New(Config{N: 4, P: 0.01, Span: time.Hour, Generations: 2, Now: hand.Now}))
