@@ -96,6 +96,22 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// TestWordsOfArrived: words whose bytes have all arrived are allocated at once.
+func TestWordsOfArrived(t *testing.T) {
+	const n = 4 * ChunkBytes // memory that grows reaches this size in four steps
+	data := make([]byte, 8*n)
+	allocations := func(wrap func(io.Reader) io.Reader) float64 {
+		return testing.AllocsPerRun(5, func() {
+			words, _, err := ReadWords(wrap(bytes.NewReader(data)), nil, n, LittleEndian)
+			require.NoError(t, err)
+			require.Len(t, words, n)
+		})
+	}
+	arrived := allocations(func(r io.Reader) io.Reader { return Arrived{r} })
+	growing := allocations(func(r io.Reader) io.Reader { return struct{ io.Reader }{r} })
+	require.Less(t, arrived, growing)
+}
+
 // TestGuavaIOErrors: if a writer or a reader of Guava's form fails, nothing is written or read
 // after that. Its error is returned, and is no statement about the form.
 func TestGuavaIOErrors(t *testing.T) {
