@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redpanda-data/benthos/v4/public/bloblang"
 	"github.com/redpanda-data/benthos/v4/public/service"
 	"github.com/redpanda-data/benthos/v4/public/service/integration"
 	"github.com/stretchr/testify/assert"
@@ -347,6 +348,21 @@ func TestShortReachIsLoggedOnce(t *testing.T) {
 		}
 	}
 	require.NoError(t, c.Close(context.Background()))
+}
+
+// The log says once that an id has no time, however many come.
+func TestMissingTimeIsLoggedOnce(t *testing.T) {
+	var log bytes.Buffer
+	mapping, err := bloblang.Parse(`root = this.split("@").index(1)`)
+	require.NoError(t, err)
+	logger := service.NewLoggerFromSlog(slog.New(slog.NewTextHandler(&log, nil)))
+	clock := &times{mapping: mapping, log: logger}
+	for range 3 {
+		clock.see("undated")
+		clock.see("late@9999-01-01T00:00:00Z")
+	}
+	assert.Equal(t, 1, strings.Count(log.String(), "\n"), log.String())
+	assert.Contains(t, log.String(), "undated")
 }
 
 func TestOpenCaches(t *testing.T) {
