@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -200,6 +201,58 @@ func TestParameters(t *testing.T) {
 			text += "; " + bad.Advice
 		}
 		assert.EqualError(t, test.err, text)
+	}
+}
+
+// TestParamsInRange: the values beside those that are refused are accepted.
+func TestParamsInRange(t *testing.T) {
+	for n, ok := range map[uint64]bool{0: false, 1: true, 448_089_835: true, 448_089_836: false} {
+		_, err := paramsFor(n, 0.01)
+		assert.Equal(t, ok, err == nil, "n = %d: %v", n, err)
+	}
+	for _, test := range []struct {
+		c  ShardedConfig
+		ok bool
+	}{
+		{ShardedConfig{Shards: 1, N: 1, P: 0.01}, true},
+		{ShardedConfig{Shards: maxShards, N: 1, P: 0.01}, true},
+		{ShardedConfig{Shards: maxShards + 1, N: 1, P: 0.01}, false},
+		{ShardedConfig{Shards: 2, N: 896_179_670, P: 0.01}, true},
+		{ShardedConfig{Shards: 2, N: 896_179_671, P: 0.01}, false},
+	} {
+		_, _, err := test.c.shardParams()
+		assert.Equal(t, test.ok, err == nil, "%+v: %v", test.c, err)
+	}
+	base := WindowConfig{N: 1000, P: 0.01, Span: time.Hour}
+	fits := func(n uint64) bool {
+		c := base
+		c.N = n
+		_, err := c.SizeBytes()
+		return err == nil
+	}
+	largest := uint64(sort.Search(1<<50, func(n int) bool { return !fits(uint64(n) + 1) }))
+	for _, test := range []struct {
+		change func(*WindowConfig)
+		ok     bool
+	}{
+		{func(c *WindowConfig) { c.N = 1 }, true},
+		{func(c *WindowConfig) { c.N = largest }, true},
+		{func(c *WindowConfig) { c.N = largest + 1 }, false},
+		{func(c *WindowConfig) { c.Span = 0 }, true},
+		{func(c *WindowConfig) { c.Span = 7 * time.Millisecond }, true},
+		{func(c *WindowConfig) { c.Span = 1<<60 - 1 }, true},
+		{func(c *WindowConfig) { c.Span, c.Generations = time.Millisecond, 1 }, true},
+		{func(c *WindowConfig) { c.Generations = 1 }, true},
+		{func(c *WindowConfig) { c.Generations = 15 }, true},
+	} {
+		c := base
+		test.change(&c)
+		_, err := c.SizeBytes()
+		assert.Equal(t, test.ok, err == nil, "%+v: %v", c, err)
+		var bad *bloom.ParamError
+		if errors.As(err, &bad) { // its text names the bound
+			assert.Contains(t, bad.Bound, fmt.Sprintf("[1, %d]", largest))
+		}
 	}
 }
 
