@@ -3,6 +3,8 @@ package alltypes
 import (
 	"cmp"
 	"context"
+	"encoding"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -244,7 +246,9 @@ func TestAdvice(t *testing.T) {
 // TestAdviceHolds: where the advice is a larger filter of package blocked, there is one.
 func TestAdviceHolds(t *testing.T) {
 	advised := 0
-	for _, p := range []float64{1e-12, 1e-9, 1e-6, 1e-3, 0.01, 0.1, 0.3, 0.4, 0.43, 0.5, 0.7, 0.9, 0.99} {
+	for _, p := range []float64{
+		1e-12, 1e-9, 1e-6, 1e-3, 0.01, 0.1, 0.3, 0.4, 0.43, 0.5, 0.7, 0.9, 0.99,
+	} {
 		largest := form.Largest(func(n uint64) bool {
 			_, _, err := bloom.Size(n, p)
 			return err == nil
@@ -467,6 +471,144 @@ func TestParametersOutOfRange(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left)
+}
+
+// TestRatesInRange: the bounds of the range that an error names are its bounds.
+func TestRatesInRange(t *testing.T) {
+	bounds := regexp.MustCompile(`^outside ([[(])(\S+), (\S+)([])])$`)
+	for _, m := range makers(t.TempDir()) {
+		t.Run(m.name, func(t *testing.T) {
+			pkg, _, _ := strings.Cut(m.name, ".")
+			p := cmp.Or(m.p, "p")
+			found := bounds.FindStringSubmatch(m.rates)
+			least, errLeast := strconv.ParseFloat(found[2], 64)
+			most, errMost := strconv.ParseFloat(found[3], 64)
+			require.NoError(t, errors.Join(errLeast, errMost))
+			if found[1] == "[" {
+				require.NoError(t, m.make(100, least))
+				below := math.Nextafter(least, 0)
+				requireParam(t, m.make(100, below), pkg, p, below, m.rates)
+			}
+			if found[4] == "]" {
+				require.NoError(t, m.make(100, most))
+				above := math.Nextafter(most, 1)
+				requireParam(t, m.make(100, above), pkg, p, above, m.rates)
+			} else {
+				require.NoError(t, m.make(100, 0.99*most))
+			}
+		})
+	}
+}
+
+// TestParametersInRange: the values beside those that are refused are accepted.
+func TestParametersInRange(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	made := func(_ any, err error) error { return err }
+	win := func(span time.Duration, generations int) error {
+		_, err := window.New(window.Config{N: 100, P: 0.01, Span: span, Generations: generations})
+		return err
+	}
+	flow := func(slots uint64, ways, bits int) error {
+		_, err := flower.New(flower.Config{Slots: slots, Ways: ways, Bits: bits})
+		return err
+	}
+	guarded := func(c guard.Config) error {
+		c.P, c.Load = 0.01, nothing
+		_, err := guard.New(c)
+		return err
+	}
+	fold := func(d int) error {
+		_, err := bloom.Must(bloom.NewSize(64*6, 1)).Fold(d)
+		_, errBlocks := bloom.Must(blocked.NewSize(256*6, 1)).Fold(d)
+		return errors.Join(err, errBlocks)
+	}
+	info := func(i bloom.Info) error {
+		f := bloom.Must(bloom.New(100, 0.01))
+		f.UpdateInfo(func(about *bloom.Info) { *about = i })
+		return errors.Join(i.Check(), f.SaveFile(path))
+	}
+	ended, end := context.WithCancel(context.Background())
+	end()
+	publisher := replica.NewPublisher(func() *bloom.Filter { return bloom.Must(bloom.New(100, 0.01)) })
+	for name, err := range map[string]error{
+		"bloom.NewSize m":     made(bloom.NewSize(1, 1)),
+		"bloom.NewSize k":     made(bloom.NewSize(1024, 255)),
+		"bloom.NewSize k = m": made(bloom.NewSize(7, 7)),
+		"bloom.NewWords":      made(bloom.NewWords(make([]uint64, 1), 1)),
+		"bloom.NewWords k":    made(bloom.NewWords(make([]uint64, 4), 255)),
+		"bank.NewSize m":      made(bank.NewSize(1, 1)),
+		"bank.NewSize k":      made(bank.NewSize(1024, 255)),
+		"bank.NewSize k = m":  made(bank.NewSize(7, 7)),
+		"blocked.NewSize":     made(blocked.NewSize(1, 1)),
+		"blocked.NewSize 4":   made(blocked.NewSize(1, 4)),
+		"Fold(1)":             fold(1),
+		"Fold(6)":             fold(6),
+		"Span of 7 ms":        win(7*time.Millisecond, 0),
+		"Span of 36 years":    win(1<<60-1, 0),
+		"a nanosecond less":   win(1<<60-1, 31),
+		"no Span":             win(0, 0),
+		"1 generation":        win(time.Millisecond, 1),
+		"31 generations":      win(31*time.Millisecond, 31),
+		"1 way":               flow(1, 1, 8),
+		"64 ways":             flow(64, 64, 32),
+		"t of 1":              made(flower.Optimal(1, 0.9, 0.01)),
+		"low recall":          made(flower.Optimal(100, 1e-9, 0.01)),
+		"high recall":         made(flower.Optimal(100, 1-1e-9, 0.01)),
+		"guard":               guarded(guard.Config{N: 1, Every: 1, Lag: 1, Learn: 1}),
+		"Info.P":              info(bloom.Info{P: math.Nextafter(1, 0)}),
+		"Info.Hash":           info(bloom.Info{Hash: strings.Repeat("h", 255)}),
+		"replica.Run":         publisher.Run(ended, 1),
+	} {
+		var bad *bloom.ParamError
+		require.False(t, errors.As(err, &bad), "%s: %v", name, err)
+		if name != "replica.Run" {
+			require.NoError(t, err, name)
+		}
+	}
+	require.Error(t, win(7*time.Millisecond-1, 0))
+	require.Error(t, win(1<<60, 0))
+	require.Error(t, win(31*time.Millisecond-1, 31))
+}
+
+// TestLargestParametersAreDecoded: what can be made with the largest parameters can be loaded.
+func TestLargestParametersAreDecoded(t *testing.T) {
+	type form interface {
+		encoding.BinaryMarshaler
+		encoding.BinaryUnmarshaler
+	}
+	hashed := bloom.Must(bloom.NewSize(1024, 255))
+	members := bloom.Must(bank.NewSize(1024, 255))
+	bloom.Must(members.AppendFilter(hashed))
+	win := func(renew bool) form {
+		w := bloom.Must(window.New(window.Config{
+			N: 100, P: 0.01, Span: 1<<60 - 1, Generations: 31, Renew: renew,
+		}))
+		w.AddString("key")
+		return w
+	}
+	for name, f := range map[string]struct{ made, empty form }{
+		"bloom": {hashed, new(bloom.Filter)},
+		"bloom, Mitz32": {bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 2, 0x1p-254)),
+			new(bloom.Filter)},
+		"bank":           {members, new(bank.Bank)},
+		"blocked":        {bloom.Must(blocked.NewSize(256, 4)), new(blocked.Filter)},
+		"counting":       {bloom.Must(counting.New(2, 0x1p-254)), new(counting.Filter)},
+		"cuckoo, lowest": {bloom.Must(cuckoo.New(100, 1e-9)), new(cuckoo.Filter)},
+		"cuckoo":         {bloom.Must(cuckoo.New(100, 0.1)), new(cuckoo.Filter)},
+		"growing":        {bloom.Must(growing.New(0, 1e-9)), new(growing.Filter)},
+		"window":         {win(false), new(window.Filter)},
+		"window, Renew":  {win(true), new(window.Filter)},
+		"flower": {bloom.Must(flower.New(flower.Config{Slots: 64, Ways: 64, Bits: 32})),
+			new(flower.Filter)},
+	} {
+		data := bloom.Must(f.made.MarshalBinary())
+		require.NoError(t, f.empty.UnmarshalBinary(data), name)
+		require.Equal(t, data, bloom.Must(f.empty.MarshalBinary()), name)
+	}
+	after := hashed.Clone()
+	after.AddString("key")
+	require.NoError(t, hashed.Patch(bloom.Must(bloom.Diff(hashed, after))))
+	require.True(t, hashed.Equal(after))
 }
 
 // TestEachConstructorIsTried: the two tables above have each exported function that takes a number
