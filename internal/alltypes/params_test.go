@@ -588,11 +588,11 @@ func TestLargestParametersAreDecoded(t *testing.T) {
 	}
 	for name, f := range map[string]struct{ made, empty form }{
 		"bloom": {hashed, new(bloom.Filter)},
-		"bloom, Mitz32": {bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 2, 0x1p-254)),
+		"bloom, Mitz32": {bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 2, 0x1p-255)),
 			new(bloom.Filter)},
 		"bank":           {members, new(bank.Bank)},
 		"blocked":        {bloom.Must(blocked.NewSize(256, 4)), new(blocked.Filter)},
-		"counting":       {bloom.Must(counting.New(2, 0x1p-254)), new(counting.Filter)},
+		"counting":       {bloom.Must(counting.New(2, 0x1p-255)), new(counting.Filter)},
 		"cuckoo, lowest": {bloom.Must(cuckoo.New(100, 1e-9)), new(cuckoo.Filter)},
 		"cuckoo":         {bloom.Must(cuckoo.New(100, 0.1)), new(cuckoo.Filter)},
 		"growing":        {bloom.Must(growing.New(0, 1e-9)), new(growing.Filter)},
