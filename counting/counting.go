@@ -26,8 +26,8 @@ const maxWords = min(form.MaxWords, form.MaxFrameWords/perBits)
 // A Filter has a 4-bit counter for each bit of the filter that [bloom.New] would return. A counter
 // that reaches 15 is full. It may stand for more than 15 keys, so it never changes again: this
 // causes a few false positives, but no key is lost. With n keys and p up to 1/2, a counter is full
-// with a probability of less than 1e-13; with p = 0.99 and a large n, all counters are full. Adding
-// a key 15 times, or many times n keys, also fills counters.
+// with a probability of less than 1e-13; with p = 0.99 and a large n, nearly all counters are full.
+// Adding a key 15 times, or many times n keys, also fills counters.
 //
 // Any number of goroutines may use a Filter; see "Goroutines" in package bloom. Look-ups and Stats
 // do not wait for other calls. Adding and removing take one of several locks. Methods that copy,

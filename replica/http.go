@@ -164,7 +164,7 @@ func (s *HTTPSource) fetch(
 	return u, latest, err
 }
 
-// setHeader sets the headers that ask for what is new since version have.
+// setHeader sets the headers that ask for what is new since the version with the name have.
 func setHeader(h http.Header, have string, last known, plain, wantPatch bool) {
 	// net/http does not decompress the body if the program sets this header.
 	h.Set("Accept-Encoding", "gzip")
@@ -217,8 +217,8 @@ func codings(resp *http.Response, accepted ...string) (coding string, err error)
 	return coding, nil
 }
 
-// readPatch reads a patch for version have, of at most limit bytes. A content coding is an error,
-// because a Publisher does not compress patches.
+// readPatch reads a patch of at most limit bytes for the version with the name have. A content
+// coding is an error, because a Publisher does not compress patches.
 func readPatch(resp *http.Response, have string, limit int64) ([]byte, error) {
 	if !httphead.Lists(resp.Header.Values("IM"), publish.DeltaIM) {
 		return nil, errNotAsked(resp)

@@ -52,12 +52,12 @@ import (
 //   - A [FileSource], and an [HTTPSource] for a file server, a CDN or an object store, send the
 //     whole filter whenever it has changed.
 type Source interface {
-	// Fetch returns what is new since version have, a name that an earlier Fetch returned. It
-	// returns a full filter if have is "", or if the source no longer has that version or the
-	// changes since then. After an error that wraps bloom.ErrMismatch, and after a patch that
-	// cannot be applied, a Replica immediately asks for a full filter. After any other error, it
-	// calls Fetch again with the same have. So a Fetch that keeps failing to get a patch must
-	// return a full filter instead.
+	// Fetch returns what is new since the version with the name have, which an earlier Fetch
+	// returned. It returns a full filter if have is "", or if the source no longer has that
+	// version or the changes since then. After an error that wraps bloom.ErrMismatch, and after a
+	// patch that cannot be applied, a Replica immediately asks for a full filter. After any other
+	// error, it calls Fetch again with the same have. So a Fetch that keeps failing to get a patch
+	// must return a full filter instead.
 	Fetch(ctx context.Context, have string) (Update, error)
 }
 

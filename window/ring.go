@@ -500,9 +500,10 @@ func (r *ring) tick() {
 	r.endLate(used, r.timeAt(t))
 }
 
-// endLate moves the end of the newest plane to now if the plane has ended, but calls used a reading
-// from before its end. No call writes to the plane after that, even if the clock advances in steps
-// and shows the same time again. The caller must hold the lock.
+// endLate moves the end of the newest plane to now if the plane ended by time between the readings
+// used and now, because calls with the earlier reading may have written to it since its end. No
+// call writes to the plane after that, even if the clock advances in steps and shows the same time
+// again. The caller must hold the lock.
 func (r *ring) endLate(used, now int64) {
 	live := r.planes()
 	newest := live.newest()

@@ -76,7 +76,6 @@ func (c Config) part() int64 {
 	return (int64(c.Span) + int64(c.Generations) - 1) / int64(c.Generations)
 }
 
-// counts has numbers of planes.
 type counts struct {
 	spare int    // largest number of live partial planes while the clock runs evenly
 	limit int    // largest number of live partial planes after the clock steps back
@@ -112,8 +111,8 @@ func (c Config) counts() counts {
 //
 // If there are several pages, each counts its keys in groups of pageFeed. When a plane ends, a page
 // may have up to pageFeed-1 keys that are not yet counted, and these count in the next plane. So
-// the planes for N keys have room for (pageFeed-1)*pages more. A single page counts each key in its
-// own plane.
+// the planes for N keys have room for (pageFeed-1)*pages more. The keys of a single page
+// count only in the plane that has them.
 func (c Config) share(pages uint64) (share, feed uint64) {
 	counts := c.counts()
 	fulls := counts.fulls - int(counts.lean)

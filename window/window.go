@@ -279,8 +279,8 @@ func (s *state) ready(page uint64, live run, now int64) run {
 		before := live.newest()
 		live = s.ring.begin(now)
 		if s.pages == 1 && live.newest() != before {
-			// A single page counts each key in its own plane. With several pages, pending keys
-			// count in the next plane.
+			// The pending keys of a single page count only in the plane that ended. With several
+			// pages, pending keys count in the next plane.
 			bitwords.Store(&p.pending, 0)
 		}
 	}

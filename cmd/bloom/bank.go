@@ -91,7 +91,7 @@ func checkTwice(names []string) error {
 }
 
 // buildBank returns a bank with a filter for each file of cfg. Each filter has room for n different
-// lines or, if n is 0, for as many as the file with the most different lines has.
+// lines or, if n is 0, for about as many as the file with the most different lines has.
 func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*bank.Bank, error) {
 	if n == 0 {
 		var err error

@@ -208,8 +208,8 @@ func refused(f filter, added, came int) error {
 var errRepeats = errors.New("the filter is full because lines repeat, and each repetition " +
 	"takes a place, up to eight; drop repeats first with bloom dedupe, or use --type counting")
 
-// buildMeasured counts the different lines, and then adds all lines to a filter that create makes
-// for them. If repeats is true, each repetition of a line also needs room.
+// buildMeasured estimates the number of different lines, and then adds all lines to a filter that
+// create makes for that number. If repeats is true, each repetition of a line also needs room.
 func buildMeasured(ctx context.Context, cfg *lines.Config, repeats bool,
 	create func(n uint64) (hashFilter, error),
 ) (hashFilter, error) {

@@ -230,8 +230,8 @@ func peek(r io.Reader) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, 24))
 }
 
-// replaceable reports whether the file at path is certainly a filter, a bank or a patch, is empty,
-// or is missing. It returns false for JSON, which need not be a bits-and-blooms filter.
+// replaceable reports whether the file at path is missing, is empty, or is almost certainly a
+// filter, a bank or a patch. It returns false for JSON, which need not be a bits-and-blooms filter.
 func replaceable(path string) bool {
 	file, err := os.Open(path)
 	if err != nil {

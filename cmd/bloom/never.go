@@ -71,7 +71,8 @@ func (n *never) checkRate(p float64) error {
 }
 
 // build makes a filter that has the lines of cfg and reports none of the names. It first tries the
-// size that create chooses for room lines or, if room is 0, for the number of different lines.
+// size that create chooses for room lines or, if room is 0, for about the number of different
+// lines.
 func (n *never) build(ctx context.Context, cfg *lines.Config, room uint64,
 	create func(n uint64) (hashFilter, error),
 ) (hashFilter, error) {

@@ -212,7 +212,7 @@ func (c caller) retry(ctx context.Context, send func() error) error {
 	}
 }
 
-// caller.until calls send, but does not wait for it after ctx has ended.
+// until calls send, but does not wait for it after ctx has ended.
 func (c caller) until(ctx context.Context, send func() error) error {
 	if ctx.Done() == nil {
 		return send()

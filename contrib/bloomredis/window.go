@@ -354,8 +354,8 @@ type state struct {
 	Planes          [planes]struct{ Ends, Count float64 }
 }
 
-// Window.each runs s for each string, and calls visit with the state in the answer and the server's
-// time in microseconds. It skips empty answers.
+// each runs s for every string, and calls visit with the state in the answer and the server's time
+// in microseconds. It skips empty answers.
 func (w *Window) each(ctx context.Context, s script, visit func(st state, now int64)) error {
 	w.store() // panics if OpenWindow was forgotten
 	calls := make([]*call, len(w.names))
@@ -380,8 +380,8 @@ func (w *Window) each(ctx context.Context, s script, visit func(st state, now in
 
 // Reach returns how far back every added key is remembered, in one or two round trips. That is
 // Span, unless more than N keys arrived and some were forgotten early. Then it is the time since
-// the newest of the forgotten keys was added, or less: by up to Span/Generations if the clock runs
-// evenly, and possibly by more with Renew. It is 0 if Span is 0.
+// the newest of the forgotten keys was added, or up to Span/Generations less if the clock runs
+// evenly. With Renew it may be lower still. It is 0 if Span is 0.
 func (w *Window) Reach(ctx context.Context) (time.Duration, error) {
 	reach := w.config.Span
 	err := w.each(ctx, windowStateScript, func(st state, now int64) {

@@ -31,8 +31,8 @@ type SavedSet interface {
 }
 
 // Crawl is a crawl that continues after a restart. Besides the set of visited pages, a Crawl keeps
-// the pages under way: the pages that [Crawl.Visit] was called for and that are not yet fetched.
-// Save writes both, and the next process continues with Resume:
+// the pages under way: the pages that [Crawl.Visit] was called for and that have not yet been
+// fetched. Save writes both, and the next process continues with Resume:
 //
 //	visited, err := growing.LoadOrNew(path, 0, 1e-6)
 //	if err != nil {

@@ -86,8 +86,8 @@ func Wait(t testing.TB, what string, group *sync.WaitGroup) {
 	Receive(t, what, done)
 }
 
-// Minute returns a context that ends after a minute, or with the test. A test that waits for what a
-// fault prevents then fails instead of running forever.
+// Minute returns a context that ends after a minute, or with the test. A test that waits for
+// something that never happens then fails instead of running forever.
 func Minute(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)

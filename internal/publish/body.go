@@ -98,7 +98,7 @@ func (b *body) piece(buf []byte, i int, gzipped bool) (piece, packed []byte, err
 	form.PutWords(piece, words, ^uint64(0), form.BigEndian)
 	changed := false
 	for ; b.more && b.word < first+len(words); b.advance() {
-		if b.word >= first { // earlier words are already sent
+		if b.word >= first { // earlier words have already been sent
 			word := piece[8*(b.word-first):]
 			binary.BigEndian.PutUint64(word, binary.BigEndian.Uint64(word)^b.mask)
 			changed = true

@@ -111,10 +111,10 @@ func (r *release) digest() string {
 	return base64.RawURLEncoding.EncodeToString(digest.Sum(nil)[:16])
 }
 
-// Publish makes f the current version, and returns the version's name. If f has the same bits, size
-// and Info as the current version, nothing changes. If own is true, Publish retains f, which must
-// not change afterwards; otherwise it copies f. If madeAt is not later than the time of the
-// previous version, Publish uses a later time, unless p is exact.
+// Publish makes f the current version, and returns the version's name. If f has the same
+// parameters, bits and Info as the current version, nothing changes. If own is true, Publish
+// retains f, which must not change afterwards; otherwise it copies f. If madeAt is not later than
+// the time of the previous version, Publish uses a later time, unless p is exact.
 func (p *Publisher) Publish(f *bloom.Filter, own bool, madeAt time.Time) (version string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -275,7 +275,7 @@ func (p *Publisher) Version() Version { return p.current.Load().describe() }
 
 func (r *release) describe() Version { return Version{r.version, r.made, r.header.Size()} }
 
-// Has reports whether f has the same bits, size and Info as the current version.
+// Has reports whether f has the same parameters, bits and Info as the current version.
 func (p *Publisher) Has(f *bloom.Filter) bool { return p.current.Load().holds(f) }
 
 func (r *release) holds(f *bloom.Filter) bool {

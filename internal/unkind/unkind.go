@@ -16,7 +16,7 @@ import (
 	"testing/iotest"
 )
 
-// ErrStore is the error that the failing readers and writers return.
+// ErrStore is the error of the failing readers, and of the failing writers that return an error.
 var ErrStore = errors.New("the store failed")
 
 // Readers returns readers of data that return no error except io.EOF.

@@ -31,7 +31,7 @@ type Config struct {
 	Select  func(bloom.Hash) bool // reports whether a line is wanted; nil wants all lines
 	Blank   bool                  // keep lines with an empty key; otherwise they are left out
 
-	*Counts // counts what was read so far; if it is nil, Start makes it
+	*Counts // counts what has been read so far; if it is nil, Start makes it
 }
 
 // Again returns a Config for reading the same input again, with its own Counts.
@@ -41,7 +41,7 @@ func (c *Config) Again() *Config {
 	return &again
 }
 
-// Counts counts what was read so far.
+// Counts counts what has been read so far.
 type Counts struct {
 	Read     atomic.Int64 // number of bytes read from the files, before decompression
 	Bad      int          // number of lines that SkipBad left out

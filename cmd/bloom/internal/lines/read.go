@@ -78,7 +78,7 @@ func (r *Reader) pass(b *Batch) {
 
 type source struct {
 	in    *opened
-	first bool   // nothing was read yet
+	first bool   // nothing has been read yet
 	sep   byte   // the byte between fields
 	rest  []byte // the beginning of a line that has not been read to its end
 }
