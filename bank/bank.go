@@ -46,7 +46,7 @@ type state struct {
 	n        atomic.Int64 // number of members; stored after their segments
 	segments atomic.Pointer[[]segment]
 
-	mu    sync.Mutex // held by calls that write or use names
+	mu    sync.Mutex // held by calls that add or change members, or use names
 	names []string   // names of the first members; the others have none
 }
 

@@ -38,10 +38,10 @@ import (
 )
 
 // Filter remembers recent keys better than old ones. It is an array of slots. A slot is empty or
-// holds a fingerprint of a few bits. Adding a key writes its fingerprints to several slots, and
-// overwrites what they held. The key is found until all of these are overwritten. Any number of
-// goroutines may use a Filter; see "Goroutines" in package bloom. Adding keys and looking them up
-// take no lock.
+// holds a fingerprint of a few bits. A key has Ways slots; see [Config]. Adding a key writes a
+// fingerprint to each of its slots, and overwrites what they held. The key is found until all of
+// these are overwritten. Any number of goroutines may use a Filter; see "Goroutines" in package
+// bloom. Adding keys and looking them up take no lock.
 //
 // The zero Filter contains nothing and can be decoded into; adding to it panics. A Filter must not
 // be copied.

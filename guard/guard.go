@@ -12,15 +12,15 @@
 // A [Guard] reports as present every row that was in the store when the last load began, and every
 // row for which [Guard.Insert] or [Guard.Add] has returned. It rebuilds its filter from the store
 // while it is in use. If another program inserts a row without telling the Guard, the row may be
-// missed until the next load has ended. So every writer must use Insert, or announce its rows to
-// Add. "A filter in front of a database" in docs/questions.md compares three designs for several
+// missed until the next load has succeeded. So every writer must use Insert, or announce its rows
+// to Add. "A filter in front of a database" in docs/questions.md compares three designs for several
 // processes.
 //
 // Load is a function that lists the store's keys. The price is one pass over the keys for each
 // load, and memory: at a rate of 1 %, usually at most 13.5 bits for each key from the second load
 // on, and two filters while a load runs; see [Config]. A map of the keys needs ten to fifty times
-// as much. A Guard saves nothing. It begins with a load, and reports every key as present until
-// that has ended.
+// as much. A Guard saves nothing. It begins with a load, and reports every key as present until a
+// load has succeeded.
 package guard
 
 import (
@@ -52,7 +52,7 @@ type Config struct {
 	Load func(ctx context.Context, keys *Loader) error
 	// P is the largest probability that a key which was never in the store is reported as present,
 	// however many keys there are: 1e-9 <= P < 1. The key of a removed row, or of a failed insert,
-	// is reported as present until the next load has ended.
+	// is reported as present until a load that began at least a Lag later has succeeded.
 	P float64
 	// N is the number of keys that the first load will find, at most 2^40. 0 means unknown. The
 	// first filter then needs about twice the memory, 28 bits for each key at 1 %. Later loads
@@ -123,12 +123,13 @@ func (l *Loader) filter() *growing.Filter {
 // filter reports as present. Neither look-ups nor inserts wait for a load. A Guard must not be
 // copied.
 //
-// A Guard is not a [bloom.Set]. A load forgets an added key that the store does not have. The Add
-// methods have no result, because before its first load a Guard does not know whether a key is new.
+// A Guard is not a [bloom.Set]. A later load forgets an added key that the store does not have. The
+// Add methods have no result, because before its first load a Guard does not know whether a key is
+// new.
 //
 // Load, Insert, Add, Contains and Lookup must get the same bytes for the same key. If the store
 // treats "Ada" and "ada" as one key, pass the lower-case form everywhere. An update that changes a
-// row's key is an insert of the new key. Removed rows need no call, because the next load forgets
+// row's key is an insert of the new key. Removed rows need no call, because a later load forgets
 // them. A transaction that may still see a removed row must ask the store directly.
 //
 // A Guard cannot be saved, because after a crash a saved filter would lack the newest rows.
@@ -202,8 +203,9 @@ func New(c Config) (*Guard, error) {
 }
 
 // Insert adds key, calls insert, and returns its error. insert must not return before the row is
-// committed. After an error, key remains until the next load, because the row may nevertheless have
-// been committed. Insert does not recover from a panic in insert.
+// committed. After an error, key remains until a load that began at least a Config.Lag later has
+// succeeded, because the row may nevertheless have been committed. Insert does not recover from a
+// panic in insert.
 func (g *Guard) Insert(key []byte, insert func() error) error {
 	return g.InsertHash(bloom.Sum(key), insert)
 }
@@ -273,7 +275,7 @@ func (g *Guard) AddHash(h bloom.Hash) { _ = g.InsertHash(h, func() error { retur
 
 // Contains reports whether the store may have key. False is certain, under the conditions in the
 // package comment. For a key that was never in the store, it returns true with a probability of at
-// most [Config].P. Before the first load has ended, it always returns true.
+// most [Config].P. Before the first load has succeeded, it always returns true.
 func (g *Guard) Contains(key []byte) bool { return g.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is like Contains.

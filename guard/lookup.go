@@ -159,7 +159,7 @@ func (g *Guard) insertsEnd(hs []bloom.Hash) {
 // Config.Learn may remember key. Two calls of Lookup with the same key may call their queries in
 // parallel. Lookup does not recover from a panic in query.
 //
-// Before the first load has ended, Lookup always calls query. It does not retain key.
+// Before the first load has succeeded, Lookup always calls query. It does not retain key.
 func (g *Guard) Lookup(key []byte, query func() (found bool, err error)) (found bool, err error) {
 	if g.busy == nil {
 		return query() // g is zero

@@ -106,8 +106,8 @@ func (o *output) skip(p []byte) (news []byte, err error) {
 }
 
 // append writes news to the end of the file. If an error, such as a full disk, leaves half a line
-// in a regular file, append cuts it off. It does so through the handle, because another file may
-// have the name by now.
+// in a regular file, append cuts it off, unless another program has written after it. It does so
+// through the handle, because another file may have the name by now.
 func (o *output) append(news []byte) error {
 	n, err := o.file.Write(news)
 	o.end += int64(n)

@@ -30,7 +30,7 @@ type progress struct {
 	verb  string    // what was done with some of the lines, such as "written", or ""
 	read  uint64    // the number of lines read
 	some  uint64    // the number of lines that verb describes; not shown if verb is ""
-	since time.Time // when the command began to read
+	since time.Time // when the current reading of the input began
 	phase string    // what the command does after it has read its input, or ""
 	steps uint64    // the number of steps of the phase, or 0 if it is unknown
 	done  uint64    // the number of steps that are done

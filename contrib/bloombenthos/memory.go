@@ -293,7 +293,8 @@ func newMemoryCache(
 }
 
 // hold locks the file at path against other caches and against the bloom command, until unlock is
-// called. It does not wait for the lock. target is the path that [file.Lock] returns.
+// called. It does not wait for the lock. If path is empty, or if the file system has no locks, it
+// locks nothing. target is the path that [file.Lock] returns.
 func hold(path string) (target string, unlock func() error, err error) {
 	unlock = func() error { return nil }
 	if path == "" {

@@ -32,7 +32,8 @@ func (c caller) noString(err error) error {
 	return err
 }
 
-// beside returns a key in the hash slot of c.key, a different one for each c.key and name.
+// beside returns a key in the hash slot of c.key, a different one for each c.key and name. If c.key
+// is empty, the key may be in another slot, because empty braces are not a hash tag.
 func (c caller) beside(name string) (string, error) {
 	if _, after, ok := strings.Cut(c.key, "{"); ok && strings.Index(after, "}") > 0 {
 		return c.key + ":" + name, nil

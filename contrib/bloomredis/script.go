@@ -144,9 +144,9 @@ redis.call('SETRANGE', KEYS[1], size - 1, '\0')
 redis.call('SETRANGE', KEYS[1], 0, header)
 return 'OK'`)
 
-	// It returns OK. If the string is gone, it deletes the stream and the identity, unless the
-	// identity belongs to another filter. If the identity is gone, it deletes the string only if
-	// there is a stream.
+	// It returns OK or, like a script that begins with ifLost, what it finds instead of the filter.
+	// If the string is gone, it deletes the stream and the identity, unless the identity belongs to
+	// another filter. If the identity is gone, it deletes the string only if there is a stream.
 	deleteScript = newScript(findIt + `
 local hasString = redis.call('EXISTS', KEYS[1]) == 1
 local stream = redis.call('TYPE', KEYS[2]).ok

@@ -538,9 +538,9 @@ func (c caller) deleteStrings(
 
 // remains describes a string that a lost window may have left behind.
 //
-// If its clock steps back, a server before Redis 7.2 can delete a window's string between two
-// commands of a script. The next write then makes a string without a head: zeros, the state or a
-// part of it, and pages.
+// A server older than Redis 7.2 can delete a window's string between two commands of a script if
+// the server's clock steps back. The next write then makes a string without a head: zeros, the
+// state or a part of it, and pages.
 type remains struct {
 	head string // the first kilobyte, or all up to the end of the state
 	size int64

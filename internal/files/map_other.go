@@ -12,7 +12,7 @@ import (
 // maxRead is the size of the largest file that Map reads. WebAssembly has at most 4 GiB of memory.
 const maxRead = math.MaxInt32
 
-// Map is documented in map_unix.go. These systems have no maps, so it reads the file.
+// Map is documented in map_unix.go. These systems have no memory maps, so it reads the file.
 func Map(file *os.File, size int) ([]byte, error) {
 	if size > maxRead {
 		return nil, fmt.Errorf(

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// Map returns the first size bytes of file. size must be positive. On systems that have maps, the
-// bytes are read on demand. They must not be written to, and are valid until Unmap, even after file
-// is closed.
+// Map returns the first size bytes of file. size must be positive. On systems that have memory
+// maps, the bytes are read on demand. They must not be written to, and are valid until Unmap, even
+// after file is closed.
 func Map(file *os.File, size int) ([]byte, error) {
 	return syscall.Mmap(int(file.Fd()), 0, size, syscall.PROT_READ, syscall.MAP_SHARED)
 }

@@ -122,7 +122,8 @@ func (p *Publisher) Publish(f *bloom.Filter, own bool, madeAt time.Time) (versio
 	if last.holds(f) {
 		return last.version
 	}
-	if last != nil && !p.exact && !madeAt.After(last.made) { // the clock stepped back
+	// The clock may have stepped back, or be too coarse to show a difference.
+	if last != nil && !p.exact && !madeAt.After(last.made) {
 		madeAt = last.made.Add(1)
 	}
 	if !own {

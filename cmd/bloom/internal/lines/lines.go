@@ -119,11 +119,11 @@ type Reader struct {
 	long  chan struct{} // holds an element while a batch has a long line
 
 	out      chan *Batch   // the batches to write, in order; nil requests an element in flushed
-	flushed  chan struct{} // yields when all batches before the nil are written
+	flushed  chan struct{} // yields when all batches before the nil are written or dropped
 	writes   atomic.Int64  // counts the beginning and the end of each write to Out
 	failed   chan struct{} // closed once writeErr is set
 	writeErr error         // valid after a receive from failed, flushed or written
-	written  chan struct{} // closed once out is closed and all batches are written
+	written  chan struct{} // closed once out is closed and all batches are written or dropped
 
 	// Tests replace these.
 	openFile func(name string) (io.ReadCloser, error)

@@ -10,8 +10,8 @@ import (
 // slow output from one that accepts nothing.
 const writeSize = 64 << 10
 
-// write writes the kept lines of each batch, and frees the batch. After an error it writes nothing
-// more.
+// write writes the kept lines of each batch, and frees the batch. After an error it drops all
+// further lines.
 func (r *Reader) write() {
 	defer close(r.written)
 	for b := range r.out {
@@ -55,8 +55,8 @@ func (r *Reader) piece(pending []byte) int {
 // Patience is how long Each waits, once its ctx is done, for an output that accepts no bytes.
 const Patience = 2 * time.Second
 
-// finish waits until all kept lines are written. It returns false if ctx is done and a single write
-// takes longer than Patience.
+// finish waits until all kept lines are written or dropped. It returns false if ctx is done and a
+// single write takes longer than Patience.
 func (r *Reader) finish(ctx context.Context) bool {
 	select {
 	case <-r.written:
