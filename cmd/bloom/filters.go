@@ -247,9 +247,9 @@ func replaceable(path string) bool {
 		return err == nil
 	}
 	if begins("BLM")(head) {
-		// In a frame, a capital letter and a control character follow the magic. In text, that is
-		// unlikely.
-		return len(head) > 4 && 'A' <= head[3] && head[3] <= 'Z' && head[4] < ' '
+		// In a frame, a capital letter, a control character and a zero byte follow the magic. Text
+		// has no zero bytes.
+		return len(head) > 5 && 'A' <= head[3] && head[3] <= 'Z' && head[4] < ' ' && head[5] == 0
 	}
 	k, ok := kindOf(head)
 	return ok && (k.sure == nil || k.sure(head, info.Size()))

@@ -355,7 +355,7 @@ func TestInfo(t *testing.T) {
 func TestTextsThatBeginLikeFilters(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, text := range []string{
-		"BLM list of members\n", "BLM", "BLMB", "BLMBLM\n", "BLM\x01\x01", "\x01\x05 a text\n",
+		"BLM list of members\n", "BLMA\nmembers\n", "BLMS\tmember\n", "BLM", "BLMB", "BLMBLM\n", "BLM\x01\x01", "\x01\x05 a text\n",
 		"{\"a\": 1}\n",
 		"\x00\x00\x00\x01\x00\x00\x00\x05\x00\x00\x00\x01 a longer video",
 	} {
