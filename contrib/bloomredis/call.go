@@ -32,13 +32,16 @@ func (c caller) noString(err error) error {
 	return err
 }
 
-// beside returns a key in the hash slot of c.key, a different one for each c.key and name. If c.key
-// is empty, the key may be in another slot, because empty braces are not a hash tag.
+// beside returns a key in the hash slot of c.key, a different one for each c.key and name. It
+// returns an error for a c.key with which braces cannot make that slot.
 func (c caller) beside(name string) (string, error) {
 	if _, after, ok := strings.Cut(c.key, "{"); ok && strings.Index(after, "}") > 0 {
 		return c.key + ":" + name, nil
 	}
-	if strings.Contains(c.key, "}") {
+	switch {
+	case c.key == "":
+		return "", c.errorf("it is empty")
+	case strings.Contains(c.key, "}"):
 		return "", c.errorf("it has a closing brace but no hash tag")
 	}
 	return name + ":{" + c.key + "}", nil

@@ -71,7 +71,7 @@ type Filter struct {
 // serves no other client.
 //
 // On a cluster, if a part of key is in braces, that part alone decides the hash slot, as usual.
-// Open refuses a key that has a closing brace but no such part.
+// Open refuses an empty key, and one that has a closing brace but no such part.
 //
 // The client must not read from replicas of the server: they lag, so a key that was just added is
 // absent there. Open and the other constructors refuse a client with the ReadOnly, RouteByLatency

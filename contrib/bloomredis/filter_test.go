@@ -274,7 +274,7 @@ func TestSlots(t *testing.T) {
 			seen[other] = key
 		}
 	}
-	for _, key := range []string{"}", "a{}b", "a}b{c"} {
+	for _, key := range []string{"", "}", "a{}b", "a}b{c"} {
 		assert.Error(t, firstError((caller{key: key}).beside("adds")), key)
 	}
 }
