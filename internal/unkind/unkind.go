@@ -107,8 +107,8 @@ func (r scratch) ReadAt(p []byte, offset int64) (int, error) {
 // request is 1.
 func FailingReaderAts(data []byte, n int) map[string]io.ReaderAt {
 	return map[string]io.ReaderAt{
-		"an error and no byte":   newFailingAt(data, n, false),
-		"an error and all bytes": newFailingAt(data, n, true),
+		"an error and no byte":        newFailingAt(data, n, false),
+		"an error and all but a byte": newFailingAt(data, n, true),
 	}
 }
 
