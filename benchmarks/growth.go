@@ -66,8 +66,8 @@ var growths = []struct {
 var growth string
 
 // recordGrowth prints how the cost of a key grows with the number of keys, from a million up to
-// limit, in a row for each type. A cell has the nanoseconds to add a key, to look up a present key,
-// and to look up an absent key; see growth.md.
+// limit. It prints the rows of growths with a name that matches the regular expression; see
+// growth.md.
 func recordGrowth(limit float64, only *regexp.Regexp) {
 	for _, kind := range growths {
 		if !only.MatchString(kind.name) {
@@ -111,8 +111,8 @@ func (b *batch) hash(id func(i uint64) uint64) {
 	bloom.SumUint64Batch(b.hs, b.keys[:])
 }
 
-// look returns the nanoseconds of a look-up, with hashing: the tenth percentile of 300 batches. It
-// panics if a batch does not find want keys, unless want is -1.
+// look returns the time of a look-up in nanoseconds, with hashing: the tenth percentile of 300
+// batches. It panics if a batch does not find want keys, unless want is -1.
 func (b *batch) look(f grown, id func(i uint64) uint64, want int) float64 {
 	var times []float64
 	for range 300 {

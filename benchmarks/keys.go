@@ -45,8 +45,7 @@ func (k keys) count(contains func(key []byte) bool) (n int) {
 	return n
 }
 
-// one returns 1 for true, without a branch: where half of the answers are true, a processor would
-// mispredict every second branch.
+// one returns 1 for true, without a branch, because processors would often mispredict it.
 func one(answer bool) (n int) {
 	if answer {
 		n = 1
@@ -72,8 +71,8 @@ func (k keys) slice(i, n int) keys {
 	return k
 }
 
-// kind is a kind of keys. put writes the key for an id. Except in inFilters, different ids have
-// different keys. If built is true, the keys have a scratch.
+// kind is a kind of keys. put writes the key for an id. Different ids have different keys, except
+// with the kind inFilters. If built is true, the keys have a scratch.
 type kind struct {
 	name  string
 	width int
@@ -116,8 +115,8 @@ func (k kind) make(first uint64, n int) keys {
 	return ks
 }
 
-// mix is the output function of SplitMix64 (Steele, Lea and Flood, Fast Splittable Pseudorandom
-// Number Generators, 2014). It is a bijection, so different ids have different keys.
+// mix returns output number x of SplitMix64 with the seed 0 (Steele, Lea and Flood, Fast Splittable
+// Pseudorandom Number Generators, 2014). It is a bijection, so different ids have different keys.
 func mix(x uint64) uint64 {
 	x *= 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -15,8 +15,9 @@
 //	go run . -pictures       draws only the pictures that need no measurement
 //
 // Guava is measured if javac and Guava's jar are found ($GUAVA_JAR, or Debian's). fastbloom is
-// measured if cargo is found. The other rows need only Go. If RESULTS.md lacks your processor, for
-// example an arm64 one, run this with -quick and paste the output into an issue.
+// measured if cargo is found. -boost needs g++. The other rows need only Go. If RESULTS.md lacks
+// your processor, for example an arm64 one, run this with -quick and paste the output into an
+// issue.
 package main
 
 import (
@@ -125,8 +126,8 @@ func workloads(programs map[string][]process) []workload {
 	}
 }
 
-// sharedTurn is the number of keys in a turn in the tables of goroutines. Such a turn takes much
-// longer than starting the goroutines.
+// sharedTurn is the number of keys in a turn of the rows of shared. Such a turn takes much longer
+// than starting the goroutines.
 const sharedTurn = 50_000
 
 const removal = "Additions to a cuckoo filter cost more the fuller it is. With n keys " +
@@ -160,7 +161,7 @@ func shared() (rows []row) {
 	return rows
 }
 
-// divided returns f with its keys divided among goroutines.
+// divided returns f, but add and count divide their keys among goroutines.
 func divided(f filter, goroutines int) filter {
 	counts := make([]int, goroutines)
 	each := func(ks keys, visit func(part keys, i int)) {

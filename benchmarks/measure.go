@@ -53,7 +53,7 @@ type workload struct {
 	rows  []row
 	// processes are programs that are measured in turn with the rows; see process.go.
 	processes []process
-	// reference is the row that the other rows are compared with; "" means bits-and-blooms.
+	// reference names the row that the other rows are compared with; "" means bits-and-blooms.
 	reference string
 	turn      int // the number of keys in a turn; 0 means turnKeys
 	// orders lists orders of look-ups. Each has a table of its own, measured with the same filters.
@@ -70,8 +70,8 @@ const (
 	// absentKeys is the number of keys that were never added. False positives are counted over
 	// nearly all of them.
 	absentKeys = 1_000_000
-	// parts is the number of parts of a fill. Each has its own times, because an addition to a full
-	// filter may cost more than one to an empty filter.
+	// parts is the largest number of parts of a fill. Each part has its own times, because an
+	// addition to a full filter may cost more than one to an empty filter.
 	parts = 10
 )
 
@@ -129,8 +129,9 @@ func warm(first, n int) int {
 }
 
 // contestant is a row that is being measured. operate does an operation on n keys, after an untimed
-// look-up of n others. It returns the time in nanoseconds, or NaN if the row lacks the operation,
-// and the number of keys found. fill adds or removes n keys, untimed.
+// look-up of n others. It returns the time in nanoseconds and the number of keys found. The time is
+// NaN if the row lacks the operation, or if its process failed. fill adds or removes n keys,
+// untimed.
 type contestant struct {
 	*result
 	empty   func()
@@ -202,9 +203,9 @@ func (r row) local(w workload, p plan) contestant {
 	return c
 }
 
-// begin does the untimed work before a turn. It empties the filter at the start of a fill, refills
-// it at the start of each removal but the first, and adds or removes the keys of the chunk that
-// precede the turn.
+// begin does the untimed work before a turn. It empties the filter at the start of a fill, and
+// refills it at the start of each removal but the first. Then it adds or removes the first keys of
+// the chunk, up to the turn.
 func (c contestant) begin(p plan, op int) {
 	first, n := p.chunk(c.done[op])
 	if first == 0 && (op == add || c.done[remove] > 0) {

@@ -18,7 +18,7 @@ var xorFilter = row{"xorfilter", xorNote, func(n int, _ float64) filter {
 		f, err = xorfilter.PopulateBinaryFuse8(hs)
 		bloom.Must(f, err)
 	}
-	build(integers.make(0, n)) // for its size, which depends on n alone
+	build(integers.make(0, n)) // bits needs the size, which depends on n alone
 	return filter{bits: uint64(len(f.Fingerprints)) * 8, reset: func() {}, add: build, whole: true,
 		count: func(ks keys) int {
 			return ks.count(func(key []byte) bool { return f.Contains(xxhash.Sum64(key)) })
