@@ -2,12 +2,13 @@
 //
 //	go run ./.ci/deletions [FLAGS] DIR...
 //
-// Each call, assignment and branch gets a guard, which an environment variable can switch off, so
-// one build serves all of them. For each statement, Deletions runs the tests that reach it,
-// with the statement deleted: first the tests of the package, then the tests of all types, and for
-// an internal package also the tests of the packages that import it, until a test fails. It omits
-// statements that only save time, which end with "// speed", and the checks of package invariants.
-// If the tests run too long with a statement deleted, it lists the statement as not judged.
+// Each call, assignment, increment and if statement gets a guard, but no := does. An environment
+// variable can switch a guard off, so one build serves all of them. For each statement, Deletions
+// runs the tests that reach it, with the statement deleted: first the tests of the package, then
+// the tests of all types, and for an internal package also the tests of the packages that import
+// it, until a test fails. It omits calls of panic, statements that only save time, which end with
+// "// speed", and the checks of package invariants. If the tests run too long with a statement
+// deleted, it lists the statement as not judged.
 package main
 
 import (

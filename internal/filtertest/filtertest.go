@@ -67,7 +67,7 @@ func Allocated(f func()) uint64 {
 }
 
 // Damage requires that decode accepts good, and refuses copies with a flipped bit, an extra byte or
-// a missing end. The errors must wrap ErrFormat. Damage does not try the lengths in cuts.
+// a missing end. The errors must wrap ErrFormat. Damage does not cut good to the lengths in cuts.
 func Damage(t *testing.T, good []byte, decode func([]byte) error, cuts ...int) {
 	t.Helper()
 	require.NoError(t, decode(good))
@@ -144,8 +144,8 @@ func Words(n int) []uint64 {
 	return array
 }
 
-// RateBound returns a number of hits that n trials with probability p exceed with a probability of
-// about 1e-6 (4.75 standard deviations).
+// RateBound returns the mean number of hits in n trials with probability p, plus 4.75 standard
+// deviations. If the mean is large, more hits occur by chance about once in a million runs.
 func RateBound(n int, p float64) float64 {
 	return float64(n)*p + 4.75*math.Sqrt(float64(n)*p*(1-p))
 }

@@ -117,8 +117,8 @@ type Type struct {
 	// LoadOrNew calls the package's LoadOrNew. With p = 0.01, it uses the same parameters as Make.
 	// It is nil if the package's LoadOrNew returns a different type.
 	LoadOrNew func(path string, p float64) (Filter, error)
-	// Others has functions that call LoadOrNew, each with a different value for one parameter. The
-	// keys are the names of these parameters.
+	// Others has functions that call LoadOrNew with one parameter that differs from Make's. Each
+	// key is the name of that parameter.
 	Others map[string]func(path string) (Filter, error)
 	// Snapshot calls the Snapshot method of a filter that Make returned. It is nil if there is no
 	// such method.
@@ -501,7 +501,7 @@ func testStats(t *testing.T, typ Type) {
 	agrees(t, f.Filter, s)
 	decoded := typ.zero()
 	require.NoError(t, decoded.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
-	// SizeBytes includes the Info, which Guava's form does not have.
+	// Guava's form has no Info.
 	decoded.UpdateInfo(func(i *bloom.Info) { *i = info })
 	got := decoded.Stats()
 	require.InDelta(t, s.ApproxCount, got.ApproxCount, 20)
@@ -616,8 +616,8 @@ func cuts(n int) (places []int) {
 	return append(places, n/3, n/2)
 }
 
-// testReaders tests that ReadFrom accepts portions of any size, and returns the number of bytes
-// that it read. If the reader fails, the error must wrap the reader's; if the reader ends early,
+// testReaders tests that ReadFrom accepts short reads, and returns the number of bytes that it
+// read. If the reader fails, the error must wrap the reader's; if the reader ends early,
 // the error must wrap ErrFormat. In both cases the filter must not change.
 func testReaders(t *testing.T, typ Type) {
 	f := typ.filled()
@@ -754,7 +754,7 @@ func testNewer(t *testing.T, typ Type) {
 }
 
 // testInfo tests that every encoding and every file holds the Info, except Guava's form without a
-// trailer. Decoding must replace a filter's keys and Info.
+// trailer. Decoding must replace a filter's Info.
 func testInfo(t *testing.T, typ Type) {
 	f, path, _ := typ.saved(t)
 	require.Equal(t, info, f.Info())

@@ -136,7 +136,7 @@ func Opaque(tag string) string {
 
 // Tags are the entity tags of If-None-Match.
 type Tags struct {
-	Any    bool     // the field is *
+	Any    bool     // the field contains *
 	Opaque []string // the opaque parts of the tags
 }
 
@@ -152,7 +152,7 @@ func ParseTags(lines []string) (t Tags) {
 	return t
 }
 
-// Match reports whether t has a tag with the given opaque part, or is *. It ignores W/, as the weak
+// Match reports whether t has a tag with the given opaque part, or *. It ignores W/, as the weak
 // comparison of section 8.8.3.2 does, and the suffixes that [Bare] removes.
 func (t Tags) Match(opaque string) bool { return t.Any || t.Find(opaque) }
 

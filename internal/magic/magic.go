@@ -86,7 +86,7 @@ func headSize() (size int) {
 	return size
 }
 
-// In fits, bytes beyond the end of head count as matches.
+// fits counts bytes beyond the end of head as matches.
 func (p *piece) fits(head []byte) bool {
 	for i, mask := range p.mask {
 		at := p.offset + i
@@ -130,7 +130,7 @@ func (k *Kind) Differs(delim byte) bool { return delim != 0 || k.Name != unmarke
 const unmarked = "unmarked UTF-16"
 
 // Undecided reports whether more bytes after head could change the result of Of. If head contains
-// delim, the result is true only if head ends within a piece at offset 0.
+// delim, Undecided returns true only if head ends within a piece at offset 0.
 func Undecided(head []byte, delim byte) bool {
 	hasLine := bytes.IndexByte(head, delim) >= 0
 	for i := range kinds {

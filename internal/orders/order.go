@@ -65,7 +65,7 @@ func (s *order) fail(err error) {
 	}
 }
 
-// choose returns a number below n: the next choice in path, or 0 if path has no more.
+// choose returns a number below n: the next choice in path, or 0 if path has no more or n is 1.
 func (s *order) choose(n int) int {
 	if n == 1 {
 		return 0

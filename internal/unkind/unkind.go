@@ -1,6 +1,6 @@
-// Package unkind provides readers, writers, servers and clients that keep their contracts, but are
-// as unhelpful as the contracts allow. A test of a function that takes a reader, for example, tries
-// all of the readers. Package filtertest has ways to replace a file.
+// Package unkind provides readers and writers that are as unhelpful as their contracts allow, and
+// servers and clients that are slow, unusual or faulty. A test of a function that takes a reader,
+// for example, tries all of the readers. Package filtertest has ways to replace a file.
 package unkind
 
 import (
@@ -121,7 +121,7 @@ func newFailingAt(data []byte, n int, whole bool) *failingAt {
 type failingAt struct {
 	data  []byte
 	left  atomic.Int64 // number of requests up to the first that fails
-	whole bool         // a failing request fills p, but returns one byte less
+	whole bool         // a failing request fills p, but returns a count that is one too low
 }
 
 func (r *failingAt) ReadAt(p []byte, offset int64) (int, error) {
@@ -135,7 +135,8 @@ func (r *failingAt) ReadAt(p []byte, offset int64) (int, error) {
 	return 0, ErrStore
 }
 
-// Writers returns writers that accept at most n bytes and then fail.
+// Writers returns writers that accept at most n bytes. A write beyond that returns ErrStore, or
+// only a short count.
 func Writers(n int) map[string]io.Writer {
 	return map[string]io.Writer{
 		"an error":           &failingWriter{left: n, err: ErrStore},
