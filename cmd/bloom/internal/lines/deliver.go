@@ -13,7 +13,7 @@ import (
 //
 // Each returns when all kept lines are written. It returns the write error, if any, or else the
 // first error from reading or from a function. If ctx is done and Config.Out accepts no bytes for
-// Patience, it returns ErrStuck while a write is still under way.
+// Patience, Each returns ErrStuck while a write is still under way.
 func (r *Reader) Each(
 	ctx context.Context, tick <-chan time.Time, onTick func() error, handle func(*Batch) error,
 ) error {

@@ -24,8 +24,8 @@ type Key struct {
 	// fields are separated by tabs if the line has a tab, and otherwise by commas.
 	Separator string
 	FoldCase  bool // all forms of a letter are the same; see package fold
-	Hex       bool // the key is the bytes that the line gives in hexadecimal digits
-	KeepCR    bool // a carriage return at the end of the line is part of the key
+	Hex       bool // the key is written in hexadecimal
+	KeepCR    bool // keep a carriage return at the end of the line
 }
 
 // whole reports whether keys are whole lines, with or without a carriage return at the end.

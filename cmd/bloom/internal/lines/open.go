@@ -163,8 +163,7 @@ func (z *zstdReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Arrived is a reader that counts its bytes. Check limits the number of bytes that they may unpack
-// to.
+// Arrived is a reader that counts its bytes, for Check.
 type Arrived struct {
 	r   io.Reader
 	n   atomic.Int64
