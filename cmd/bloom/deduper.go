@@ -106,9 +106,9 @@ func (d *deduper) write(b *lines.Batch) error {
 	return nil
 }
 
-// correctBlanks corrects fresh, the indexes of the new lines: only the first blank line ever is
-// new, whatever the filter reports. If the filter forgets lines, correctBlanks returns fresh
-// unchanged.
+// correctBlanks corrects fresh, the indexes of the new lines: a blank line is new only if no run
+// has seen one before, whatever the filter reports. If the filter forgets lines, correctBlanks
+// returns fresh unchanged.
 func (d *deduper) correctBlanks(hs []bloom.Hash, fresh []int) []int {
 	first := slices.IndexFunc(hs, lines.IsBlank)
 	if first < 0 || forgets(d.seen.f) {

@@ -22,9 +22,9 @@ type doubt struct {
 	mixed bool        // the keys are different parts of lines, so nothing is known about them
 	all   bool        // every look-up is doubtful
 	signs string      // the bytes that make a key doubtful
-	bars  string      // the bytes of signs that no key of the list contains
+	bars  string      // the separators that no key of the list contains
 
-	lines, found    uint64 // the number of lines that were looked up, and that were found
+	lines, found    uint64 // the numbers of lines looked up and found
 	doubted, misled uint64 // the same counts, for doubtful lines
 }
 

@@ -61,8 +61,8 @@ func changeFacts(f infoHolder, change func(url.Values)) {
 	})
 }
 
-// placeOf returns which part of a line is a key of f. known is false if keys are different parts of
-// lines, or if f records no part: its keys may then be whole lines or parts of lines.
+// placeOf returns the part of a line that is a key of f. known is false if keys are different parts
+// of lines, or if f records no part: its keys may then be whole lines or parts of lines.
 func placeOf(f informed) (place lines.Place, known bool) {
 	facts := factsOf(f)
 	if name := facts.Get(jsonFact); name != "" {

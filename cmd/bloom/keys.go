@@ -23,8 +23,8 @@ type infoHolder interface {
 	UpdateInfo(func(*bloom.Info))
 }
 
-// setInfo sets the Info of a new filter or bank: how keys are made, the text of --comment and, if
-// blank is true, that f has the empty line.
+// setInfo sets the Info of a new filter or bank: how keys are made, the shard, the text of
+// --comment and, if blank is true, that f has the empty line.
 func (k keyRule) setInfo(f infoHolder, comment string, blank bool) {
 	f.UpdateInfo(func(i *bloom.Info) {
 		i.Hash = k.Hash()

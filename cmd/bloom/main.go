@@ -183,7 +183,7 @@ func main() {
 }
 
 // status returns the exit status of the program. It writes the error of the command, unless the
-// error is silent or a signal caused it.
+// error is silent or context.Canceled.
 func status(err error, signal int) int {
 	var end silent
 	isSilent := errors.As(err, &end)

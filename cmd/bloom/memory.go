@@ -35,7 +35,7 @@ func (m *memory) ready() {
 }
 
 // addBatch adds hs and appends to dst the indexes of the digests that were new. Of equal digests in
-// hs, only the first can be new.
+// hs, only the first can be new, unless f forgets.
 func (m *memory) addBatch(dst []int, hs []bloom.Hash) []int {
 	m.ready()
 	if !m.counts {

@@ -164,8 +164,9 @@ func planGrowing(n uint64, p float64) (size uint64, k int, err error) {
 	return inProportion(f.SizeBytes(), sample, n), int(first.OnesCount), nil
 }
 
-// rateOf returns the smallest rate, not below lowest and rounded up to three digits, at which the
-// file of a filter for n keys has at most size bytes. It returns 0 if there is none.
+// rateOf returns the smallest rate, rounded up to three digits, at which the file of a filter for n
+// keys has at most size bytes. It considers rates from max(lowest, leastPlan) to 0.5, and returns 0
+// if none is high enough.
 func (plan planner) rateOf(size, n uint64, lowest float64) float64 {
 	fits := func(p float64) bool {
 		needed, _, err := plan(n, p)

@@ -25,7 +25,7 @@ type kind struct {
 	name string // the type in Go, or the library
 
 	// accepts reports whether a file that begins with head may have the type. sure reports whether
-	// such a file of the given size certainly has the type. If sure is nil, every such file has it.
+	// the size of such a file confirms the type. If sure is nil, the head is enough.
 	accepts func(head []byte) bool
 	sure    func(head []byte, size int64) bool
 	load    func(path string) (filter, error)

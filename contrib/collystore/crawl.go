@@ -75,7 +75,7 @@ type Crawl struct {
 	c       *colly.Collector
 	path    string
 	visited SavedSet
-	saving  sync.RWMutex // read-locked while a page is marked as visited
+	saving  sync.RWMutex // read-locked while a page is being marked as visited
 	ready   sync.Once
 
 	mu    sync.Mutex
