@@ -38,7 +38,8 @@ type bitsAndBlooms struct {
 
 // NewBitsAndBlooms returns the filter in data, which is the output of the original's WriteTo,
 // MarshalBinary or MarshalJSON. White space may surround JSON. NewBitsAndBlooms detects whether the
-// writer had called LittleEndian or Base64StdEncoding of package bitset.
+// writer had called LittleEndian of package bitset. It detects a call of Base64StdEncoding only if
+// the text has a + or a /.
 func NewBitsAndBlooms(data []byte) (*BitsAndBlooms, error) {
 	f := new(BitsAndBlooms)
 	decode := f.readBinary
@@ -151,8 +152,8 @@ func orderOf(encoded []byte) (form.Order, uint64, error) {
 	case body == 8*wordsFor(little):
 		return form.LittleEndian, little, nil
 	}
-	// The smaller number is the length: in the wrong byte order, the length's low byte becomes the
-	// highest.
+	// The smaller number is usually the length: in the wrong byte order, the length's low byte
+	// becomes the highest.
 	length := min(big, little)
 	if wordsFor(length) < body/8+1 {
 		return false, 0, fmt.Errorf("%d bytes follow the set of %d bits", body-8*wordsFor(length), length)

@@ -14,7 +14,9 @@ import (
 )
 
 // DCSO is a filter of github.com/DCSO/bloom in version 1 of its form, such as CIRCL's hashlookup
-// file. The original has neither JSON nor other encoding methods. A DCSO must not be copied.
+// file. A DCSO must not be copied.
+//
+// The original has no encoding methods, so MarshalJSON and MarshalText return an error.
 type DCSO struct {
 	_ nocopy.Locker
 	dcso

@@ -39,7 +39,7 @@ import (
 
 const (
 	maxM = 1 << 43
-	maxK = 1024 // more than a rate of 1e-300 needs
+	maxK = 1024 // a rate of 1e-300 needs 997
 )
 
 // table has a filter's bits. Each exported type embeds an unexported struct that has a table. The
@@ -141,7 +141,7 @@ func (t *table) Stats() bloom.Stats {
 	s := bloom.Stats{M: t.m, K: t.k, SizeBytes: t.size}
 	if t.k > 0 {
 		s.OnesCount = bitwords.OnesCount(t.words)
-		ones := min(t.m, s.OnesCount) // a bit set that is longer than m may have more
+		ones := min(t.m, s.OnesCount) // a bit set that is longer than m may have more than m ones
 		s.FillRatio = float64(ones) / float64(t.m)
 		s.ApproxCount = bloom.StatsOf(t.m, t.k, ones).ApproxCount
 		s.FPR = portable.Power(s.FillRatio, uint64(t.k))

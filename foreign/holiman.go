@@ -43,8 +43,8 @@ const holimanVersion = "v02\n"
 // use [Holiman.UnmarshalJSON].
 //
 // To protect against crafted files, NewHoliman refuses compressed data if the filter is larger than
-// 1 MiB and more than 100 times as long as data. A filter that compresses so well is nearly empty.
-// To read it, decompress data, and pass the result to NewHoliman.
+// 1 MiB and more than 100 times as long as data. A filter that compresses so well is usually nearly
+// empty. To read it, decompress data, and pass the result to NewHoliman.
 func NewHoliman(data []byte) (*Holiman, error) {
 	read, err := parseHoliman(data)
 	if err != nil {

@@ -241,7 +241,7 @@ func (g *Guard) InsertBatch(hs []bloom.Hash, insert func() error) error {
 	return insert()
 }
 
-// finish keeps ins for another Lag. A load that begins after that finds the rows in the store.
+// finish keeps ins for a Lag, because a load that begins within it may miss the rows.
 func (g *Guard) finish(ins *inserted) {
 	g.insertsEnd(ins.hs)
 	g.mu.Lock()
@@ -372,8 +372,8 @@ func (g *Guard) Rebuild(ctx context.Context) (err error) {
 	return nil
 }
 
-// publish replaces the filter for look-ups with built. Inserts that began earlier add their keys to
-// built, which was g.loading; later ones find it in g.now.
+// publish replaces the filter for look-ups with built. An insert that began during the load adds
+// its keys to built, which was g.loading. A later insert finds built in g.now.
 func (g *Guard) publish(built *growing.Filter, began time.Time) {
 	memory := newMemory(g.cfg.Learn)
 	g.mu.Lock()

@@ -100,7 +100,7 @@ func (m *memory) remove(h bloom.Hash) {
 	clear(set[n:])
 }
 
-// stripe has what inserts and look-ups of the same keys share.
+// stripe has the state that inserts and look-ups of the same keys share.
 type stripe struct {
 	mu        sync.Mutex // guards the next three fields, and the stripe's part of each memory
 	inserting int        // number of keys in inserts that have not ended

@@ -1,10 +1,10 @@
 // Package keyed hashes keys with a secret. It is for filters in which an adversary may choose keys.
 //
 // The Sum functions of package bloom compute Murmur3, which has no secret. An adversary can make
-// millions of keys a second that share a digest, or set so few bits of a filter that it reports
-// them as present far more often than other keys. A [Hasher] computes SipHash-2-4 with a 128-bit
-// digest (Aumasson and Bernstein, SipHash: a fast short-input PRF, 2012). Without the secret, an
-// adversary can only try keys at random.
+// millions of keys a second that share a digest, or that set so few bits of a filter that it
+// reports them as present far more often than other keys. A [Hasher] computes SipHash-2-4 with a
+// 128-bit digest (Aumasson and Bernstein, SipHash: a fast short-input PRF, 2012). Without the
+// secret, an adversary can only try keys at random.
 //
 //	h, err := keyed.New(secret)
 //	if err != nil {

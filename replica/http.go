@@ -28,16 +28,16 @@ import (
 // HTTPSource gets a filter from URL. The server is a [Publisher], or any server that serves a file
 // in Guava's binary form, with or without the trailer that bloom.Filter.SaveFile writes.
 //
-// A Publisher sends a patch. Any other server sends the whole filter whenever the ETag has changed.
-// The names of versions are the ETags, without quotes and without suffixes that compressing proxies
-// append, such as "-gzip". If the server sends no ETag, or one longer than 1,024 bytes, every
-// refresh loads the whole filter, and Version is "". Behind a CDN, a replica lags for as long as
-// the CDN keeps a copy, and may return to an older version; see [Status].
+// A Publisher sends a patch if it has one. Any other server sends the whole filter whenever the
+// ETag has changed. The names of versions are the ETags, without quotes and without suffixes that
+// compressing proxies append, such as "-gzip". If the server sends no ETag, or one longer than
+// 1,024 bytes, every refresh loads the whole filter, and Version is "". Behind a CDN, a replica
+// lags for as long as the CDN keeps a copy, and may return to an older version; see [Status].
 //
 // After a failed transfer, or after three failed requests, the next request asks for the whole
 // filter, without compression. A transfer also counts as failed if the filter is larger than a
-// megabyte and its gzip is more than a hundred times shorter; only a nearly empty filter compresses
-// so well.
+// megabyte and gzip makes it more than a hundred times shorter, as it does with a nearly empty
+// filter.
 //
 // The fields must be set before the first use. Many goroutines may use an HTTPSource. An HTTPSource
 // must not be copied.
@@ -190,12 +190,12 @@ func errNotAsked(resp *http.Response) error {
 }
 
 // madeOf returns the time at which the version in an answer was made, or the zero Time if it is
-// unknown. The Date header has the time of the answer instead.
+// unknown. It does not use the Date header, which has the time of the answer.
 func madeOf(h http.Header) time.Time {
 	if made, err := time.Parse(time.RFC3339Nano, h.Get(publish.MadeHeader)); err == nil {
 		return made
 	}
-	made, _ := http.ParseTime(h.Get("Last-Modified")) // the zero Time if it is missing
+	made, _ := http.ParseTime(h.Get("Last-Modified")) // the zero Time on error
 	return made
 }
 

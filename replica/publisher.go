@@ -78,8 +78,8 @@ func NewPublisher(snapshot func() *bloom.Filter) *Publisher {
 }
 
 // Publish takes a snapshot, and returns the name of its version. The name is new if the snapshot
-// differs from the last version in its bits, its size or its Info. The version has every key whose
-// Add returned before the call. Publish reads the whole filter, but does not block clients.
+// differs from the last version in its bits, its parameters or its Info. The version has every key
+// whose Add returned before the call. Publish reads the whole filter, but does not block clients.
 func (p *Publisher) Publish() (version string) {
 	p.checkMade()
 	p.used.Store(true)

@@ -14,10 +14,10 @@
 //	local.ContainsString(token)
 //
 // A [Replica] answers from the memory of its own machine, without locks, and polls a [Source] for
-// changes. It contains every key of its version, and lags behind the source by up to the polling
-// interval. While the source fails, it keeps its last copy; [Replica.Status] returns the age of the
-// copy. Before the first load, it reports every key as present, so that it misses no key of the
-// filter.
+// changes. It contains every key of its version, and lags behind the source by up to about the
+// polling interval. While the source fails, it keeps its last copy; [Replica.Status] returns the
+// age of the copy. Before the first load, it reports every key as present, so that it misses no key
+// of the filter.
 //
 // The price is memory and traffic: every machine holds the filter and fetches the changes; see
 // [Publisher]. A filter does not grow; [NewPublisher] says how to replace it with a larger one. If
@@ -135,7 +135,7 @@ type state struct {
 	filter  *bloom.SyncFilter
 	size    int64 // length of the binary form
 	version string
-	made    time.Time // when this version was made or, if unknown, an earlier one
+	made    time.Time // when this version was made; if unknown, when an earlier one was
 }
 
 // precedes reports whether u is known to be older than s.
@@ -232,8 +232,9 @@ func (r *Replica) refresh(ctx context.Context) (warnings []error, err error) {
 	return warnings, err
 }
 
-// report calls OnError, or logs err. It does nothing while OnError runs: otherwise an OnError that
-// calls Refresh would call itself for as long as the source fails.
+// report calls OnError. If there is none, it logs the first error before the first load. It does
+// nothing while OnError runs: otherwise an OnError that calls Refresh would call itself for as long
+// as the source fails.
 func (r *Replica) report(err error) {
 	switch {
 	case r.cfg.OnError == nil:
@@ -310,7 +311,7 @@ func (r *Replica) countAgain(cur *state, full *bloom.Filter, requested bool) err
 		"its ETag is missing, or a proxy changes it")
 }
 
-// holds reports whether s has the bits and the Info of f.
+// holds reports whether s has the size, the checksum and the Info of f.
 func (s *state) holds(f *bloom.Filter) bool {
 	if s.size != f.SizeBytes() || s.filter.Info() != f.Info() {
 		return false

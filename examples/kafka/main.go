@@ -54,7 +54,7 @@ func main() {
 
 const messages, partitions, consumers, kills, batch = 20_000, 8, 3, 20, 100
 
-// group is a consumer group with a record of its work, which outlives kills.
+// group is a consumer group, with a record of its work that outlives kills.
 type group struct {
 	brokers   []string
 	name      string // the name of the group, and of the topic

@@ -33,7 +33,7 @@ const (
 	perVisit = 10   // the largest number of pages in an answer
 	n        = 100  // the number of pages that a cookie is made for
 	p        = 0.01 // the rate of false positives of a cookie
-	maxValue = 512  // longer than the text in any cookie of this server
+	maxValue = 512  // more than the length of the text in any cookie of this server
 )
 
 // cookies turns filters into cookies and back. A cookie is the filter's text, a dot, and a

@@ -73,7 +73,7 @@ type Type struct {
 	NewReader  func(r io.ReaderAt, size int64) (Reader, error)
 	ZeroReader func() Reader
 
-	Command    bool // the command's build makes files of this type
+	Command    bool // bloom build makes files of this type
 	Checked    bool // the command reads files of this type, but never makes one
 	JavaScript bool // bloom.mjs reads the binary form
 	Invariants bool // with the invariants build tag, the type checks itself
@@ -161,7 +161,7 @@ var All = []Type{{
 	Invariants: true, Forgets: true,
 }}
 
-// Forms returns the rows that are not SyncFilters: one for each package, and so for each binary
+// Forms returns the rows that are not SyncFilters: one for each package, and so one for each binary
 // form.
 func Forms() (types []Type) {
 	for _, t := range All {
@@ -201,8 +201,8 @@ func (t Type) Zero() Filter {
 	return reflect.New(reflect.TypeOf(t.New(1)).Elem()).Interface().(Filter)
 }
 
-// Decoder returns an empty filter that can decode the type's form. A window's clock always shows
-// now, in nanoseconds since 1970.
+// Decoder returns an empty filter that can decode the type's form. now is the time that a window's
+// clock always shows, in nanoseconds since 1970.
 func (t Type) Decoder(now int64) Filter {
 	if t.Package() != "window" {
 		return t.Zero()

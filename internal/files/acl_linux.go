@@ -102,7 +102,7 @@ func (l list) limit(tag, mask uint16) {
 	})
 }
 
-// list.without returns the part of perm that is safe for a file on which the list cannot be set.
+// without returns the part of perm that is safe for a file on which the list cannot be set.
 // Without the list, members of named groups count as others, and so do named users who are not in
 // the file's group.
 func (l list) without(perm fs.FileMode) fs.FileMode {

@@ -160,8 +160,8 @@ func create(prefix string, old fs.FileInfo) (*os.File, error) {
 // directory, which may be large.
 func temporary(prefix string, i int) string { return fmt.Sprintf("%s%d", prefix, i) }
 
-// cleaned is the number of temporary files that clean looks for. Where claim locks files, only
-// concurrent Writes to the same path create more.
+// cleaned is the number of temporary files that clean looks for. Where claim locks files, more are
+// created only while that many other Writes to the same path are running.
 const cleaned = 16
 
 type directory struct{ file *os.File } // nil on systems that cannot sync directories

@@ -13,9 +13,9 @@ func OpenThere(path string, flag int, perm os.FileMode) (*os.File, error) {
 	return os.OpenFile(path, flag, perm)
 }
 
-// claim is documented in flock_unix.go. Here it does nothing: on Windows, Write closes the file
-// before the rename, which would unlock it, and the other systems have no locks. So removeDead
-// decides by age.
+// claim is documented in flock_unix.go. Here it does nothing: on Windows, Write closes the file,
+// and so would unlock it, before the rename; the other systems have no locks. So removeDead decides
+// by age.
 func claim(*os.File) bool { return true }
 
 func removeDead(path string) {

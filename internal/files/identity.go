@@ -71,12 +71,12 @@ func Identify(path string, previous Identity) (Identity, error) {
 	return id, nil
 }
 
-// clockSkew is how far a file server's clock may lag; Kerberos allows no more.
+// clockSkew is how far a file server's clock may lag; by default, Kerberos allows no more.
 const clockSkew = 5 * time.Minute
 
-// settled reports whether a write after the file was read is certain to change the facts. File
-// times are coarse: a write in the same tick of the clock as the previous one may leave the
-// facts unchanged.
+// settled reports whether enough time has passed that a write after the file was read changes the
+// facts. File times are coarse: a write in the same tick of the clock as the previous one may leave
+// the facts unchanged.
 func (i Identity) settled() bool {
 	last := i.facts.changed
 	if last.IsZero() {

@@ -90,7 +90,7 @@ func beside(path, suffix string) string {
 }
 
 // Follow returns the path to which the symbolic links at path lead, or path if it is not a link. So
-// a file has the same lock at all symbolic links to it. The returned path may have no file.
+// a file has the same lock at all symbolic links to it. There may be no file at the returned path.
 func Follow(path string) (string, error) {
 	for range 40 {
 		target, err := os.Readlink(path)

@@ -28,7 +28,7 @@ func BaseOf(path string) (Base, error) {
 
 // Write is like the function Write, but does not overwrite what another program has saved.
 // Immediately before it renames the new file to path, it compares the file at path with b, and
-// returns ErrChanged if their contents differ. If path has no file by then, Write creates one.
+// returns ErrChanged if their contents differ. If there is no file at path, Write creates one.
 // Afterwards b identifies the new file.
 func (b *Base) Write(path string, write func(io.Writer) error) error {
 	sum := sha256.New()

@@ -52,7 +52,7 @@ func (r *FileReader) Read(p []byte) (int, error) {
 }
 
 // MaxUnzipped returns the largest number of bytes that a reader unpacks from n compressed bytes:
-// 100 for each, but at least 1 MiB. Without a limit, a short gzip could fill memory or disk.
+// 100 for each, but at least 1 MiB. Without a limit, a short gzip stream could fill memory or disk.
 func MaxUnzipped(n int64) int64 { return max(1<<20, 100*n) }
 
 // ErrUnzipped is the error for a form that exceeds MaxUnzipped.

@@ -95,9 +95,9 @@ var (
 	ErrEmpty     = fmt.Errorf("it is empty: %w", io.EOF)
 )
 
-// ReadFull fills p from r. If r ends before p is full, the error is ErrTruncated. Other errors of r
-// are returned unchanged, even io.ErrUnexpectedEOF: it may come from a broken connection, so it
-// does not prove that the form is damaged.
+// ReadFull fills p from r. If r ends before p is full, the error is ErrTruncated. Any other error
+// before p is full is returned unchanged, even io.ErrUnexpectedEOF, which does not prove that the
+// form is damaged: it may come from a broken connection.
 func ReadFull(r io.Reader, p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		var m int

@@ -218,8 +218,8 @@ func checkPatch(params []uint64) (words uint64, err error) {
 }
 
 // Check returns an error that wraps ErrMismatch unless p was made from a filter with the header h
-// and these words. If the stream of p is damaged, the error wraps ErrFormat instead. Bit i%64 of
-// old[i/64] is the old value of the i-th bit that differs. Check loads each word once and
+// and the checksum of words. If the stream of p is damaged, the error wraps ErrFormat instead. Bit
+// i%64 of old[i/64] is the old value of the i-th bit that differs. Check loads each word once and
 // atomically, so other goroutines may write to words atomically at the same time.
 func (p *Patch) Check(h Header, words []uint64) (old []uint64, err error) {
 	if h != p.Header { // speed
@@ -282,7 +282,7 @@ type Changes struct {
 	pos     uint64 // index of the next bit in the stream
 	left    uint64 // number of changed bits that are still in the stream
 	after   uint64 // index in the filter of the bit after the last change that was read
-	read    bool   // the change of bit after-1 was read, but not yet returned by Next
+	read    bool   // the change of bit after-1 has been read, but Next has not returned it
 	damaged bool
 }
 

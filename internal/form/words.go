@@ -20,7 +20,7 @@ const (
 	BigEndian    Order = true
 )
 
-// ChunkBytes is the size of the largest buffer through which words are written or read.
+// ChunkBytes limits the size of the chunks in which words are written and read.
 const ChunkBytes = 64 << 10
 
 // PutWords writes words to dst, 8 bytes each. Bits that are not in mask become 0. It loads each

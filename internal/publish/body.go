@@ -120,7 +120,7 @@ func (b *body) advance() {
 	}
 }
 
-// backTo returns the changes between version and r, or nil if r has no patch from version.
+// backTo returns the changes between version and r, or nil if version is not in r.past.
 func (r *release) backTo(version string) *form.Merged {
 	i := slices.IndexFunc(r.past, func(s step) bool { return s.version == version })
 	if i < 0 {

@@ -39,7 +39,7 @@ const (
 	// bit of the filter.
 	cheapPart = 2048
 	cheapBits = 1 << 16
-	// Publish makes an expensive merge of n steps only if a client was n steps behind the last
+	// Publish makes an expensive merge of n steps only if a client was n steps behind the previous
 	// release. Together, these merges change at most 1/workPart of the filter's bits.
 	workPart = 64
 )
