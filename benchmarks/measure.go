@@ -295,8 +295,8 @@ func (cs contestants) having(op int) contestants {
 // fills raises rounds to a multiple of p.chunks, so that the last fill is complete.
 func (p plan) fills(rounds int) int { return (rounds + p.chunks - 1) / p.chunks * p.chunks }
 
-// measure measures all rows of w: they fill their filters, then look keys up, and then remove them.
-// It also returns a table for each of w.orders.
+// measure measures all rows of w: they fill their filters, look keys up, and remove them if they
+// can. It also returns a table for each of w.orders.
 func (w workload) measure(rounds int) (tables []table) {
 	debug.FreeOSMemory() // frees the filters of the previous table
 	p := w.plan(rounds)

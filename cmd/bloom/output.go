@@ -22,7 +22,7 @@ import (
 //
 //	head  the lines that the state remembers; outRecord has their length
 //	tail  the bytes after the head when the run began: another program wrote them, or a run that
-//	      was killed before it saved the state, perhaps in the middle of a line
+//	      ended before it saved the state, perhaps in the middle of a line
 //	news  the bytes that this run appended
 //
 // The deduper adds the lines of the tail to its filter, so that they are not written again. If the

@@ -325,8 +325,8 @@ func (w *Crawl) endVisit(link string) {
 func (w *Crawl) Save() error {
 	w.saving.Lock()
 	defer w.saving.Unlock()
-	// Every page in the saved set was fetched or is in this list, even if the process is killed
-	// between the two writes.
+	// If Visit was called for a page in the saved set, the page was fetched or is in this list,
+	// even if the process is killed between the two writes.
 	if err := w.savePages(); err != nil {
 		return fmt.Errorf("collystore: saving: %w", err)
 	}

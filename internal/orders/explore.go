@@ -59,7 +59,7 @@ func nextPath(path []choice) []choice {
 	return nil
 }
 
-// once runs one order: it follows the choices in path, and then always chooses the first thread.
+// once runs one order: it follows the choices in path, and then always takes the first choice.
 func once(path []choice, bound int, traced bool, setup Setup) (*order, error) {
 	check, functions := setup()
 	s := &order{path: path, bound: bound, traced: traced, ended: make(chan struct{})}

@@ -11,9 +11,9 @@ import (
 // are written, and calls onTick. It calls one function at a time. Once ctx is done, Each delivers
 // the lines that were read, and does not wait for more.
 //
-// Each returns when all kept lines are written. It returns the write error, if any, or else the
-// first error from reading or from a function. If ctx is done and Config.Out accepts no bytes for
-// Patience, Each returns ErrStuck while a write is still under way.
+// Each returns when all kept lines are written or, after a write error, dropped. It returns the
+// write error, if any, or else the first error from reading or from a function. If ctx is done and
+// Config.Out accepts no bytes for Patience, Each returns ErrStuck while a write is still under way.
 func (r *Reader) Each(
 	ctx context.Context, tick <-chan time.Time, onTick func() error, handle func(*Batch) error,
 ) error {
