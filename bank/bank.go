@@ -18,8 +18,8 @@ import (
 
 // Bank is a collection of Bloom filters of the same size. They are its members, and are numbered
 // from 0. Each member is, bit for bit, a [bloom.Filter] with the Strategy [bloom.Mitz64]. A look-up
-// reads K bits of each member, in long runs. A look-up in the same number of separate filters would
-// read at least one cache line of each.
+// reads at most K bits of each member, in long runs. A look-up in the same number of separate
+// filters would read at least one cache line of each.
 //
 // Any number of goroutines may use a Bank; see "Goroutines" in package bloom. Calls that write take
 // turns. Which, WhichAll and ContainsHash take no lock, so they may see a part of a concurrent
@@ -145,9 +145,9 @@ func (s *state) newSegment(stride int) segment {
 	return segment{grid: g, words: bitwords.Make(g.words(s.bits()))}
 }
 
-// widen returns a copy of old with longer rows. They grow by a 32nd, so that each word is copied at
-// most about 32 times on average. If they grew by a single word, all rows would be copied for every
-// 64 members.
+// widen returns a copy of old with longer rows. A row grows by a word and a 32nd of its length, so
+// that each word is copied at most about 32 times on average. If it grew by a single word, all rows
+// would be copied for every 64 members.
 func (s *state) widen(old *segment) segment {
 	w := s.newSegment(min(old.stride+1+old.stride/32, pageWords))
 	for r := range s.bits() {
@@ -294,7 +294,7 @@ func (b *Bank) Which(dst []int, h bloom.Hash) []int {
 }
 
 // WhichAll is like [Bank.Which], but returns the members that may contain all the keys in hs. If hs
-// is empty, these are all members.
+// is empty, WhichAll returns all members.
 func (b *Bank) WhichAll(dst []int, hs []bloom.Hash) []int {
 	if b.state == nil {
 		return dst

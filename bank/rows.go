@@ -110,7 +110,7 @@ func (s *segment) and(acc []uint64, rows *[4]uint64) bool {
 }
 
 // andWords is like segment.and, for rows of words. Other goroutines may write to the rows at the
-// same time. Four rows at once take less time than four calls.
+// same time. One pass over four rows takes less time than four passes.
 func andWords(acc, a, b, c, d []uint64) bool {
 	a = a[:len(acc)]
 	b = b[:len(acc)]

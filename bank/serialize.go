@@ -13,8 +13,9 @@ import (
 
 const errNoForm = form.NoForm("bank")
 
-// layout describes a binary form, which is a frame; see package form. The parameters are the number
-// of words in a member, k, the number of members, and the number of bytes for names. The words are:
+// layout describes a binary form, which is a frame; see package form. The frame has four
+// parameters: the number of words in a member; k; the number of members; and the number of bytes
+// for names. The words are:
 //
 //	zeros, which align the pages of full segments to 4 KiB
 //	for each segment its pages; each has rows of whole words, and a checksum in the last 4 bytes
@@ -170,7 +171,7 @@ func (l *layout) entry(read source, i int) (start, end int, sum uint32, err erro
 		low, data = binary.LittleEndian.Uint64(data), data[entryBytes:]
 	}
 	high := binary.LittleEndian.Uint64(data)
-	tooLong := high-low > maxName // also true if low > high
+	tooLong := high-low > maxName // also true if low > high, unless low is almost 2^64
 	if tooLong || high > uint64(l.names-entryBytes*l.members) {
 		return 0, 0, 0, form.Errorf("bank", "a name cannot have the place [%d, %d)", low, high)
 	}
