@@ -23,7 +23,7 @@ func manyToBits(dst, counters []uint64) (n int) {
 }
 
 // chunkToBits is not inlined: the scheduler can interrupt Go code when it calls a Go function, but
-// not in a loop that calls only assembly.
+// hardly ever in a loop that calls only assembly.
 //
 //go:noinline
 func chunkToBits(dst, counters []uint64) int {

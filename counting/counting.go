@@ -232,7 +232,7 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 // the first counters would have left the cache by then.
 const batchAhead = 16
 
-// AddBatch reads ahead if there are at least touchWords words. Fewer are in a fast cache.
+// AddBatch reads ahead only if there are at least touchWords words. Fewer are in a fast cache.
 const touchWords = 1 << 20 / 8
 
 // AddBatch adds hs; see "Batches" in package bloom.
@@ -269,7 +269,7 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 // While an absent key is being removed, another Remove may set one of its counters to 0. Such a
 // counter stays 0.
 func (s *state) change(h bloom.Hash, delta int64, old uint64) (n int64) {
-	var seen uint64 // bit j is set if an earlier index has the low six bits j
+	var seen uint64 // bit j is set if the low six bits of an earlier index are j
 	x, step := h.Words()
 	for i := range s.k {
 		word, shift := s.counters.find(x)

@@ -82,8 +82,8 @@ func (f *filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("counting", text, f, func() { *f = filter{} })
 }
 
-// SaveFile saves f to the file at path; see "Files" in package bloom. Add and Remove wait until it
-// returns.
+// SaveFile saves f to the file at path; see "Files" in package bloom. Add and Remove wait while
+// SaveFile writes.
 func (f *Filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Counting, path, f.SizeBytes(), f.info.Get(), f)
 }
