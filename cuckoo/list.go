@@ -45,7 +45,8 @@ func (t *table) listed(h bloom.Hash, tag uint64) bool {
 	return atomic.LoadUint64(&t.list[0])>>(tag%64)&1 != 0 && t.index(h) >= 0
 }
 
-// enlist adds h to the list, and reports whether there was room.
+// enlist adds h to the list once. It returns false if h needs a free entry and there is none, or if
+// the count of h is maxTimes.
 func (t *table) enlist(h bloom.Hash, tag uint64) bool {
 	i := t.index(h)
 	for free := 0; i < 0 && free < room; free++ {

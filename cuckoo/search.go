@@ -21,7 +21,8 @@ const expanded = 1024
 
 func (t *table) limit() int { return expanded >> t.tired }
 
-// tiredest is the largest value of tired. A search then tries to move the tags of eight buckets.
+// tiredest is the largest value of tired. A search then tries to move the tags of at most
+// eight buckets.
 const tiredest = 7
 
 // refused halves the limit of searches after one has failed; rested restores it. looked is a result

@@ -126,7 +126,7 @@ func (f *filter) UnmarshalText(text []byte) error {
 }
 
 // SaveFile saves f to the file at path; see "Files" in package bloom. In a SyncFilter, insertions
-// and removals wait until SaveFile returns.
+// and removals wait while SaveFile writes.
 func (f *filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Cuckoo, path, f.Stats().SizeBytes, f.info.Get(), f)
 }

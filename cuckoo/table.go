@@ -88,8 +88,8 @@ func (t *table) place(h bloom.Hash) place {
 }
 
 // other returns the other bucket of a tag in bucket i: d - i modulo the number of buckets, where d
-// depends on the tag. From that bucket, it returns i again. With only one multiplication, the
-// values of d would form a lattice, and fewer keys would find a slot.
+// depends on the tag. For that bucket, other returns i. With only one multiplication, the values of
+// d would form a lattice, and fewer keys would find a slot.
 func (t *table) other(i, tag uint64) uint64 {
 	x := tag * 0x9e3779b97f4a7c15
 	d, _ := bits.Mul64((x^x>>32)*0xd6e8feb86659fd93, t.buckets)
@@ -97,7 +97,7 @@ func (t *table) other(i, tag uint64) uint64 {
 	return j + t.buckets&-below
 }
 
-// bitsAt returns the 64 bits of words that begin at position slot.
+// bitsAt returns 64 bits of words, beginning at position slot.
 func bitsAt(words []uint64, slot uint64) uint64 {
 	i := slot / 64
 	high := atomic.LoadUint64(&words[i+1])
@@ -270,7 +270,8 @@ func (t *table) tags() (n uint64) {
 	return n
 }
 
-// placed returns the same number as tags, but reads only the number of keys and the list.
+// placed returns the same number as tags if t is intact, but reads only the number of keys and the
+// list.
 func (t *table) placed() uint64 {
 	n := t.len()
 	for i := range room {
