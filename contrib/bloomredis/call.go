@@ -47,8 +47,8 @@ func (c caller) beside(name string) (string, error) {
 	return name + ":{" + c.key + "}", nil
 }
 
-// read sends commands that only read, in one round trip. After an error the caller must not use
-// cmds: some may still be under way.
+// read sends commands that only read, in one round trip, and resends all of them if one is refused.
+// After an error the caller must not use cmds: some may still be under way.
 func (c caller) read(ctx context.Context, cmds ...redis.Cmder) error {
 	return c.retry(ctx, func() error {
 		pipe := c.client.Pipeline()
@@ -105,7 +105,7 @@ func (c caller) run(ctx context.Context, s script, calls ...*call) error {
 		for {
 			sent := len(calls)
 			calls, err = c.send(ctx, s, calls, load)
-			// A server that has got the source runs at least the first call.
+			// If no call ran although the script was loaded, loading it again would not help.
 			stuck := load && len(calls) == sent
 			if stuck || !replied(err, "NOSCRIPT") {
 				return err
@@ -216,7 +216,6 @@ func (c caller) retry(ctx context.Context, send func() error) error {
 	}
 }
 
-// until calls send, but does not wait for it after ctx has ended.
 func (c caller) until(ctx context.Context, send func() error) error {
 	if ctx.Done() == nil {
 		return send()

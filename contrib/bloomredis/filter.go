@@ -160,7 +160,7 @@ func (f *Filter) Reopen(ctx context.Context) error {
 		return f.errorf("%w: it is one of %d shards, want %d",
 			bloom.ErrMismatch, i.Shards, f.initial.Shards)
 	}
-	if f.keep == 0 { // the first call, by open
+	if f.keep == 0 { // called by open
 		f.params, f.shards, f.keep = h, i.Shards, max(1024, h.m()/512)
 	}
 	f.id.Store(&i.id)
@@ -193,7 +193,7 @@ func (f *Filter) create(ctx context.Context) (stored content, err error) {
 	return stored, nil
 }
 
-// keys returns the first three KEYS of scripts.
+// keys returns the first three KEYS of the scripts for f.
 func (f *Filter) keys() []string { return []string{f.key, f.stream, f.ident} }
 
 func (f *Filter) opened() string {
@@ -217,8 +217,8 @@ func (f *Filter) String() string {
 }
 
 // Info returns the Info that Redis keeps with the filter: the N and P that [Open] created the
-// filter for, and what UpdateInfo and Merge changed. It is zero for a filter that another program
-// created.
+// filter for, and what UpdateInfo and Merge changed. It is zero at first for a filter that another
+// program created.
 func (f *Filter) Info(ctx context.Context) (bloom.Info, error) {
 	i, err := f.readWhole(ctx, f.opened())
 	return i.Info, err

@@ -129,8 +129,8 @@ func (k *keyMethods) ContainsBatch(ctx context.Context, found []bool, hs []bloom
 }
 
 // batch splits hs into round trips of up to trip keys, and each trip into calls of up to chunk keys
-// for one place. For each trip it runs send, which sets the answers of the calls. batch returns all
-// answers in the order of hs.
+// with the same place. For each trip it runs send, which sets the answers of the calls. batch
+// returns all answers in the order of hs.
 func batch(
 	hs []bloom.Hash, trip, chunk int, place func(bloom.Hash) int, send func([]*call) error,
 ) ([]bool, error) {

@@ -53,7 +53,7 @@ func (d *download) Read(p []byte) (n int, err error) {
 	if n = copy(p, cmd.Val()); int64(n) != want {
 		d.err = d.f.errorf("%d bytes in reply, want %d", n, want)
 	}
-	d.id, d.info = i.id, i.Info // the next pieces must be of the same filter
+	d.id, d.info = i.id, i.Info // the next pieces must come from the same filter
 	d.offset += want
 	return n, d.err
 }

@@ -463,8 +463,8 @@ func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string)
 		}
 		return c.unlike(r.head, r.size)
 	}
-	// Any of the strings may be missing. The head of each says how many strings there are, so the
-	// first ones are deleted last: a call that failed can be repeated.
+	// Any of the strings may be missing. Each head says how many strings there are. The first 16
+	// are deleted last, so that a call that failed can be repeated.
 	const probed = 16
 	first, err := c.windowNames(0, probed)
 	if err != nil {

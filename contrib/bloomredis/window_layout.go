@@ -34,7 +34,7 @@ const (
 	maxString = 32 << 20       // approximate limit on the bytes of pages in a string
 	maxBytes  = 1 << 40        // bytes in the lanes of all strings
 	leastRate = 1e-18          // the lowest rate of a plane
-	uneven    = 1.04           // the room of strings for an uneven split of the keys
+	uneven    = 1.04           // leaves room in the strings for an uneven split of the keys
 )
 
 var maxStrings = int(math.Ceil(uneven * maxBytes / maxString))
@@ -56,8 +56,9 @@ func (c WindowConfig) layout() (l layout, err error) {
 	}
 	l.slack = c.Generations
 	if c.Renew {
-		// A key that keeps arriving is written again after a generation, or once other keys have
-		// filled l.lean planes, which together hold more than N/(Generations + 1) keys.
+		// A key that keeps arriving is written again a generation after its plane ended, or once
+		// other keys have filled l.lean planes, which together hold more than N/(Generations + 1)
+		// keys.
 		l.lean = planes / (l.slack + 2)
 		l.slack++
 	}
@@ -66,8 +67,8 @@ func (c WindowConfig) layout() (l layout, err error) {
 	// written again.
 	shares := float64(l.full - l.lean)
 	q := max(c.P/planes, leastRate) // the rate of one plane: any plane can report an absent key
-	// A key with fewer lanes is faster. Choose the smallest k that needs at most 7 % more bits than
-	// the best k.
+	// Fewer lanes take less time. Choose the smallest k that needs at most 7 % more bits than the
+	// best k.
 	for l.k = 1; perKey(l.k, q) > 1.07*-math.Log2(q)/math.Ln2; l.k++ {
 	}
 	bytes := 4 * float64(c.N) / shares * perKey(l.k, q)
