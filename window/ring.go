@@ -42,7 +42,7 @@ type ring struct {
 
 	live    atomic.Uint64 // the live planes, as a run
 	stamped atomic.Int64  // the time at which a stamp was last set
-	expires atomic.Int64  // when the oldest plane dies, or shut
+	expires atomic.Int64  // when the oldest plane dies; math.MaxInt64 if none dies; or shut
 	count   atomic.Uint64 // number of keys counted in the newest plane
 
 	sync.Mutex
@@ -168,8 +168,8 @@ func (r *ring) current(now int64) bool { return now >= r.stamped.Load() && now <
 // may have been added after the first reading. The caller must hold the lock.
 //
 // If the clock has stepped back, or was ahead when the filter was saved, age lowers the stamps that
-// are later than now, so that their planes die before the clock catches up. It does not change
-// earlier stamps, so older keys keep their age when a clock leaps ahead and comes back.
+// are later than latest allows, so that their planes die before the clock catches up. It does not
+// change other stamps, so older keys keep their age when a clock leaps ahead and comes back.
 func (r *ring) age() (now int64) {
 	if r.span == 0 {
 		return 0
@@ -264,8 +264,8 @@ func (r *ring) prolong(live run, now int64) bool {
 	return true
 }
 
-// giveUp removes from live the oldest plane, and the following ones that the newest N keys do not
-// need, so that a page clears all of these at once. The caller must hold the lock.
+// giveUp removes the oldest plane from live. It also removes the planes after it that the newest N
+// keys do not need, so that a page clears all of these at once. The caller must hold the lock.
 func (r *ring) giveUp(live run, now int64) run {
 	for {
 		until := r.stampOf(live.oldest()).Load()
@@ -455,7 +455,7 @@ func (r *ring) notice(t time.Time) {
 			live = r.reopened(live)
 			r.live.Store(uint64(live))
 		}
-		first := live.newest() + 1 // the first plane without a date, if there is one
+		first := live.newest() + 1 // raise no stamps, unless a case below applies
 		switch {
 		case timeless:
 			first = live.oldest()

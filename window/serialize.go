@@ -23,7 +23,7 @@ const (
 	paramSpan        // nanoseconds
 	paramGenerations // not 0
 	paramRenew       // 0 or 1
-	paramK           // number of a key's positions
+	paramK           // number of positions of a key
 	paramPages
 	paramLanes  // lanes in a page
 	paramLive   // number of live planes

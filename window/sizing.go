@@ -23,7 +23,7 @@ const (
 
 // layout is the arrangement of a window's lanes in pages. The terms are explained in window.go.
 type layout struct {
-	k     int    // number of a key's positions; even
+	k     int    // number of positions of a key; even
 	pages uint64 // at least 1
 	lanes uint64 // in each page
 }

@@ -347,8 +347,8 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	return f.addAt(h, stale)
 }
 
-// addAt is like AddHash, for a key that is added at time now. If now is stale, addAt reads the
-// time.
+// addAt is like AddHash, for a key that is added at time now. If now is the constant stale, addAt
+// reads the time.
 func (s *state) addAt(h bloom.Hash, now int64) bool {
 	if now == stale {
 		now = s.time(false)
