@@ -33,7 +33,7 @@ func (c caller) noString(err error) error {
 }
 
 // beside returns a key in the hash slot of c.key, a different one for each c.key and name. It
-// returns an error for a c.key with which braces cannot make that slot.
+// refuses an empty c.key, and one that has a closing brace but no hash tag.
 func (c caller) beside(name string) (string, error) {
 	if _, after, ok := strings.Cut(c.key, "{"); ok && strings.Index(after, "}") > 0 {
 		return c.key + ":" + name, nil
