@@ -92,9 +92,9 @@ func Open(
 	return open(ctx, client, key, params, &record{bloom.Info{N: n, P: p}, 0})
 }
 
-// OpenExisting returns the filter under key, whatever its parameters. The error wraps [redis.Nil]
-// if there is no such key, and [bloom.ErrFormat] if the key holds something other than a filter.
-// OpenExisting only reads.
+// OpenExisting returns the filter under key, whatever its M and K. The error wraps [redis.Nil] if
+// there is no such key, [bloom.ErrFormat] if the key holds something other than a filter, and
+// [bloom.ErrMismatch] if the filter's Strategy is not [bloom.Mitz64]. OpenExisting only reads.
 func OpenExisting(ctx context.Context, client redis.UniversalClient, key string) (*Filter, error) {
 	if err := (caller{client, key}).readsMasters(ctx); err != nil {
 		return nil, err

@@ -93,7 +93,7 @@ type WindowConfig struct {
 	// Generations is the number of parts of a Span, 1 to 15; 0 means 7. With more generations, keys
 	// are forgotten more punctually, but need more memory.
 	Generations int
-	// OnLost, if not nil, is called once for each loss, by the call that notices it.
+	// OnLost, if not nil, is called by the call that notices a loss, at most once a second.
 	OnLost func(error)
 }
 

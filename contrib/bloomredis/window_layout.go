@@ -49,7 +49,7 @@ func (c WindowConfig) layout() (l layout, err error) {
 	if c.Generations < 1 || c.Generations > maxGenerations {
 		return l, outside("Generations", c.Generations, "outside [0, %d]", maxGenerations)
 	}
-	// Package window checks the other fields; a window with one key is enough for that.
+	// Package window checks the other fields; a window for one key is enough for that.
 	few := window.Config{N: min(c.N, 1), P: c.P, Span: c.Span, Generations: c.Generations}
 	if _, err := window.New(few); err != nil {
 		return l, own(err)
