@@ -48,7 +48,7 @@ func inAssembly(f *filter) bool {
 }
 
 const (
-	// Fetching ahead pays off in filters of at least fetchWords words. Smaller filters are in a
+	// Fetching ahead pays off in filters of at least fetchWords words. Smaller filters fit into a
 	// fast cache.
 	fetchWords = 4 << 20 / 8
 	// firstBits is the number of a key's bits that a look-up fetches first. Most absent keys lack
@@ -117,8 +117,8 @@ func (f *filter) fetch(bits int) int {
 // The functions below process 4*fours digests. inAssembly(f) must be true, fours must be positive,
 // and fours*K must be at most slots.
 
-// filterAddFours adds the digests, and sets dst[i] to whether hs[i] changed the filter. Before
-// that, it fetches the words of fetch bits of each digest into the cache; fetch may be 0.
+// filterAddFours adds the digests, and sets dst[i] to whether hs[i] changed the filter. First, it
+// fetches into the cache the words that hold the first fetch bits of each digest; fetch may be 0.
 //
 //go:noescape
 func filterAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)

@@ -13,11 +13,12 @@ import (
 var useAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI2
 
 // chunk is the largest number of keys in one call into assembly, which the scheduler cannot
-// interrupt. It can interrupt calls of Go functions, so containsChunk and sumChunk are not inlined.
+// interrupt. The scheduler can interrupt a call of a Go function, so containsChunk and sumChunk are
+// not inlined.
 const chunk = 64
 
-// useAVX512 requires the instructions that multiply and rotate 64-bit lanes, and masked loads of
-// bytes.
+// useAVX512 reports whether the processor has the instructions that multiply and rotate 64-bit
+// lanes, and masked loads of bytes.
 var useAVX512 = useAVX2 &&
 	cpu.X86.HasAVX512F &&
 	cpu.X86.HasAVX512DQ &&

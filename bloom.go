@@ -255,7 +255,7 @@ func (f *filter) contains32(h Hash) bool {
 
 // Merge adds the keys of g to f. Afterwards f has the false-positive rate of a filter that contains
 // the keys of both. If two full filters with a rate of 1 % have different keys, the rate becomes
-// 15.8 %.
+// 16 %.
 //
 // If the filters differ in M, K or Strategy, or have different Hashes in their Infos, Merge leaves
 // f unchanged and returns an error that wraps [ErrMismatch]. If only g has a Hash, f gets it. If
@@ -360,8 +360,9 @@ func (f *Filter) K() int { return f.k }
 func (f *Filter) Strategy() Strategy { return f.strategy }
 
 // Capacity returns the number of keys at which a filter of M bits and K hash functions has the
-// false-positive rate p. For a filter that New(n, p) returned, it is n or more, because M is
-// rounded up. It is 0 if f is zero, p <= 0, or p is NaN. Otherwise it is math.MaxUint64 if p >= 1.
+// false-positive rate p. For nearly all filters that New(n, p) returns, it is n or more, because M
+// is rounded up. It is 0 if f is zero, p <= 0, or p is NaN. Otherwise it is math.MaxUint64 if
+// p >= 1.
 func (f *Filter) Capacity(p float64) uint64 { return capacity(f.m(), f.k, p) }
 
 // String returns the name of f's type and its parameters.

@@ -99,7 +99,7 @@
 // Reset removes every key whose Add returned before it began. If a key is added at the same time,
 // it may be removed, remain, or leave some of its bits. No goroutine may write to the argument of
 // Merge or Equal during the call. If a type has both Info and UpdateInfo, they may run concurrently
-// with all other methods, even on the zero value.
+// with all other methods, but on the zero value only with each other.
 //
 // # Encodings
 //

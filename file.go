@@ -47,8 +47,8 @@ func load(r *form.FileReader) (*Filter, error) {
 // LoadOrNew loads the file at path, or returns New(n, p) if there is none; see "Files" in the
 // package comment. The saved filter must have the same M, K and Strategy as New(n, p). It may have
 // been made for different n and p. If the parameters differ, the error shows the N and P in the
-// saved Info. If the filter is new, its OnesCount is 0. To get a SyncFilter, pass the result to
-// [NewSyncFrom].
+// saved Info, if any. If the filter is new, its OnesCount is 0. To get a SyncFilter, pass the
+// result to [NewSyncFrom].
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	m, k, err := Size(n, p)
 	if err != nil {

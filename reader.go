@@ -13,7 +13,7 @@ import (
 
 // Reader looks keys up in a file that [Filter.SaveFile] wrote, without loading it; see "Files" in
 // the package comment. It makes at most K requests for a key, some of them concurrently. In a
-// filter that contains its n keys, an absent key needs two or three on average. For most absent
+// filter that contains its n keys, an absent key needs at most three on average. For most absent
 // keys, a blocked.Reader makes only one.
 //
 // A Reader does not notice damaged bits, because the only checksum is that of the whole file.

@@ -74,7 +74,7 @@ func size(n uint64, p float64, maxWords uint64) (m uint64, k int, bad *form.Para
 	}
 	m = OptimalM(n, p)
 	k = OptimalK(m, n)
-	if m == math.MaxInt64 { // OptimalM limited m; fewer keys have the same k
+	if m == math.MaxInt64 { // OptimalM limited m; k is the same for fewer keys
 		const fewer = 1 << 40
 		k = OptimalK(OptimalM(fewer, p), fewer)
 	}
@@ -202,16 +202,17 @@ func currentRate(m uint64, k int, fill float64) float64 {
 //     indexes with probability 2/m. A single common index (o = 1) does not count, because it is no
 //     more likely than by chance.
 //   - If the H2 of an added key has an order d <= k, the key has every (m/d)-th index. It then
-//     covers each key whose order divides d and whose first index is one of these. Each of these
-//     two conditions has the probability d/m. The sum over all d was measured.
+//     sets all bits of each key whose H2 has an order that divides d, and whose first index is one
+//     of these. Each of these two conditions has the probability d/m. The sum over all d was
+//     measured.
 //   - Different indexes are drawn from the set bits without replacement, which lowers the rate.
 //
 // For other m, each overflow of 63 bits shifts the later indexes of a key by a constant. This
-// breaks the cycles above and makes other ones. Their effect was measured. An added key covers
-// another key with a probability nearly proportional to k^3/m^3. Let oddPart be the largest odd
-// divisor of m. A sum of shifts has oddPart possible values. If oddPart is small, some keys have
-// only oddPart or 2*oddPart different indexes. TestDoubleHashing and TestStrictSize measure all
-// this.
+// breaks the cycles above and makes other ones. Their effect was measured. An added key sets all
+// bits of another key with a probability nearly proportional to k^3/m^3. Let oddPart be the largest
+// odd divisor of m. A sum of shifts has oddPart possible values. If oddPart is small, some keys
+// have only oddPart or 2*oddPart different indexes. TestDoubleHashing and TestStrictSize measure
+// all this.
 func doubleHashing(fill float64, m uint64, k int) float64 {
 	if k <= 2 {
 		return 0 // the first two indexes of a key are independent
@@ -263,8 +264,8 @@ func approxCount(m uint64, k int, ones uint64) uint64 {
 	return uint64(math.Round(-math.Log1p(-fill) * float64(m) / float64(k)))
 }
 
-// capacity implements Filter.Capacity. If New would use k hash functions for the result, it inverts
-// OptimalM, and otherwise FalsePositiveRate.
+// capacity implements Filter.Capacity. If the result is below 2^52, and New would use k hash
+// functions for it, capacity inverts OptimalM, and otherwise FalsePositiveRate.
 func capacity(m uint64, k int, p float64) uint64 {
 	switch {
 	case !(p > 0) || k < 1:

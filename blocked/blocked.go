@@ -66,8 +66,9 @@ type filter struct {
 // is lower. The filter has the fewest lines for which the memory is within 10 % of the optimum.
 //
 // New returns an error unless n > 0, 1e-12 <= p < 1, and the filter needs at most a tebibyte, or
-// 2 GiB on 32-bit platforms. Below 1e-12, four lines need much more memory than [bloom.New]. If the
-// machine has too little memory, the process ends, as with make. The filter's Info has n and p.
+// less than 2 GiB on 32-bit platforms. Below 1e-12, four lines need much more memory than
+// [bloom.New]. If the machine has too little memory, the process ends, as with make. The filter's
+// Info has n and p.
 func New(n uint64, p float64) (*Filter, error) {
 	m, lines, err := Size(n, p)
 	if err != nil {
@@ -80,7 +81,7 @@ func New(n uint64, p float64) (*Filter, error) {
 
 // NewSize returns an empty filter of m bits, rounded up to a multiple of 256, with the given number
 // of lines. It returns an error unless lines is 1 to 4, m > 0, and the filter needs at most a
-// tebibyte, or 2 GiB on 32-bit platforms.
+// tebibyte, or less than 2 GiB on 32-bit platforms.
 //
 // NewSize(m, 1) makes the filter of a Parquet column. Parquet readers that follow the specification
 // accept any size. Arrow's C++ reader accepts only powers of two of at least 32 bytes; for that,

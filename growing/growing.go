@@ -80,8 +80,9 @@ const (
 // of at most p. This holds for up to 2^40 added keys, which need more than a terabyte; if p is
 // below 1e-8, it holds for up to 1e10 keys.
 //
-// A filter for n keys allocates all its memory immediately, and until it grows, a look-up asks only
-// one layer. With n = 0, a filter starts with 64 KB.
+// A filter for n keys allocates memory for them immediately, and until it grows, a look-up asks
+// only one layer. When it contains about n keys, it allocates as much memory again. With n = 0, a
+// filter starts with 64 KB.
 //
 // New returns an error unless n <= 2^40 and 1e-9 <= p < 1. The filter's Info has n and p.
 func New(n uint64, p float64) (*Filter, error) {

@@ -12,7 +12,7 @@ import (
 //	addHash, containsHash     like addInGo and contains, for all Blocks
 //	addKey, containsKey       like addHash and containsHash, but hash a key; on amd64 only
 //	findKey                   like containsKey, but also returns the digest; on amd64 only
-//	many                      adds or looks up a batch; the Blocks' fast must not be 0
+//	many                      adds or looks up a batch; the field fast must not be 0
 //
 // Assembly loads whole blocks while other goroutines may write to them, and stores whole blocks
 // while others may read them. This is safe because amd64 and arm64 processors do not split an

@@ -53,8 +53,8 @@ const (
 
 	// MaxLines is the largest number of lines of a key.
 	MaxLines = 4
-	// Max is the largest number of blocks. They take a tebibyte, or on 32-bit platforms as many
-	// bytes as an int can count.
+	// Max is the largest number of blocks. They take a tebibyte, or on 32-bit platforms almost
+	// as many bytes as an int can count.
 	Max = min(1<<35, math.MaxInt/Bytes)
 	// Narrow is the largest number of blocks among which half of a value selects evenly enough.
 	Narrow = 1 << 30
@@ -148,9 +148,9 @@ func masks(value uint64) (m0, m1, m2, m3 uint64) {
 	return m0, m1, m2, m3
 }
 
-// lineStep is added i times to line i. Without it, all lines of the empty key would be equal,
-// because its digest is 0, 0. lineStep is 2^64 divided by the golden ratio, so these lines select
-// different blocks if there are at least 5.
+// lineStep is added i times to the value of line i. Without it, all lines of the empty key would be
+// equal, because its digest is 0, 0. lineStep is 2^64 divided by the golden ratio, so these lines
+// select different blocks if there are at least 5 blocks.
 const lineStep = 0x9e3779b97f4a7c15
 
 // line returns the value of a key's line i. Line 0 is the same as in the Parquet format.

@@ -62,9 +62,9 @@ func Load[F any](pkg, path string, read func(*form.FileReader) (F, error)) (none
 	return f, nil
 }
 
-// Missing reports whether loading path failed only because SaveFile has not yet created the file.
-// err is the error of loading. An empty path, a missing directory and a dangling link are mistakes
-// of the caller, so Missing returns false for them.
+// Missing reports whether err, the error of loading path, means only that there is no such file.
+// An empty path, a missing directory and a dangling link are mistakes of the caller, so Missing
+// returns false for them.
 func Missing(path string, err error) bool {
 	if path == "" || !errors.Is(err, fs.ErrNotExist) {
 		return false
