@@ -754,9 +754,10 @@ func testNewer(t *testing.T, typ Type) {
 }
 
 // testInfo tests that every encoding and every file holds the Info, except Guava's form without a
-// trailer. Decoding must replace a filter's Info.
+// trailer. Decoding must replace a filter's Info and keys.
 func testInfo(t *testing.T, typ Type) {
 	f, path, _ := typ.saved(t)
+	absent := f.found(others) // but for false positives
 	require.Equal(t, info, f.Info())
 	fresh := typ.makeOne().Info()
 	require.Positive(t, fresh.P)
@@ -783,13 +784,21 @@ func testInfo(t *testing.T, typ Type) {
 			require.EqualValues(t, len(file), f.Stats().SizeBytes)
 		}
 		g := typ.filled()
-		g.UpdateInfo(func(i *bloom.Info) { i.Comment = "to be replaced" })
+		spoil := func() {
+			g.UpdateInfo(func(i *bloom.Info) { i.Comment = "to be replaced" })
+			for _, h := range others {
+				g.AddHash(h)
+			}
+		}
+		spoil()
 		require.NoError(t, g.UnmarshalBinary(file))
 		require.Equal(t, info, g.Info())
+		require.Equal(t, absent, g.found(others))
 		for way, decode := range decoders {
-			g.UpdateInfo(func(i *bloom.Info) { i.Comment = "to be replaced" })
+			spoil()
 			require.NoError(t, decode(g, bloom.Must(f.MarshalBinary())), way)
 			require.Equal(t, bare, g.Info(), "decoder %d", way)
+			require.Equal(t, absent, g.found(others), "decoder %d", way)
 		}
 	}
 	old := bloom.Must(os.ReadFile(path))
