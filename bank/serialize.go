@@ -171,8 +171,7 @@ func (l *layout) entry(read source, i int) (start, end int, sum uint32, err erro
 		low, data = binary.LittleEndian.Uint64(data), data[entryBytes:]
 	}
 	high := binary.LittleEndian.Uint64(data)
-	tooLong := high-low > maxName // also true if low > high, unless low is almost 2^64
-	if tooLong || high > uint64(l.names-entryBytes*l.members) {
+	if low > high || high-low > maxName || high > uint64(l.names-entryBytes*l.members) {
 		return 0, 0, 0, form.Errorf("bank", "a name cannot have the place [%d, %d)", low, high)
 	}
 	return int(low), int(high), binary.LittleEndian.Uint32(data[8:]), nil

@@ -298,6 +298,7 @@ func TestWrongName(t *testing.T) {
 		"longer than a name can be":  {1, 3, 4 + maxName},
 		"before it begins":           {1, 4, 3},
 		"begins behind all names":    {1, 1 << 62, 1<<62 + 1},
+		"begins before all names":    {1, 1<<64 - 60_000, 4}, // as an int64
 	} {
 		bad := bytes.Clone(good)
 		binary.LittleEndian.PutUint64(bad[table:], test.zero1)
