@@ -135,8 +135,8 @@ func syncAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
 func filterContainsFours(f *filter, hs *Hash, fours int, dst *bool)
 
 // filterContainsFetched is like filterContainsFours, but fetches words into the cache before it
-// tests their bits. It begins with fetch bits of each digest; fetch must be positive. If all of
-// these are set, it fetches and tests the digest's other bits.
+// tests their bits. It begins with the first fetch bits of each digest. If all of these are
+// set, it fetches and tests the digest's other bits. fetch must be positive.
 //
 //go:noescape
 func filterContainsFetched(f *filter, hs *Hash, fours, fetch int, dst *bool)

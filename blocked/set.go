@@ -91,7 +91,7 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 // Clone returns an independent copy of f, including its Info.
 func (f *Filter) Clone() *Filter { return &Filter{filter: f.clone()} }
 
-// Other goroutines may write to f during clone.
+// clone returns a copy of f. Other goroutines may write to f at the same time.
 func (f *filter) clone() filter { return filter{f.b.Clone(), f.info.Clone()} }
 
 // Reset removes all keys. f keeps its memory, parameters and Info.

@@ -157,8 +157,8 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	return contains(*f.shards[pick(h)>>shardShift].layers.Load(), h)
 }
 
-// The high bits of pick select the shard of h, and depend on both words. The high bits of one word
-// would confine some lines of a shard's keys to a sixteenth of the blocks.
+// pick returns a number; its high bits select the shard of h. They depend on both words, because
+// the high bits of one word would confine some lines of a shard's keys to a sixteenth of the blocks.
 func pick(h bloom.Hash) uint64 {
 	h1, h2 := h.Words()
 	return (h1 ^ bits.RotateLeft64(h2, 19)) * 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio

@@ -18,6 +18,6 @@ const (
 	ShortInCache = 512            // shortest batch that a growing filter with small layers sorts
 	ShortTouched = 8              // shortest batch of cuckoo look-ups that reads ahead
 	TouchedWords = 1 << 20 / 8    // batches read ahead in cuckoo tables with this many words or more
-	GuardStripes = 256            // number of locks in a guard
+	GuardStripes = 256            // number of stripes in a guard; each has a lock
 	PublishWords = 8192           // number of words in a piece of a publisher's answer
 )
