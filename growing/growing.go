@@ -75,10 +75,10 @@ const (
 	shardShift = 64 - shardBits
 )
 
-// New returns an empty filter that starts to grow when it contains about n keys. For an unknown
-// number of keys, pass 0 as n. A key that was not added is reported as present with a probability
-// of at most p. This holds for up to 2^40 added keys, which need more than a terabyte; if p is
-// below 1e-8, it holds for up to 1e10 keys.
+// New returns an empty filter that starts to grow when it contains about n keys, or later if n is
+// below 1,000. For an unknown number of keys, pass 0 as n. A key that was not added is reported as
+// present with a probability of at most p. This holds for up to 2^40 added keys, which need more
+// than a terabyte; if p is below 1e-8, it holds for up to 1e10 keys.
 //
 // A filter for n keys allocates memory for them immediately, and until it grows, a look-up asks
 // only one layer. When it contains about n keys, it allocates as much memory again. With n = 0, a
@@ -158,7 +158,8 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 }
 
 // pick returns a number; its high bits select the shard of h. They depend on both words, because
-// the high bits of one word would confine some lines of a shard's keys to a sixteenth of the blocks.
+// the high bits of one word would confine some lines of a shard's keys to a sixteenth of the
+// blocks.
 func pick(h bloom.Hash) uint64 {
 	h1, h2 := h.Words()
 	return (h1 ^ bits.RotateLeft64(h2, 19)) * 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
