@@ -66,8 +66,8 @@ type filter struct {
 // Config configures a Filter. [Optimal] returns the smallest one for an age, a recall and a rate of
 // false positives.
 type Config struct {
-	// Slots is the number of slots: at least Ways, and at most as many as fit in a tebibyte, or in 2
-	// GiB on 32-bit platforms. If it is not a multiple of Ways, the remainder is not used.
+	// Slots is the number of slots: at least Ways, and at most as many as fit in a tebibyte, or in
+	// about 2 GiB on 32-bit platforms. If it is not a multiple of Ways, the remainder is not used.
 	Slots uint64
 	// Ways is the number of slots to which each key is written, from 1 to 64. With more ways,
 	// recent keys are more likely to be found, and old keys less likely.

@@ -13,8 +13,8 @@ import (
 // finding 99 % needs 18.9 MB. Younger keys are more likely to be found, and older ones less likely.
 //
 // Optimal returns an error unless t >= 1, 0 < recall < 1 and 0 < fpr < 1. It also returns an error
-// if fpr is too small for 32 bits, or if the filter would be larger than a tebibyte, or 2 GiB on
-// 32-bit platforms.
+// if fpr is too small for 32 bits, or if the filter would be larger than a tebibyte, or about 2 GiB
+// on 32-bit platforms.
 func Optimal(t uint64, recall, fpr float64) (Config, error) {
 	if bad := checkOptimal(t, recall, fpr); bad != nil {
 		return Config{}, bad.In("flower")
