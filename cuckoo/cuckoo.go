@@ -99,7 +99,7 @@ func size(n uint64, p float64) (buckets uint64, bits int, err error) {
 // fit, and a larger n helps little: insert such a key once, and count it elsewhere.
 //
 // New returns an error unless n >= 1, 1e-9 <= p <= 0.1, and the filter needs at most a tebibyte, or
-// 2 GiB on 32-bit platforms.
+// less than 2 GiB on 32-bit platforms.
 func New(n uint64, p float64) (*Filter, error) {
 	buckets, bits, err := size(n, p)
 	if err != nil {

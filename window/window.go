@@ -173,8 +173,8 @@ type Config struct {
 
 // New returns an empty filter. Its Info has N and P. New returns an error that names the field
 // unless N >= 1, 0 < P < 1, Generations is 0 to 31, Span is 0 or in the range that [Config] gives,
-// and the filter needs at most a tebibyte, or 2 GiB on 32-bit platforms. If the machine has too
-// little memory, the process ends, as with make.
+// and the filter needs at most a tebibyte, or less than 2 GiB on 32-bit platforms. If the machine
+// has too little memory, the process ends, as with make.
 func New(c Config) (*Filter, error) {
 	c = c.withDefaults()
 	l, err := c.layout()
