@@ -27,8 +27,8 @@ type View struct {
 }
 
 // NewView returns a View of data, and retains data. data must be exactly one binary form, such as
-// the content of a file. NewView checks the header, the list and the Info, in constant time;
-// [View.Verify] checks the rest. Errors wrap [bloom.ErrFormat].
+// the content of a file. NewView checks the header, the Info, and the list of keys that have no
+// place, in constant time; [View.Verify] checks the rest. Errors wrap [bloom.ErrFormat].
 func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}) }
 
 func newView(b storage.Bytes) (*View, error) {
@@ -51,8 +51,9 @@ func newView(b storage.Bytes) (*View, error) {
 	return &View{bytes: b, table: t, info: info}, nil
 }
 
-// OpenFile opens a file that [Filter.SaveFile] wrote. It checks the length, the header, the list
-// and the Info; see "Files" in package bloom. The caller must call [View.Close].
+// OpenFile opens a file that [Filter.SaveFile] wrote. It checks the length, the header, the Info,
+// and the list of keys that have no place; see "Files" in package bloom. The caller must call
+// [View.Close].
 func OpenFile(path string) (*View, error) {
 	v, err := storage.OpenView("cuckoo", path, newView)
 	if err == nil {

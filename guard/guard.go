@@ -274,8 +274,9 @@ func (g *Guard) AddString(key string) { g.AddHash(bloom.SumString(key)) }
 func (g *Guard) AddHash(h bloom.Hash) { _ = g.InsertHash(h, func() error { return nil }) }
 
 // Contains reports whether the store may have key. False is certain, under the conditions in the
-// package comment. For a key that was never in the store, it returns true with a probability of at
-// most [Config].P. Before the first load has succeeded, it always returns true.
+// package comment. For a key that was never in the store, nor in a failed insert, it returns true
+// with a probability of at most [Config].P. Before the first load has succeeded, it always returns
+// true.
 func (g *Guard) Contains(key []byte) bool { return g.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is like Contains.

@@ -190,8 +190,8 @@ func warnTooMany(f filter, held uint64) {
 		"other lines are reported at a rate of %.2g", held, f.Stats().FPR)
 }
 
-// refused returns an error if f was too full to add all keys. Only a cuckooFilter refuses keys. The
-// error wraps errRepeats if f holds fewer lines than it was made for.
+// refused returns an error if f had no room for some of the keys. Only a cuckooFilter refuses keys.
+// The error wraps errRepeats if f holds fewer lines than it was made for.
 func refused(f filter, added, came int) error {
 	if added == came || !kindOfFilter(f).repeats {
 		return nil
@@ -209,7 +209,7 @@ var errRepeats = errors.New("the filter is full because lines repeat, and each r
 	"takes a place, up to eight; drop repeats first with bloom dedupe, or use --type counting")
 
 // buildMeasured estimates the number of different lines, and then adds all lines to a filter that
-// create makes for that number. If repeats is true, each repetition of a line also needs room.
+// create makes for that number. If repeats is true, repetitions of a line need room, too.
 func buildMeasured(ctx context.Context, cfg *lines.Config, repeats bool,
 	create func(n uint64) (hashFilter, error),
 ) (hashFilter, error) {

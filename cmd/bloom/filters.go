@@ -35,8 +35,8 @@ type hashFilter interface {
 	ContainsBatch([]bool, []bloom.Hash)
 }
 
-// cuckooFilter gives a cuckoo.Filter an AddBatch method: added[i] is false only if the filter was
-// full.
+// cuckooFilter gives a cuckoo.Filter an AddBatch method: added[i] is false only if the filter had
+// no room for the key.
 type cuckooFilter struct{ *cuckoo.Filter }
 
 func (f cuckooFilter) AddBatch(added []bool, hs []bloom.Hash) {

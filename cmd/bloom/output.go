@@ -126,8 +126,8 @@ func (o *output) append(news []byte) error {
 	return err
 }
 
-// sync waits until all lines written to a regular file are on disk, and then records OUT in the
-// Info of f. For other outputs, such as pipes, it does nothing.
+// sync waits until all lines written to a regular file are on disk. If the file is OUT, it then
+// records OUT in the Info of f. For other outputs, such as pipes, it does nothing.
 func (o *output) sync(f infoHolder) error {
 	stat, err := o.file.Stat()
 	if err != nil || !stat.Mode().IsRegular() {

@@ -54,7 +54,7 @@ type kind struct {
 	remove func(f filter, h bloom.Hash) bool
 
 	counts  bool // a key that is added twice must be removed twice
-	repeats bool // a key needs room each time it is added
+	repeats bool // repetitions of a key need room, too
 	forgets bool // keys are forgotten
 	keeps   bool // the rate does not rise, however many keys are added
 	opaque  bool // only the type's own library can hash keys for it

@@ -25,7 +25,7 @@ func (h header) bytes() string {
 	return string(binary.BigEndian.AppendUint32(start, uint32(h.words)))
 }
 
-// parseHeader returns false if s cannot be the beginning of a filter.
+// parseHeader returns false if s is not the header of a filter.
 func parseHeader(s string) (h header, ok bool) {
 	if len(s) != headerSize {
 		return h, false

@@ -51,9 +51,9 @@ func (k *keyMethods) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
 	return added[0], err
 }
 
-// AddBatch adds hs in order and sets added[i] to what AddHash would return for hs[i]. A nil added
-// discards the results; otherwise AddBatch panics if added is shorter than hs. On an error,
-// AddBatch sets all results to false, and any of hs may have been added or not.
+// AddBatch adds hs, and sets added[i] to what AddHash would return for hs[i]. A nil added discards
+// the results; otherwise AddBatch panics if added is shorter than hs. On an error, AddBatch sets
+// all results to false, and any of hs may have been added or not.
 //
 // One round trip carries up to 131,072/K keys to a Filter (18,724 at a rate of 1 %), and up to
 // 8,192 keys to a Window. A Sharded asks all its shards in parallel. Redis serves other clients

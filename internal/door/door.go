@@ -30,7 +30,7 @@ func Open[F, S any](f Functions[F, S]) {
 }
 
 // Size is like bloom.Size, for filters of at most maxWords words, but returns the Param that is out
-// of range, and not an error.
+// of range instead of an error.
 func Size(n uint64, p float64, maxWords uint64) (m uint64, k int, bad *form.Param) {
 	return size(n, p, maxWords)
 }

@@ -103,8 +103,8 @@ func (l list) limit(tag, mask uint16) {
 }
 
 // without returns the part of perm that is safe for a file on which the list cannot be set.
-// Without the list, members of named groups count as others, and so do named users who are not in
-// the file's group.
+// Without the list, named users and members of named groups count as others, unless they are in the
+// file's group.
 func (l list) without(perm fs.FileMode) fs.FileMode {
 	users, groups := l.permissions(tagUser), l.permissions(tagGroup)
 	group := users & l.permissions(tagOwnGroup)

@@ -167,7 +167,7 @@ func ParsePatch(data []byte) (*Patch, error) {
 }
 
 // MadePatch is like ParsePatch, but for data that AppendPatch made in this process. It does not
-// compute the checksum, and panics if data is not a patch.
+// compute the checksum, and panics if it cannot parse data.
 func MadePatch(data []byte) *Patch {
 	p, err := parsePatch(data)
 	if err != nil {

@@ -116,8 +116,9 @@ func versionOf(data []byte) byte {
 	return 0
 }
 
-// Refused returns err, the error of a decoder. If err wraps ErrFormat and a newer version wrote the
-// trailer, it instead returns an error that says so. data is the form, or its last bytes.
+// Refused returns err, the error of a decoder. If err wraps ErrFormat but not ErrVersion, and a
+// newer version wrote the trailer, it instead returns an error that says so. data is the form, or
+// its last bytes.
 func Refused(pkg string, data []byte, err error) error {
 	v := versionOf(data)
 	if v > trailerVersion && errors.Is(err, ErrFormat) && !errors.Is(err, ErrVersion) {

@@ -54,7 +54,7 @@ func parse(table string) (kinds []Kind) {
 	return kinds
 }
 
-// parsePiece panics if text is not a piece.
+// parsePiece panics if it cannot parse the offset or the digits in text.
 func parsePiece(text string) piece {
 	offset, digits, _ := strings.Cut(text, ":")
 	mask := strings.Map(func(digit rune) rune {

@@ -34,7 +34,7 @@ func (k *Key) whole() bool { return k.Place == Place{} && !k.FoldCase && !k.Hex 
 // Hash returns the text for the Hash of a bloom.Info. It leaves out the field, because lines to
 // look up may be values of the field alone.
 func (k *Key) Hash() string {
-	if k.Hex { // keys have no carriage returns, so KeepCR makes no difference
+	if k.Hex { // Of trims white space from the digits, so KeepCR makes no difference
 		return "Sum of the bytes given in hexadecimal"
 	}
 	hash := "SumString"
