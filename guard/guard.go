@@ -60,9 +60,9 @@ type Config struct {
 	// if there are 50,000 keys or more and their number has changed by less than 1 % since the
 	// previous load.
 	N uint64
-	// Every is the time that [Guard.Run] waits from the end of a load to the start of the next.
-	// Each wait is up to a tenth longer or shorter, so that many processes do not load at the same
-	// time. If Every is 0, Run returns after one successful load.
+	// Every is the time that [Guard.Run] waits from the end of a successful load to the start of
+	// the next. Each wait is up to a tenth longer or shorter, so that many processes do not load at
+	// the same time. If Every is 0, Run returns after one successful load.
 	Every time.Duration
 	// Lag is how long Load, or a query of [Guard.Lookup], may still miss a row after Insert or Add
 	// has returned. 0 means that they miss none. Lag must exceed the sum of two delays: that of the

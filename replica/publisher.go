@@ -101,8 +101,8 @@ func (p *Publisher) publish() (version string) {
 	return p.versions.Publish(f, false, made)
 }
 
-// Run calls Publish immediately and then at every interval, until ctx ends. It returns the error of
-// ctx. A snapshot that has not changed gets no new version. If interval is not positive, Run
+// Run calls Publish, waits for interval, and repeats both until ctx ends. It then returns the error
+// of ctx. A snapshot that has not changed gets no new version. If interval is not positive, Run
 // returns an error immediately.
 func (p *Publisher) Run(ctx context.Context, interval time.Duration) error {
 	p.checkMade()

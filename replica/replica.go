@@ -172,8 +172,8 @@ func New(src Source, c Config) *Replica {
 	return &Replica{src: src, cfg: c, busy: make(chan struct{}, 1)}
 }
 
-// Run calls Refresh immediately and then at every Interval, until ctx ends. It returns the error of
-// ctx. Errors of refreshes go to OnError.
+// Run calls Refresh, waits for about an Interval, and repeats both until ctx ends. It then returns
+// the error of ctx. Errors of refreshes go to OnError.
 func (r *Replica) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		_ = r.Refresh(ctx) // Refresh has reported the error

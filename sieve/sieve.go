@@ -162,8 +162,9 @@ func (q *Queue[T]) resize(size int) {
 // Distinct yields the values in seq whose keys are new to set. It yields each value as soon as seq
 // does, and stores none. set and hash are as in [New].
 //
-// A loop over the result adds the keys of seq to set. So a second loop over the same values yields
-// none of those that the first loop got. Distinct panics if seq, set or hash is nil.
+// A loop over the result adds the keys of seq to set. So unless set forgets keys, a second loop
+// over the same values yields none of those that the first loop got. Distinct panics if seq, set or
+// hash is nil.
 func Distinct[T any](seq iter.Seq[T], set bloom.Set, hash func(T) bloom.Hash) iter.Seq[T] {
 	if seq == nil || set == nil || hash == nil {
 		panic("sieve: Distinct needs a sequence, a set and a hash")

@@ -111,8 +111,8 @@ func (c Config) counts() counts {
 //
 // If there are several pages, each counts its keys in groups of pageFeed. When a plane ends, a page
 // may have up to pageFeed-1 keys that are not yet counted, and these count in the next plane. So
-// the planes for N keys have room for (pageFeed-1)*pages more. The keys of a single page
-// count only in the plane that has them.
+// the planes for N keys have room for (pageFeed-1)*pages more. A single page needs no such room,
+// because its keys never count in the next plane.
 func (c Config) share(pages uint64) (share, feed uint64) {
 	counts := c.counts()
 	fulls := counts.fulls - int(counts.lean)

@@ -121,10 +121,10 @@ type Config struct {
 	// remembered. The key is then found for at most Span + 2 Span/Generations. Use Renew if
 	// Contains must find every key that was added, as in a list of revoked tokens.
 	//
-	// A repeat counts towards N if, since the key was last counted, more than Span/Generations has
-	// passed or more than N/(Generations+1) other keys were counted. A key counts at most
-	// Generations + 1 times within a Span. So it is enough if N is Generations + 1 times the number
-	// of different keys in a Span.
+	// A repeat counts towards N only if, since the key was last counted, more than Span/Generations
+	// has passed or more than N/(Generations+1) other keys were counted. So it is enough if N is
+	// Generations + 1 times the number of different keys in a Span: a key then counts at most
+	// Generations + 1 times within a Span.
 	//
 	// Without Renew, a repeat needs no memory, and a key is remembered for a Span from the Add that
 	// returned true. If an event repeats forever, Add returns true for it at most once in each

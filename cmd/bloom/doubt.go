@@ -49,8 +49,8 @@ func newDoubt(path string, f informed, key lines.Key) *doubt {
 	case made == whole, key.Hex: // Hex refuses separators
 	default:
 		d.signs = strings.Join(separators(facts), "")
-		// A value in quotes may contain a comma. A value from a file without --sep may also contain
-		// a tab.
+		// A value in quotes may contain a comma. If a file was read without --sep, a value may also
+		// contain a tab.
 		if named := factsOf(f)[sepFact]; !slices.Contains(named, anySep) {
 			d.bars = strings.ReplaceAll(strings.Join(named, ""), ",", "")
 		}

@@ -19,7 +19,7 @@ const (
 	fieldFact = "field" // the number of the field that is the key; 0 is the whole line
 	jsonFact  = "json"  // the name of the JSON value that is the key
 	// The byte between fields, if --sep named it. A filter with keys from lines with different
-	// separators has several values; anySep stands for files without --sep.
+	// separators has several values; anySep stands for files that were read without --sep.
 	sepFact   = "sep"
 	shardFact = "shard" // the shard that the filter is for, such as 3/8
 	// 1 if the filter has the empty line, which sets only a single bit in Guava's form.

@@ -267,9 +267,9 @@ func (w *Window) trip(ctx context.Context, s script, calls []*call) error {
 }
 
 // learn keeps a reply about string i. before is what was known when the call began. If another call
-// has learned something since, either reply may be the older one, and the one with the later end
-// counts: with an end that is too early, a loss would go unnoticed. learn ignores replies to calls
-// that began in an earlier epoch.
+// has learned something since, either reply may be the older one. learn then keeps the one with the
+// later time in over: if that time were too early, a loss would go unnoticed. learn ignores replies
+// to calls that began in an earlier epoch.
 func (w *Window) learn(i int, before, reply known, epoch int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -485,8 +485,8 @@ func testReset(t *testing.T, typ Type) {
 	require.Equal(t, fresh.Stats(), f.Stats())
 }
 
-// testStats tests that Stats agrees with the methods for single statistics, and that decoding does
-// not change it.
+// testStats tests that Stats agrees with the methods for single statistics, and that decoding
+// keeps all statistics: ApproxCount and FPR approximately, the others exactly.
 func testStats(t *testing.T, typ Type) {
 	empty := typ.makeOne().Stats()
 	require.Equal(t, bloom.Stats{M: empty.M, K: empty.K, SizeBytes: empty.SizeBytes}, empty)

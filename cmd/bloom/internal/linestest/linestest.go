@@ -53,7 +53,7 @@ type Reading struct {
 	FirstBad string // how the error of the first such line begins
 	Blanks   int    // number of lines with an empty key
 	Keys     uint64 // number of lines with a key, wanted or not; empty keys count only if Blank
-	Parted   bool   // a line has the byte between fields; set only if Field is 1
+	Parted   bool   // a line with the byte between fields was read; set only if Field is 1
 	Err      string // the beginning of the error that ended reading, or ""
 }
 
