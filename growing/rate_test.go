@@ -155,6 +155,21 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestMemoryNearN: a filter that was made for n keys makes its second layers between 0.96 n and
+// 1.01 n keys. They are as large as the first ones.
+func TestMemoryNearN(t *testing.T) {
+	const n = 1_000_000
+	f := bloom.Must(New(n, 0.01))
+	made := float64(f.allocated())
+	for i := range uint64(n * 101 / 100) {
+		if i == n*96/100 {
+			require.EqualValues(t, made, f.allocated())
+		}
+		f.AddHash(bloom.SumUint64(i))
+	}
+	require.InEpsilon(t, 2*made, f.allocated(), 0.01)
+}
+
 // TestCountOfManyLayers: the count is right although Add returns false for one new key in ten.
 func TestCountOfManyLayers(t *testing.T) {
 	const n = 200_000

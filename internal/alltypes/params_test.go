@@ -277,91 +277,106 @@ type other struct {
 	bound string
 }
 
+// paramCalls makes calls that take parameters. The string is the path of a file that does not exist.
+type paramCalls string
+
+func (path paramCalls) win(change func(c *window.Config)) func() error {
+	return func() error {
+		c := window.Config{N: 100, P: 0.01, Span: time.Hour}
+		change(&c)
+		_, err := window.New(c)
+		_, loaded := window.LoadOrNew(string(path), c)
+		_, sized := c.SizeBytes()
+		return same(err, loaded, sized)
+	}
+}
+
+func (path paramCalls) flow(c flower.Config) func() error {
+	return func() error {
+		_, err := flower.New(c)
+		_, loaded := flower.LoadOrNew(string(path), c)
+		return same(err, loaded)
+	}
+}
+
+func (paramCalls) guarded(c guard.Config) func() error {
+	c.P, c.Load = 0.01, nothing
+	return func() error {
+		_, err := guard.New(c)
+		return err
+	}
+}
+
+func (path paramCalls) sized(m uint64, k int) func() error {
+	return func() error {
+		_, err := bloom.NewSize(m, k)
+		_, loaded := bloom.LoadOrNewSize(string(path), m, k)
+		return same(err, loaded)
+	}
+}
+
+func (path paramCalls) banked(m uint64, k int) func() error {
+	return func() error {
+		_, err := bank.NewSize(m, k)
+		_, loaded := bank.LoadOrNewSize(string(path), m, k)
+		return same(err, loaded)
+	}
+}
+
+func (paramCalls) lined(m uint64, lines int) func() error {
+	return func() error {
+		_, err := blocked.NewSize(m, lines)
+		return err
+	}
+}
+
+func (paramCalls) words(words, k int) func() error {
+	return func() error {
+		_, err := bloom.NewWords(make([]uint64, words), k)
+		return err
+	}
+}
+
+func (paramCalls) recall(recall float64) func() error {
+	return func() error {
+		_, err := flower.Optimal(100, recall, 0.01)
+		return err
+	}
+}
+
+func (paramCalls) folded(d int) func() error {
+	return func() error {
+		_, err := bloom.Must(bloom.NewSize(64*6, 1)).Fold(d)
+		return err
+	}
+}
+
+func (paramCalls) foldedBlocks(d int) func() error {
+	return func() error {
+		_, err := bloom.Must(blocked.NewSize(256*6, 1)).Fold(d)
+		return err
+	}
+}
+
+// info also saves a file, unless i is out of range.
+func (path paramCalls) info(i bloom.Info) func() error {
+	return func() error {
+		f := bloom.Must(bloom.New(100, 0.01))
+		f.UpdateInfo(func(about *bloom.Info) { *about = i })
+		return same(i.Check(), f.SaveFile(string(path)))
+	}
+}
+
+func (paramCalls) run(ctx context.Context, interval time.Duration) func() error {
+	return func() error {
+		f := bloom.Must(bloom.New(100, 0.01))
+		publisher := replica.NewPublisher(func() *bloom.Filter { return f })
+		return publisher.Run(ctx, interval)
+	}
+}
+
 func others(dir string) []other {
-	path := filepath.Join(dir, "f")
-	config := window.Config{N: 100, P: 0.01, Span: time.Hour}
-	win := func(change func(c *window.Config)) func() error {
-		return func() error {
-			c := config
-			change(&c)
-			_, err := window.New(c)
-			_, loaded := window.LoadOrNew(path, c)
-			_, sized := c.SizeBytes()
-			return same(err, loaded, sized)
-		}
-	}
-	flow := func(c flower.Config) func() error {
-		return func() error {
-			_, err := flower.New(c)
-			_, loaded := flower.LoadOrNew(path, c)
-			return same(err, loaded)
-		}
-	}
-	guarded := func(c guard.Config) func() error {
-		c.P, c.Load = 0.01, nothing
-		return func() error {
-			_, err := guard.New(c)
-			return err
-		}
-	}
-	sized := func(m uint64, k int) func() error {
-		return func() error {
-			_, err := bloom.NewSize(m, k)
-			_, loaded := bloom.LoadOrNewSize(path, m, k)
-			return same(err, loaded)
-		}
-	}
-	banked := func(m uint64, k int) func() error {
-		return func() error {
-			_, err := bank.NewSize(m, k)
-			_, loaded := bank.LoadOrNewSize(path, m, k)
-			return same(err, loaded)
-		}
-	}
-	lined := func(m uint64, lines int) func() error {
-		return func() error {
-			_, err := blocked.NewSize(m, lines)
-			return err
-		}
-	}
-	words := func(words, k int) func() error {
-		return func() error {
-			_, err := bloom.NewWords(make([]uint64, words), k)
-			return err
-		}
-	}
-	recall := func(recall float64) func() error {
-		return func() error {
-			_, err := flower.Optimal(100, recall, 0.01)
-			return err
-		}
-	}
-	folded := func(d int) func() error {
-		return func() error {
-			_, err := bloom.Must(bloom.NewSize(64*6, 1)).Fold(d)
-			return err
-		}
-	}
-	foldedBlocks := func(d int) func() error {
-		return func() error {
-			_, err := bloom.Must(blocked.NewSize(256*6, 1)).Fold(d)
-			return err
-		}
-	}
-	info := func(i bloom.Info) func() error {
-		return func() error {
-			f := bloom.Must(bloom.New(100, 0.01))
-			f.UpdateInfo(func(about *bloom.Info) { *about = i })
-			return same(i.Check(), f.SaveFile(path))
-		}
-	}
-	run := func(interval time.Duration) func() error {
-		return func() error {
-			f := bloom.Must(bloom.New(100, 0.01))
-			publisher := replica.NewPublisher(func() *bloom.Filter { return f })
-			return publisher.Run(context.Background(), interval)
-		}
-	}
+	call := paramCalls(filepath.Join(dir, "f"))
 	const (
 		hashes = "outside [1, 255]"
 		bits   = "outside [1, #]"
@@ -375,76 +390,77 @@ func others(dir string) []other {
 			_, err := bloom.NewWithStrategy(2, 100, 0.01)
 			return err
 		}, "strategy", uint8(2), "neither Mitz32 nor Mitz64"},
-		{"bloom.NewSize", sized(0, 1), "m", uint64(0), bits},
-		{"bloom.NewSize", sized(math.MaxUint64, 1), "m", uint64(math.MaxUint64), bits},
-		{"bloom.NewSize", sized(64, 0), "k", 0, hashes},
-		{"bloom.NewSize", sized(64, -1), "k", -1, hashes},
-		{"bloom.NewSize", sized(1024, 256), "k", 256, hashes},
-		{"bloom.NewSize", sized(1024, math.MinInt), "k", math.MinInt, hashes},
-		{"bloom.NewSize", sized(7, 64), "k", 64, "more than m = 7"},
-		{"bloom.NewWords", words(0, 1), "len(words)", 0, bits},
-		{"bloom.NewWords", words(1, 0), "k", 0, hashes},
-		{"bloom.NewWords", words(9, 256), "k", 256, hashes},
-		{"bloom.Fold", folded(0), "d", 0, six},
-		{"bloom.Fold", folded(-1), "d", -1, six},
-		{"bloom.Fold", folded(4), "d", 4, six},
-		{"bloom.Fold", folded(math.MaxInt), "d", math.MaxInt, six},
-		{"bloom.Info", info(bloom.Info{P: 1}), "Info.P", 1.0, "outside [0, 1)"},
-		{"bloom.Info", info(bloom.Info{P: math.NaN()}), "Info.P", math.NaN(), "outside [0, 1)"},
-		{"bloom.Info", info(bloom.Info{P: -1}), "Info.P", -1.0, "outside [0, 1)"},
-		{"bloom.Info", info(bloom.Info{Hash: strings.Repeat("h", 256)}),
+		{"bloom.NewSize", call.sized(0, 1), "m", uint64(0), bits},
+		{"bloom.NewSize", call.sized(math.MaxUint64, 1), "m", uint64(math.MaxUint64), bits},
+		{"bloom.NewSize", call.sized(64, 0), "k", 0, hashes},
+		{"bloom.NewSize", call.sized(64, -1), "k", -1, hashes},
+		{"bloom.NewSize", call.sized(1024, 256), "k", 256, hashes},
+		{"bloom.NewSize", call.sized(1024, math.MinInt), "k", math.MinInt, hashes},
+		{"bloom.NewSize", call.sized(7, 64), "k", 64, "more than m = 7"},
+		{"bloom.NewWords", call.words(0, 1), "len(words)", 0, bits},
+		{"bloom.NewWords", call.words(1, 0), "k", 0, hashes},
+		{"bloom.NewWords", call.words(9, 256), "k", 256, hashes},
+		{"bloom.Fold", call.folded(0), "d", 0, six},
+		{"bloom.Fold", call.folded(-1), "d", -1, six},
+		{"bloom.Fold", call.folded(4), "d", 4, six},
+		{"bloom.Fold", call.folded(math.MaxInt), "d", math.MaxInt, six},
+		{"bloom.Info", call.info(bloom.Info{P: 1}), "Info.P", 1.0, "outside [0, 1)"},
+		{"bloom.Info", call.info(bloom.Info{P: math.NaN()}), "Info.P", math.NaN(), "outside [0, 1)"},
+		{"bloom.Info", call.info(bloom.Info{P: -1}), "Info.P", -1.0, "outside [0, 1)"},
+		{"bloom.Info", call.info(bloom.Info{Hash: strings.Repeat("h", 256)}),
 			"len(Info.Hash)", 256, "more than 255"},
-		{"bloom.Info", info(bloom.Info{Comment: "\xff"}), "Info.Comment", "\xff", "not UTF-8"},
-		{"bloom.Info", info(bloom.Info{Meta: "b=1&a=1"}),
+		{"bloom.Info", call.info(bloom.Info{Comment: "\xff"}), "Info.Comment", "\xff", "not UTF-8"},
+		{"bloom.Info", call.info(bloom.Info{Meta: "b=1&a=1"}),
 			"Info.Meta", "b=1&a=1", "not what url.Values.Encode returns"},
-		{"blocked.NewSize", lined(0, 1), "m", uint64(0), bits},
-		{"blocked.NewSize", lined(math.MaxUint64, 1), "m", uint64(math.MaxUint64), bits},
-		{"blocked.NewSize", lined(256, 0), "lines", 0, "outside [1, 4]"},
-		{"blocked.NewSize", lined(256, -1), "lines", -1, "outside [1, 4]"},
-		{"blocked.NewSize", lined(256, 5), "lines", 5, "outside [1, 4]"},
-		{"blocked.Fold", foldedBlocks(0), "d", 0, blocks},
-		{"blocked.Fold", foldedBlocks(-1), "d", -1, blocks},
-		{"blocked.Fold", foldedBlocks(math.MaxInt), "d", math.MaxInt, blocks},
-		{"bank.NewSize", banked(0, 1), "m", uint64(0), bits},
-		{"bank.NewSize", banked(math.MaxUint64, 1), "m", uint64(math.MaxUint64), bits},
-		{"bank.NewSize", banked(64, 0), "k", 0, hashes},
-		{"bank.NewSize", banked(64, -1), "k", -1, hashes},
-		{"bank.NewSize", banked(1024, 256), "k", 256, hashes},
-		{"bank.NewSize", banked(7, 64), "k", 64, "more than m = 7"},
-		{"window.New", win(func(c *window.Config) { c.Span = -1 }),
+		{"blocked.NewSize", call.lined(0, 1), "m", uint64(0), bits},
+		{"blocked.NewSize", call.lined(math.MaxUint64, 1), "m", uint64(math.MaxUint64), bits},
+		{"blocked.NewSize", call.lined(256, 0), "lines", 0, "outside [1, 4]"},
+		{"blocked.NewSize", call.lined(256, -1), "lines", -1, "outside [1, 4]"},
+		{"blocked.NewSize", call.lined(256, 5), "lines", 5, "outside [1, 4]"},
+		{"blocked.Fold", call.foldedBlocks(0), "d", 0, blocks},
+		{"blocked.Fold", call.foldedBlocks(-1), "d", -1, blocks},
+		{"blocked.Fold", call.foldedBlocks(math.MaxInt), "d", math.MaxInt, blocks},
+		{"bank.NewSize", call.banked(0, 1), "m", uint64(0), bits},
+		{"bank.NewSize", call.banked(math.MaxUint64, 1), "m", uint64(math.MaxUint64), bits},
+		{"bank.NewSize", call.banked(64, 0), "k", 0, hashes},
+		{"bank.NewSize", call.banked(64, -1), "k", -1, hashes},
+		{"bank.NewSize", call.banked(1024, 256), "k", 256, hashes},
+		{"bank.NewSize", call.banked(7, 64), "k", 64, "more than m = 7"},
+		{"window.New", call.win(func(c *window.Config) { c.Span = -1 }),
 			"Span", time.Duration(-1), spans},
-		{"window.New", win(func(c *window.Config) { c.Span = 1 }), "Span", time.Duration(1), spans},
-		{"window.New", win(func(c *window.Config) { c.Span = math.MaxInt64 }),
+		{"window.New", call.win(func(c *window.Config) { c.Span = 1 }), "Span", time.Duration(1), spans},
+		{"window.New", call.win(func(c *window.Config) { c.Span = math.MaxInt64 }),
 			"Span", time.Duration(math.MaxInt64), spans},
-		{"window.New", win(func(c *window.Config) { c.Generations = -1 }),
+		{"window.New", call.win(func(c *window.Config) { c.Generations = -1 }),
 			"Generations", -1, "outside [0, 31]"},
-		{"window.New", win(func(c *window.Config) { c.Generations = 32 }),
+		{"window.New", call.win(func(c *window.Config) { c.Generations = 32 }),
 			"Generations", 32, "outside [0, 31]"},
-		{"flower.New", flow(flower.Config{Slots: 64, Ways: 2}), "Bits", 0, "not 8, 16 or 32"},
-		{"flower.New", flow(flower.Config{Slots: 64, Ways: 2, Bits: -8}),
+		{"flower.New", call.flow(flower.Config{Slots: 64, Ways: 2}), "Bits", 0, "not 8, 16 or 32"},
+		{"flower.New", call.flow(flower.Config{Slots: 64, Ways: 2, Bits: -8}),
 			"Bits", -8, "not 8, 16 or 32"},
-		{"flower.New", flow(flower.Config{Slots: 64, Ways: 2, Bits: 64}),
+		{"flower.New", call.flow(flower.Config{Slots: 64, Ways: 2, Bits: 64}),
 			"Bits", 64, "not 8, 16 or 32"},
-		{"flower.New", flow(flower.Config{Slots: 64, Bits: 8}), "Ways", 0, "outside [1, 64]"},
-		{"flower.New", flow(flower.Config{Slots: 64, Ways: -1, Bits: 8}),
+		{"flower.New", call.flow(flower.Config{Slots: 64, Bits: 8}), "Ways", 0, "outside [1, 64]"},
+		{"flower.New", call.flow(flower.Config{Slots: 64, Ways: -1, Bits: 8}),
 			"Ways", -1, "outside [1, 64]"},
-		{"flower.New", flow(flower.Config{Slots: 99, Ways: 65, Bits: 8}),
+		{"flower.New", call.flow(flower.Config{Slots: 99, Ways: 65, Bits: 8}),
 			"Ways", 65, "outside [1, 64]"},
-		{"flower.New", flow(flower.Config{Ways: 2, Bits: 16}), "Slots", uint64(0), slots},
-		{"flower.New", flow(flower.Config{Slots: math.MaxUint64, Ways: 2, Bits: 16}),
+		{"flower.New", call.flow(flower.Config{Ways: 2, Bits: 16}), "Slots", uint64(0), slots},
+		{"flower.New", call.flow(flower.Config{Slots: math.MaxUint64, Ways: 2, Bits: 16}),
 			"Slots", uint64(math.MaxUint64), slots},
-		{"flower.Optimal", recall(math.NaN()), "recall", math.NaN(), "outside (0, 1)"},
-		{"flower.Optimal", recall(0), "recall", 0.0, "outside (0, 1)"},
-		{"flower.Optimal", recall(-1), "recall", -1.0, "outside (0, 1)"},
-		{"flower.Optimal", recall(1), "recall", 1.0, "outside (0, 1)"},
-		{"flower.Optimal", recall(math.Inf(1)), "recall", math.Inf(1), "outside (0, 1)"},
-		{"guard.New", guarded(guard.Config{Every: -1}), "Every", time.Duration(-1), "negative"},
-		{"guard.New", guarded(guard.Config{Lag: -1}), "Lag", time.Duration(-1), "negative"},
-		{"guard.New", guarded(guard.Config{Learn: -1}), "Learn", -1, "outside [0, #]"},
-		{"guard.New", guarded(guard.Config{Learn: math.MaxInt}),
+		{"flower.Optimal", call.recall(math.NaN()), "recall", math.NaN(), "outside (0, 1)"},
+		{"flower.Optimal", call.recall(0), "recall", 0.0, "outside (0, 1)"},
+		{"flower.Optimal", call.recall(-1), "recall", -1.0, "outside (0, 1)"},
+		{"flower.Optimal", call.recall(1), "recall", 1.0, "outside (0, 1)"},
+		{"flower.Optimal", call.recall(math.Inf(1)), "recall", math.Inf(1), "outside (0, 1)"},
+		{"guard.New", call.guarded(guard.Config{Every: -1}), "Every", time.Duration(-1), "negative"},
+		{"guard.New", call.guarded(guard.Config{Lag: -1}), "Lag", time.Duration(-1), "negative"},
+		{"guard.New", call.guarded(guard.Config{Learn: -1}), "Learn", -1, "outside [0, #]"},
+		{"guard.New", call.guarded(guard.Config{Learn: math.MaxInt}),
 			"Learn", math.MaxInt, "outside [0, #]"},
-		{"replica.Run", run(0), "interval", time.Duration(0), "not positive"},
-		{"replica.Run", run(-1), "interval", time.Duration(-1), "not positive"},
+		{"replica.Run", call.run(context.Background(), 0), "interval", time.Duration(0), "not positive"},
+		{"replica.Run", call.run(context.Background(), -1),
+			"interval", time.Duration(-1), "not positive"},
 	}
 }
 
@@ -502,72 +518,49 @@ func TestRatesInRange(t *testing.T) {
 
 // TestParametersInRange: the values beside those that are refused are accepted.
 func TestParametersInRange(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f")
-	made := func(_ any, err error) error { return err }
-	win := func(span time.Duration, generations int) error {
-		_, err := window.New(window.Config{N: 100, P: 0.01, Span: span, Generations: generations})
-		return err
+	dir := t.TempDir()
+	call := paramCalls(filepath.Join(dir, "f"))
+	file := paramCalls(filepath.Join(dir, "info"))
+	win := func(span time.Duration, generations int) func() error {
+		return call.win(func(c *window.Config) { c.Span, c.Generations = span, generations })
 	}
-	flow := func(slots uint64, ways, bits int) error {
-		_, err := flower.New(flower.Config{Slots: slots, Ways: ways, Bits: bits})
-		return err
-	}
-	guarded := func(c guard.Config) error {
-		c.P, c.Load = 0.01, nothing
-		_, err := guard.New(c)
-		return err
-	}
-	fold := func(d int) error {
-		_, err := bloom.Must(bloom.NewSize(64*6, 1)).Fold(d)
-		_, errBlocks := bloom.Must(blocked.NewSize(256*6, 1)).Fold(d)
-		return errors.Join(err, errBlocks)
-	}
-	info := func(i bloom.Info) error {
-		f := bloom.Must(bloom.New(100, 0.01))
-		f.UpdateInfo(func(about *bloom.Info) { *about = i })
-		return errors.Join(i.Check(), f.SaveFile(path))
-	}
-	ended, end := context.WithCancel(context.Background())
-	end()
-	publisher := replica.NewPublisher(func() *bloom.Filter { return bloom.Must(bloom.New(100, 0.01)) })
-	for name, err := range map[string]error{
-		"bloom.NewSize m":     made(bloom.NewSize(1, 1)),
-		"bloom.NewSize k":     made(bloom.NewSize(1024, 255)),
-		"bloom.NewSize k = m": made(bloom.NewSize(7, 7)),
-		"bloom.NewWords":      made(bloom.NewWords(make([]uint64, 1), 1)),
-		"bloom.NewWords k":    made(bloom.NewWords(make([]uint64, 4), 255)),
-		"bank.NewSize m":      made(bank.NewSize(1, 1)),
-		"bank.NewSize k":      made(bank.NewSize(1024, 255)),
-		"bank.NewSize k = m":  made(bank.NewSize(7, 7)),
-		"blocked.NewSize":     made(blocked.NewSize(1, 1)),
-		"blocked.NewSize 4":   made(blocked.NewSize(1, 4)),
-		"Fold(1)":             fold(1),
-		"Fold(6)":             fold(6),
+	for name, make := range map[string]func() error{
+		"bloom.NewSize m":     call.sized(1, 1),
+		"bloom.NewSize k":     call.sized(1024, 255),
+		"bloom.NewSize k = m": call.sized(7, 7),
+		"bloom.NewWords":      call.words(1, 1),
+		"bloom.NewWords k":    call.words(4, 255),
+		"bank.NewSize m":      call.banked(1, 1),
+		"bank.NewSize k":      call.banked(1024, 255),
+		"bank.NewSize k = m":  call.banked(7, 7),
+		"blocked.NewSize":     call.lined(1, 1),
+		"blocked.NewSize 4":   call.lined(1, 4),
+		"bloom Fold(1)":       call.folded(1),
+		"bloom Fold(6)":       call.folded(6),
+		"blocked Fold(1)":     call.foldedBlocks(1),
+		"blocked Fold(6)":     call.foldedBlocks(6),
 		"Span of 7 ms":        win(7*time.Millisecond, 0),
 		"Span of 36 years":    win(1<<60-1, 0),
-		"a nanosecond less":   win(1<<60-1, 31),
+		"Span and 31":         win(1<<60-1, 31),
 		"no Span":             win(0, 0),
 		"1 generation":        win(time.Millisecond, 1),
 		"31 generations":      win(31*time.Millisecond, 31),
-		"1 way":               flow(1, 1, 8),
-		"64 ways":             flow(64, 64, 32),
-		"t of 1":              made(flower.Optimal(1, 0.9, 0.01)),
-		"low recall":          made(flower.Optimal(100, 1e-9, 0.01)),
-		"high recall":         made(flower.Optimal(100, 1-1e-9, 0.01)),
-		"guard":               guarded(guard.Config{N: 1, Every: 1, Lag: 1, Learn: 1}),
-		"Info.P":              info(bloom.Info{P: math.Nextafter(1, 0)}),
-		"Info.Hash":           info(bloom.Info{Hash: strings.Repeat("h", 255)}),
-		"replica.Run":         publisher.Run(ended, 1),
+		"1 way":               call.flow(flower.Config{Slots: 1, Ways: 1, Bits: 8}),
+		"64 ways":             call.flow(flower.Config{Slots: 64, Ways: 64, Bits: 32}),
+		"low recall":          call.recall(1e-9),
+		"high recall":         call.recall(1 - 1e-9),
+		"guard":               call.guarded(guard.Config{N: 1, Every: 1, Lag: 1, Learn: 1}),
+		"Info.P":              file.info(bloom.Info{P: math.Nextafter(1, 0)}),
+		"Info.Hash":           file.info(bloom.Info{Hash: strings.Repeat("h", 255)}),
 	} {
-		var bad *bloom.ParamError
-		require.False(t, errors.As(err, &bad), "%s: %v", name, err)
-		if name != "replica.Run" {
-			require.NoError(t, err, name)
-		}
+		require.NoError(t, make(), name)
 	}
-	require.Error(t, win(7*time.Millisecond-1, 0))
-	require.Error(t, win(1<<60, 0))
-	require.Error(t, win(31*time.Millisecond-1, 31))
+	ended, end := context.WithCancel(context.Background())
+	end()
+	require.Equal(t, context.Canceled, call.run(ended, 1)())
+	require.Error(t, win(7*time.Millisecond-1, 0)())
+	require.Error(t, win(1<<60, 0)())
+	require.Error(t, win(31*time.Millisecond-1, 31)())
 }
 
 // TestLargestParametersAreDecoded: what can be made with the largest parameters can be loaded.
