@@ -5,7 +5,10 @@ import "io"
 // The tests are in another package, because they need package filtertest, which imports this one.
 // They use these names.
 
-var Kinds = kinds
+var (
+	Kinds    = kinds
+	BestRice = bestRice
+)
 
 func NewKind(pkg string, letter byte, params int) *Kind {
 	return &Kind{pkg, pkg + ".Filter", letter, params}

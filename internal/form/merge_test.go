@@ -150,3 +150,17 @@ func TestLongCodes(t *testing.T) {
 		require.Equal(t, to, got, "gap %d", gap)
 	}
 }
+
+// TestPatchBound: the stream of a patch has at most 38 bits for each bit that differs, and at most
+// as many bits as the filter.
+func TestPatchBound(t *testing.T) {
+	const largest = 64 * (1<<31 - 1)
+	_, bits := BestRice(largest, 1)
+	require.EqualValues(t, 38, bits)
+	for m := uint64(64); m <= largest; m = 2*m + 64 {
+		for changed := uint64(0); changed <= m; changed = 3*changed + 1 {
+			_, bits := BestRice(m, changed)
+			require.LessOrEqual(t, bits, min(m, 38*changed), "m = %d, %d changes", m, changed)
+		}
+	}
+}
