@@ -270,7 +270,8 @@ func (f *Filter) Merge(g *Filter) error {
 }
 
 // Intersect clears all bits of f that are not set in g. Every key that was added to both remains,
-// but the false-positive rate is higher than that of a filter to which only those keys were added.
+// but the false-positive rate is usually higher than that of a filter to which only those keys were
+// added.
 // Intersect returns the same errors as [Filter.Merge].
 func (f *Filter) Intersect(g *Filter) error {
 	if err := f.compatible(g); err != nil {

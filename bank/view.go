@@ -12,7 +12,8 @@ import (
 
 // View looks keys up in the binary form of a [Bank] without decoding it. For files, changes to the
 // bytes, concurrent use and the zero value, see [bloom.View]. The file may be larger than memory. A
-// look-up of one key reads at most K pages for every 32,736 members.
+// look-up of one key reads at most K pages of 4 KiB for every 32,736 members, and at most 2*K for
+// the remaining members.
 //
 // Methods that take the number of a member panic if there is no such member. A View must not be
 // copied.

@@ -79,7 +79,7 @@ const (
 type plan struct {
 	all    keys // the keys to add, followed by the keys to look up
 	n      int  // the number of keys to add
-	others int  // the index, in all, of the first absent key
+	others int  // the index, in all, of the first key that the operation absent looks up
 	turn   int  // the largest number of keys in a turn
 	chunks int  // the number of chunks in a fill; the last keys of a chunk are a turn
 }

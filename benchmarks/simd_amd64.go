@@ -9,7 +9,7 @@ import (
 	"github.com/seed79a3ff49/bloom/blocked"
 )
 
-// The constants of Parquet's split-block filter, one for each lane.
+// salts and saltLanes have the constants of Parquet's split-block filter, one for each lane.
 var (
 	salts = [8]uint32{
 		0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d,

@@ -146,15 +146,14 @@ type Config struct {
 	// the newest time in its form. If the first time after decoding is earlier than the saved time
 	// by more than a Span (with Renew, by more than Span + Span/Generations), the window's own time
 	// continues from the saved time instead. Once Now has leapt to about the saved time or beyond,
-	// the window uses the times of Now again, and keys that were added before the leap count as
-	// added at the leap. In a window that was not decoded, or that was saved before the leap and
-	// decoded after it, this leap is like any other.
+	// the window uses the times of Now again, and keys that were added between decoding and the
+	// leap count as added at the leap. In a window that was not decoded, or that was saved before
+	// the leap and decoded after it, this leap is like any other.
 	//
 	// Now is called once at the beginning of Stats, of Reach, and of each call that adds or looks
 	// up. A batch is one call. Do calls Now again after handle has returned nil. Any of these calls
-	// may call Now again if it forgets keys, if it has filled a part of the memory, if it is the
-	// first after decoding, or if the clock has stepped back. No other method calls Now, and no
-	// decoder does.
+	// may call Now again, for example if it forgets keys or if the clock has stepped back. No other
+	// method calls Now, and no decoder does.
 	//
 	// If the clock leaps ahead, the window forgets only the keys whose Span has ended by then.
 	//

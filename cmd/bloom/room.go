@@ -55,8 +55,8 @@ func rateOf(room uint64, p float64, n uint64) float64 {
 }
 
 // A planner returns the size of the file that a command writes for n different keys and a rate of
-// p. n is at least 1, and p at most a half. k is the number of bits that a key sets. err is the
-// error of making such a filter.
+// p. n is at least 1, and p at most a half. k is the number of bits, slots or buckets of a key. err
+// is the error of making such a filter.
 type planner func(n uint64, p float64) (size uint64, k int, err error)
 
 // madeInfo returns the Info that a command writes by default. Plans include its size.

@@ -258,8 +258,8 @@ func windowSpan(f filter) (span, reach time.Duration) {
 	return w.Config().Span, w.Reach()
 }
 
-// full reports whether f has clearly more lines than it was made for. With as many lines as it was
-// made for, about half of its bits are set.
+// full reports whether f has clearly more lines than it was made for, and therefore a higher rate.
+// With as many lines as it was made for, about half of its bits are set.
 func full(f filter) bool { return !kindOfFilter(f).keeps && f.Stats().FillRatio > 0.55 }
 
 func isA[F filter](f filter) bool {

@@ -550,7 +550,7 @@ func (r remains) isZero() bool {
 	return r.size > stateSize && strings.Trim(r.head, "\x00") == ""
 }
 
-// fits reports whether a window with the layout l may have left r.
+// fits reports whether a window with the layout l may have left r behind.
 func (r remains) fits(l layout) bool {
 	begins := strings.HasPrefix(r.head, strings.Repeat("\x00", len(windowMark)))
 	return begins && (r.size == l.size() || r.size < l.size() && r.hasState(len(l.head)+16))

@@ -56,7 +56,8 @@ const (
 	// Max is the largest number of blocks. They take a tebibyte, or on 32-bit platforms almost
 	// as many bytes as an int can count.
 	Max = min(1<<35, math.MaxInt/Bytes)
-	// Narrow is the largest number of blocks among which half of a value selects evenly enough.
+	// Narrow is the largest number of blocks for which half of a line's value is fine enough to
+	// select one of them.
 	Narrow = 1 << 30
 )
 

@@ -28,7 +28,7 @@ type Config struct {
 
 	Window  uint64                // the largest zstd window, in bytes; 0 means DefaultWindow
 	SkipBad bool                  // leave out lines without a key; otherwise they are an error
-	Select  func(bloom.Hash) bool // reports whether a line is wanted; nil wants all lines
+	Select  func(bloom.Hash) bool // reports whether a line is wanted; nil means that all are
 	Blank   bool                  // keep lines with an empty key; otherwise they are left out
 
 	*Counts // counts what has been read so far; if it is nil, Start makes it

@@ -58,7 +58,7 @@ type Reading struct {
 }
 
 // Read reads texts. names are the names of their files. wanted reports whether the line of a key is
-// wanted; nil wants all.
+// wanted; nil means that all are.
 func (r *Rule) Read(names, texts []string, wanted func(key string) bool) (got Reading) {
 	for i, text := range texts {
 		all, sep := r.Split(text)
