@@ -354,7 +354,7 @@ func (f *filter) m() uint64 { return uint64(len(f.bits.words)) * 64 }
 // M returns the number of bits, which is a multiple of 64.
 func (f *Filter) M() uint64 { return f.m() }
 
-// K returns the number of hash functions, which is the number of bits that a key sets.
+// K returns the number of hash functions. A key sets at most K bits.
 func (f *Filter) K() int { return f.k }
 
 // Strategy returns the way in which f computes bit indexes.

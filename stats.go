@@ -20,7 +20,7 @@ import (
 // result of that is not JSON and would make all of /debug/vars unreadable.
 type Stats struct {
 	M           uint64  `json:"m,omitempty"`    // bits
-	K           int     `json:"k,omitempty"`    // bits that a key sets
+	K           int     `json:"k,omitempty"`    // largest number of bits that a key sets
 	OnesCount   uint64  `json:"ones,omitempty"` // bits that are set
 	FillRatio   float64 `json:"fill"`           // fraction of bits that are set
 	ApproxCount uint64  `json:"keys"`           // estimated number of distinct keys

@@ -72,7 +72,7 @@ func (k keys) slice(i, n int) keys {
 }
 
 // kind is a kind of keys. put writes the key for an id. Different ids have different keys, except
-// with the kind inFilters. If built is true, the keys have a scratch.
+// with the kind inFilters. If built is true, each key is copied just before use; see keys.
 type kind struct {
 	name  string
 	width int

@@ -259,7 +259,7 @@ func machine() string {
 	return fmt.Sprintf("%s, %d cores, %s/%s", cpu, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
 }
 
-// processor returns the processor's name, and further details, because in a cloud the name alone
+// processor returns the processor's name, and further details, because in the cloud the name alone
 // says little.
 func processor() (cpu string, more []string) {
 	// Windows has the variable, macOS has sysctl, and Linux has lscpu.

@@ -130,7 +130,7 @@ func describe(name string, m uint64, lines int) string {
 }
 
 // Stats returns the statistics of f. It reads the whole filter. M is the number of bits, a multiple
-// of 256. K is the number of bits that a key sets: 8 for each line.
+// of 256. K is the largest number of bits that a key sets: 8 for each line.
 //
 // ApproxCount is a sum over all blocks, divided by Lines. For each block, it estimates, from the
 // number of ones, how many lines were added: ln(1 - ones/256) / ln(31/32). If all bits of a block

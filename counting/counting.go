@@ -410,7 +410,7 @@ func (f *filter) m() uint64 {
 	return uint64(len(f.counters.words)/perBits) * 64
 }
 
-// K returns the number of hash functions, which is the number of counters of each key.
+// K returns the number of hash functions, or 0 for the zero Filter. A key has at most K counters.
 func (f *Filter) K() int {
 	if f.zero() {
 		return 0

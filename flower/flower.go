@@ -79,9 +79,9 @@ type Config struct {
 
 const maxWays = 64
 
-// New returns an empty filter of Slots*Bits/8 bytes. If a field is out of range, the error names
-// it. If the machine has too little memory, the process ends, as with make. In the filter's Info, N
-// is 0, and P is the rate of false positives when all slots are full.
+// New returns an empty filter of about Slots*Bits/8 bytes. If a field is out of range, the error
+// names it. If the machine has too little memory, the process ends, as with make. In the filter's
+// Info, N is 0, and P is the rate of false positives when all slots are full.
 func New(c Config) (*Filter, error) {
 	words, err := c.words()
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 // github.com/willf/bloom, which writes the same bytes. A BitsAndBlooms must not be copied.
 //
 // The original of a type in this package is the type in the other library. Each type has the
-// encoding methods of its original, which produce the same bytes. If the original has neither JSON
-// nor text, MarshalJSON and MarshalText return an error.
+// encoding methods of its original, which produce the same bytes. If the original has neither a
+// JSON form nor a text form, MarshalJSON and MarshalText return an error.
 type BitsAndBlooms struct {
 	_ nocopy.Locker
 	bitsAndBlooms

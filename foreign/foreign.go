@@ -131,7 +131,7 @@ func (t *table) checkMade() {
 // M returns the number of bits, which need not be a multiple of 64.
 func (t *table) M() uint64 { return t.m }
 
-// K returns the number of bits that a key sets.
+// K returns the number of hash functions. A key sets at most K bits.
 func (t *table) K() int { return t.k }
 
 // Stats returns the statistics of the filter, and counts all bits. SizeBytes is the length of the
@@ -156,17 +156,17 @@ func (t *table) describe(name string) string {
 	return fmt.Sprintf("%s(m=%d, k=%d)", name, t.m, t.k)
 }
 
-// noText has the MarshalJSON and MarshalText of types for which the other library has neither JSON
-// nor text.
+// noText has the MarshalJSON and MarshalText of types for which the other library has neither a
+// JSON form nor a text form.
 type noText struct{}
 
 var errNoText = errors.New(
 	"foreign: the original library has neither JSON nor text: store the bytes of WriteTo")
 
-// MarshalJSON returns an error, because the original has no JSON. Store the output of WriteTo
+// MarshalJSON returns an error, because the original has no JSON form. Store the output of WriteTo
 // instead.
 func (noText) MarshalJSON() ([]byte, error) { return nil, errNoText }
 
-// MarshalText returns an error, because the original has no text. Store the output of WriteTo
+// MarshalText returns an error, because the original has no text form. Store the output of WriteTo
 // instead.
 func (noText) MarshalText() ([]byte, error) { return nil, errNoText }

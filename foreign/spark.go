@@ -26,7 +26,8 @@ import (
 // Spark's hashes are 32 bits long. In a V1 filter with more than about 1e9 bits, the rate of false
 // positives is therefore higher than FPR in Stats. V2 does not have this fault.
 //
-// The original has neither JSON nor text, so MarshalJSON and MarshalText return an error.
+// The original has neither a JSON form nor a text form, so MarshalJSON and MarshalText return an
+// error.
 type Spark struct {
 	_ nocopy.Locker
 	spark

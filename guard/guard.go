@@ -175,7 +175,7 @@ const (
 )
 
 // New returns a Guard that has loaded nothing yet; call [Guard.Run] or [Guard.Rebuild]. It returns
-// an error if a field of c is out of range.
+// an error if Load is nil, or if another field of c is out of range.
 func New(c Config) (*Guard, error) {
 	switch {
 	case c.Load == nil:

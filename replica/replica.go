@@ -43,7 +43,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/pause"
 )
 
-// Source provides the filter for a Replica. These sources exist:
+// Source provides the filter for a Replica. This module and package bloomredis have these sources:
 //
 //   - A [Publisher] sends the bits that have changed since the replica's version, or the whole
 //     filter to a replica that is far behind. Replicas in its own process fetch from it directly,
@@ -56,8 +56,9 @@ type Source interface {
 	// returned. It returns a full filter if have is "", or if the source no longer has that
 	// version or the changes since then. After an error that wraps bloom.ErrMismatch, and after a
 	// patch that cannot be applied, a Replica immediately asks for a full filter. After any other
-	// error, it calls Fetch again with the same have. So a Fetch that keeps failing to get a patch
-	// must return a full filter instead.
+	// error, it calls Fetch with the same have again, until it is time for a full filter; see
+	// FullEvery in [Config]. So a Fetch that keeps failing to get a patch must return a full filter
+	// instead.
 	Fetch(ctx context.Context, have string) (Update, error)
 }
 
@@ -354,9 +355,9 @@ type unfitError struct{ error }
 func (e unfitError) Unwrap() error { return e.error }
 
 // Contains reports whether key may be in the filter. False is certain: the key is not in the
-// source's filter of this Version or, while a patch is applied, of the next one. Before the first
-// load, Contains returns true for every key. It finds only keys that were hashed with [bloom.Sum];
-// check the Hash of [Replica.Info] first.
+// version that [Replica.Version] names or, while a patch is applied, not in the next version.
+// Before the first load, Contains returns true for every key. It finds only keys that were hashed
+// with [bloom.Sum]; check the Hash of [Replica.Info] first.
 func (r *Replica) Contains(key []byte) bool { return r.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is like Contains.

@@ -35,7 +35,7 @@ func explain(c *cobra.Command) {
 		return
 	}
 	short, rest, _ := strings.Cut(string(text), "\n\n")
-	if !c.Runnable() && !c.HasSubCommands() { // cobra shows no Example of a topic
+	if !c.Runnable() && !c.HasSubCommands() { // cobra does not show the Example of a topic
 		c.Short = short
 		c.Long = rest
 		return

@@ -52,7 +52,7 @@ type page struct {
 type verdict struct {
 	Key    string
 	Found  bool
-	Others string // how many other keys are reported, in words
+	Others string // how many absent keys are reported as present, such as "one in 100"
 	Bad    string // why there is no answer
 }
 
@@ -171,7 +171,7 @@ func (p *page) write(w http.ResponseWriter) {
 	pageTemplate().Execute(w, p)
 }
 
-// oneIn returns, in words, how many other keys a filter with that rate reports.
+// oneIn says in words how many absent keys a filter with that rate reports as present.
 func oneIn(rate float64) string {
 	switch {
 	case rate > 0.3:

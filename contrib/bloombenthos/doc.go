@@ -12,9 +12,10 @@
 // service.RunCLI, as in cmd/bloom-connect, a program opens its caches first, and does not start if
 // a file is damaged.
 //
-// A cache answers as a Bloom filter does. An id that was added is always found. Any other id is
-// reported as present with a probability of at most fpr, and dedupe then drops its message: one in
-// a billion at the default of 1e-9. The README's "Operations" lists what each call answers.
+// A cache answers as a Bloom filter does. An id that was added is found until it is forgotten. Any
+// other id is reported as present with a probability of at most fpr, and dedupe then drops its
+// message: one in a billion at the default of 1e-9. The README's "Operations" lists what each call
+// answers.
 //
 // Deduplication with any cache weakens delivery guarantees. An id is added before its message
 // leaves the pipeline. If a message fails downstream and is delivered again, it is dropped. Wrap

@@ -204,7 +204,7 @@ func (f *Filter) opened() string {
 // M returns the number of bits, a multiple of 64.
 func (f *Filter) M() uint64 { return f.params.m() }
 
-// K returns the number of bits that a key sets.
+// K returns the number of hash functions. A key sets at most K bits.
 func (f *Filter) K() int { return f.params.k }
 
 // SizeBytes returns the length of the string under the key. If that is 64 KB or more, the stream of

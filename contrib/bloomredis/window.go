@@ -394,8 +394,8 @@ func (w *Window) Reach(ctx context.Context) (time.Duration, error) {
 
 // Stats returns the window's statistics, in one or two round trips. ApproxCount is the number of
 // keys that are remembered; a renewed key can count several times. M is the number of bits of all
-// planes, and K is the number of bits that a key sets in a plane. OnesCount, FillRatio and FPR are
-// estimates from the numbers of keys.
+// planes, and K is the largest number of bits that a key sets in a plane. OnesCount, FillRatio and
+// FPR are estimates from the numbers of keys.
 func (w *Window) Stats(ctx context.Context) (bloom.Stats, error) {
 	m := float64(w.pages * w.lanes) // bits in a plane
 	s := bloom.Stats{

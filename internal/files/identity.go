@@ -86,8 +86,8 @@ func (i Identity) settled() bool {
 	if last.Nanosecond() == 0 {
 		tick = 3 * time.Second // some file systems store whole seconds, and FAT multiples of two
 	}
-	// A file is settled if it changed so long ago that a wrong clock of its server does not matter,
-	// or if its facts have stayed the same for longer than a tick.
+	// A file is settled if it changed so long ago that it does not matter whether its server's clock
+	// is right, or if its facts have stayed the same for longer than a tick.
 	return i.read.Sub(last) > tick+clockSkew || i.read.Sub(i.seen) > tick
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// seed is a bug for the library, and a pattern that matches the tests that find it.
+// seed is a bug to put into the library, and a pattern that matches the tests that find it.
 type seed struct {
 	name, cases string
 	bug         []change

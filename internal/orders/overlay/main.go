@@ -32,7 +32,7 @@ var packages = append(alltypes.Packages(func(alltypes.Type) bool { return true }
 	"internal/bitwords", "internal/form", "internal/publish", "internal/splitblock",
 )
 
-// real lists files in which locks are not points, because they guard only a cache of statistics.
+// real lists files in which locks are not points, because they guard only a cache.
 var real = []string{"growing/rates.go"}
 
 // timed lists the packages that read the time from orders.Clock. Each reading is a point.
