@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
@@ -82,6 +83,47 @@ func TestBeginOnce(t *testing.T) {
 	require.Equal(t, live, f.ring.begin(now))
 	require.Equal(t, live, f.ring.planes())
 	require.EqualValues(t, 1, live.len())
+}
+
+// TestEndOnce: two goroutines see that a plane holds its share. One ends it and begins the next
+// plane, which the other one does not end. Otherwise a plane of few keys would count as full.
+func TestEndOnce(t *testing.T) {
+	var hand filtertest.Clock
+	f := bloom.Must(New(Config{N: 1000, P: 0.01, Span: time.Hour, Now: hand.Now}))
+	r, now := &f.ring, nanoseconds(hand.Now())
+	live := r.begin(now)
+	r.Lock()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.countKeys(r.share)
+	}()
+	counted := func() bool { return r.count.Load() == r.share }
+	assert.True(t, filtertest.Becomes(t, "the keys are counted", counted))
+	live = live.withNext()
+	r.count.Store(0)
+	r.stamp(live.newest(), now, now+r.part)
+	r.publish(live)
+	r.Unlock()
+	filtertest.Receive(t, "the keys are counted", ended)
+	require.Equal(t, live, r.planes())
+	require.Zero(t, r.full)
+}
+
+// TestOldReading: a goroutine reads the time, and adds a key only after the clock has moved on and
+// the newest plane has become full. The key is found for a Span nevertheless, and the filter's form
+// can be decoded.
+func TestOldReading(t *testing.T) {
+	var hand filtertest.Clock
+	f := bloom.Must(New(Config{N: 48, P: 1e-12, Span: time.Hour, Now: hand.Now}))
+	require.EqualValues(t, 1, f.ring.share, "a plane is for one key")
+	now := nanoseconds(hand.Now())
+	hand.Advance(30 * time.Minute)
+	require.True(t, f.AddString("first"))
+	require.True(t, f.addAt(bloom.SumString("key"), now))
+	assert.NoError(t, new(Filter).UnmarshalBinary(bloom.Must(f.MarshalBinary())))
+	hand.Advance(time.Hour - 1)
+	require.True(t, f.ContainsString("key"))
 }
 
 // TestRenewsBeforeTheNextPlane: lean planes follow the plane of a key, and the next write begins

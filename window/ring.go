@@ -320,8 +320,7 @@ func (r *ring) renews(columns uint64, live run, now int64) bool {
 	if now >= end && r.wake != nil {
 		now = r.read() // with a coarse clock, now may be a tenth of a second old
 	}
-	live = r.planes()
-	age := live.newest() - plane
+	age := newest - plane
 	if !r.accepts(live, now) {
 		age++
 	}
@@ -344,7 +343,6 @@ func (r *ring) reset() {
 	r.Lock()
 	defer r.Unlock()
 	r.full, r.lost = 0, never
-	r.count.Store(0)
 	r.publish(newRun((r.planes().newest()+planes-1)/planes*planes, 0))
 }
 

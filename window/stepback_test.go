@@ -217,3 +217,32 @@ func TestStepBackOfAnEmptyWindow(t *testing.T) {
 	require.True(t, f.AddString("after"))
 	require.True(t, f.ContainsString("after"))
 }
+
+// TestLoadKeepsProlonged: a plane that lasts for two parts, because the clock stepped back, is saved
+// and loaded. It does not last for a third one.
+func TestLoadKeepsProlonged(t *testing.T) {
+	for _, loads := range []bool{false, true} {
+		var clock filtertest.Clock
+		c := Config{N: 1000, P: 1e-9, Span: day, Now: clock.Now}.withDefaults()
+		part := time.Duration(c.part())
+		f := bloom.Must(New(c))
+		for i := range uint64(c.Generations) + 1 {
+			f.AddHash(bloom.SumUint64(i))
+			clock.Advance(part)
+		}
+		clock.Advance(-day)
+		require.True(t, f.AddString("key"))
+		clock.Advance(part)
+		require.True(t, f.AddString("prolongs"))
+		if loads {
+			require.NoError(t, f.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
+		}
+		require.True(t, f.ContainsString("key"))
+		clock.Advance(part)
+		require.True(t, f.AddString("begins a plane"))
+		clock.Advance(day - 1)
+		require.True(t, f.ContainsString("key"), "loaded: %v", loads)
+		clock.Advance(1)
+		require.False(t, f.ContainsString("key"), "loaded: %v", loads)
+	}
+}

@@ -222,7 +222,7 @@ func (r *release) merge(steps []step) *patch {
 	}
 	guess := uint64(0)
 	for _, p := range patches {
-		guess += p.Changed
+		guess += p.Changed // speed
 	}
 	info := form.Info(r.filter.Info()) // follow has encoded this Info, so it is valid
 	proof := patches[0].Proof

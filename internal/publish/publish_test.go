@@ -199,12 +199,13 @@ func (w *brokenWriter) WriteHeader(status int) { w.status = status }
 
 func (w *brokenWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-// TestPatchClientsBreakOff: clients that have gone in a large patch keep no room from others.
+// TestPatchClientsBreakOff: clients that have gone in a patch keep no room from others.
 func TestPatchClientsBreakOff(t *testing.T) {
 	p, publish := changing(4 << 20)
-	for range 10 { // patches of together more than a filter
+	large := slices.Repeat([]int{150_000}, 10) // patches of together more than a filter
+	for _, changes := range append(large, 1) {
 		have := publish(1)
-		publish(150_000)
+		publish(changes)
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
 			w := &brokenWriter{header: http.Header{}}
 			req := httptest.NewRequest(method, "/", nil)
@@ -400,6 +401,38 @@ func TestVersionsWithoutPatches(t *testing.T) {
 		want := bloom.Must(first.MarshalBinary())[:form.HeaderSize+pieceSize]
 		want = append(want, bloom.Must(third.MarshalBinary())[len(want):]...)
 		require.True(t, bytes.Equal(want, bloom.Must(got.MarshalBinary())))
+	}
+}
+
+// TestOtherParameters: a filter of another size, number of positions or strategy is published during
+// an answer. The answer breaks off.
+func TestOtherParameters(t *testing.T) {
+	const bits = 64 * 3 * pieceWords
+	first := bloom.Must(bloom.NewSize(bits, 3))
+	data := bloom.Must(first.MarshalBinary())
+	data[0] = byte(bloom.Mitz32)
+	mitz32 := new(bloom.Filter)
+	require.NoError(t, mitz32.UnmarshalBinary(data))
+	for name, second := range map[string]*bloom.Filter{
+		"smaller":    bloom.Must(bloom.NewSize(bits/3, 3)),
+		"larger":     bloom.Must(bloom.NewSize(2*bits, 3)),
+		"another K":  bloom.Must(bloom.NewSize(bits, 4)),
+		"a strategy": mitz32,
+	} {
+		for _, gzipped := range []bool{false, true} {
+			for _, p := range []*Publisher{New(), NewExact()} {
+				p.Publish(first, true, time.Now())
+				writes := 0
+				err := p.bodyOf(p.current.Load()).send(writer(func(piece []byte) (int, error) {
+					if writes++; writes == 2 { // the header and a piece
+						p.Publish(second, true, time.Now())
+					}
+					return len(piece), nil
+				}), gzipped)
+				require.ErrorIs(t, err, errReplaced, name)
+				require.Equal(t, 2, writes, name)
+			}
+		}
 	}
 }
 
