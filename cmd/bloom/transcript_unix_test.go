@@ -11,9 +11,11 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -147,9 +149,12 @@ var madeFiles = map[string]string{}
 // exit status; e after an error and w after a warning; the number of lines on standard output; and
 // what became of list: nothing if it is as it was, and otherwise *, + if it was made, or - if it is
 // gone; and + out if there is a file out. A server that starts is ended by SIGTERM; it answers
-// first, as serveRun says. With BLOOM_TRANSCRIPT=1 it writes a new file.
+// first, as serveRun says. What each command writes to standard error, whatever its flags and the
+// state of its file, is in testdata/messages.txt, word for word. With BLOOM_TRANSCRIPT=1 the test
+// writes new files.
 func TestTranscript(t *testing.T) {
 	const golden = "testdata/transcript.txt"
+	const goldenMessages = "testdata/messages.txt"
 	defaultSignals(t)
 	home, err := os.Getwd()
 	require.NoError(t, err)
@@ -161,6 +166,8 @@ func TestTranscript(t *testing.T) {
 			want[command] = cells
 		}
 	}
+	messages := map[string]bool{}
+	known := slices.Collect(strings.Lines(read(t, goldenMessages)))
 	var all strings.Builder
 	row := func(command string, cells []string) {
 		fmt.Fprintf(&all, "%s\t%s\n", command, strings.Join(cells, "\t"))
@@ -182,7 +189,15 @@ func TestTranscript(t *testing.T) {
 			var cells []string
 			for _, state := range transcriptStates {
 				t.Chdir(t.TempDir())
-				cells = append(cells, transcriptCell(t, test.made, line, state.put))
+				cell, stderr := transcriptCell(t, test.made, line, state.put)
+				cells = append(cells, cell)
+				for says := range strings.Lines(stderr) {
+					message := strings.Fields(line)[0] + "\t" + says
+					messages[message] = true
+					if !anew {
+						assert.Contains(t, known, message, "%s, with list %s", line, state.name)
+					}
+				}
 			}
 			row(line, cells)
 			if !anew {
@@ -195,7 +210,11 @@ func TestTranscript(t *testing.T) {
 	t.Chdir(home)
 	if anew {
 		write(t, golden, all.String())
+		write(t, goldenMessages, strings.Join(slices.Sorted(maps.Keys(messages)), ""))
 		return
+	}
+	if !testing.Short() {
+		assert.Equal(t, known, slices.Sorted(maps.Keys(messages)))
 	}
 	delete(want, "command")
 	assert.Empty(t, want, "lines of the transcript that no test runs")
@@ -203,7 +222,7 @@ func TestTranscript(t *testing.T) {
 
 func transcriptCell(t *testing.T, made, line string,
 	put func(*testing.T, func(string) string, bool) func(),
-) string {
+) (cell, stderr string) {
 	isBank := strings.HasPrefix(line, "bank")
 	write(t, "in", "apple,1\nbanana,2\ndate,4\n\n")
 	write(t, "names", "zebra\n")
@@ -216,7 +235,7 @@ func transcriptCell(t *testing.T, made, line string,
 	before, errBefore := os.ReadFile("list")
 	_, wasLink := os.Readlink("list")
 	answers := ""
-	stdout, stderr, status := "", "", 0
+	stdout, status := "", 0
 	if strings.HasPrefix(line, "serve ") {
 		answers, stderr, status = serveRun(t, line)
 	} else {
@@ -224,7 +243,7 @@ func transcriptCell(t *testing.T, made, line string,
 	}
 	after, errAfter := os.ReadFile("list")
 	_, isLink := os.Readlink("list")
-	cell := fmt.Sprint(status)
+	cell = fmt.Sprint(status)
 	for says := range strings.Lines(stderr) {
 		if strings.HasPrefix(says, "bloom: warning: ") {
 			cell += "w"
@@ -250,7 +269,7 @@ func transcriptCell(t *testing.T, made, line string,
 	if exists("out") {
 		cell += " + out"
 	}
-	return cell
+	return cell, stderr
 }
 
 // serveRun starts a server and ends it by SIGTERM. answers are what it says of a line, of the empty
