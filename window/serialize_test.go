@@ -171,23 +171,81 @@ func TestParams(t *testing.T) {
 	}
 }
 
-// TestParamsOutOfRange: forms of configurations that New refuses, or cannot write, are refused.
+// TestParamsOutOfRange: forms with parameters that no filter has are refused. Those with the
+// parameters beside them are decoded.
 func TestParamsOutOfRange(t *testing.T) {
-	f := bloom.Must(New(Config{N: 4, P: 0.01, Span: time.Hour}))
-	params, _ := f.params()
-	good := bloom.Must(form.Window.Append(nil, params, f.array, form.Info{}))
-	require.NoError(t, new(Filter).UnmarshalBinary(good))
-	for _, bad := range []struct {
-		param int
-		value uint64
+	var hand filtertest.Clock
+	config := Config{N: 1000, P: 0.01, Span: time.Hour, Now: hand.Now}
+	part := uint64(config.withDefaults().part())
+	empty := bloom.Must(New(config))
+	one := bloom.Must(New(config))
+	one.AddString("key")
+	two := bloom.Must(New(config))
+	two.AddString("old")
+	hand.Advance(time.Hour / 2)
+	two.AddString("key")
+	timeless := bloom.Must(New(Config{N: 1000, P: 0.01}))
+	timeless.AddString("key")
+	const odd = leastPage + 1
+	inverse := uint64(1) // of odd, modulo 2^64
+	for range 6 {
+		inverse *= 2 - odd*inverse
+	}
+	const (
+		begin, later  = uint64(1e18), uint64(1e18 + 30*time.Minute)
+		earliest      = uint64(1<<64 - farthest)
+		shortest      = uint64(7 * time.Millisecond)
+		first, second = paramEnds + 1, paramEnds + 2
+		last          = paramEnds + planes - 1
+	)
+	type change map[int]uint64
+	for _, test := range []struct {
+		f         *Filter
+		good, bad change
 	}{
-		{paramN, 0}, {paramSpan, 1 << 63}, {paramRenew, 2}, {paramGenerations, maxGenerations + 1},
-		{paramGenerations, 1<<32 + 7},
+		{empty, change{paramN: 1}, change{paramN: 0}},
+		{empty, change{paramSpan: shortest}, change{paramSpan: shortest - 1}},
+		{empty, change{paramSpan: maxSpan - 1}, change{paramSpan: maxSpan}},
+		{empty, change{paramSpan: 0}, change{paramSpan: 1 << 63}},
+		{empty, change{paramRenew: 1}, change{paramRenew: 2}},
+		{empty, change{paramGenerations: 1}, change{paramGenerations: 0}},
+		{empty, change{paramGenerations: maxGenerations}, change{paramGenerations: maxGenerations + 1}},
+		{empty, change{}, change{paramGenerations: 1<<32 + 7}},
+		{empty, change{paramK: 2}, change{paramK: 0}},
+		{empty, change{paramK: 4}, change{paramK: 3}},
+		{empty, change{paramK: maxK}, change{paramK: maxK + 2}},
+		{empty, change{paramLanes: 1}, change{paramLanes: 0}},
+		{empty, change{paramPages: 1}, change{paramPages: 0}},
+		{empty, change{paramPages: 2, paramLanes: leastPage},
+			change{paramPages: 2, paramLanes: leastPage - 1}},
+		{empty, change{paramPages: 1, paramLanes: odd}, change{paramPages: inverse, paramLanes: odd}},
+		{empty, change{}, change{paramNewest: planes}},
+		{one, change{paramNewest: planes - 1, last: begin}, change{paramNewest: planes}},
+		{one, change{}, change{paramLive: planes + 1}},
+		{one, change{paramLost: begin}, change{paramLost: begin + 1}},
+		{one, change{first: begin + part}, change{first: begin + part + 1}},
+		{one, change{first: earliest}, change{first: earliest - 1}},
+		{one, change{paramFull: 2, first: begin + 1}, change{paramFull: 2, first: begin + 2}},
+		{one, change{paramFrom: farthest}, change{paramFrom: farthest + 1}},
+		{one, change{paramFrom: earliest, first: earliest},
+			change{paramFrom: earliest - 1, first: earliest}},
+		{two, change{first: later + 1}, change{first: later + 2}},
+		{two, change{second: begin + part}, change{second: begin + part - 1}},
+		{timeless, change{}, change{paramFrom: 1}},
 	} {
-		p := slices.Clone(params)
-		p[bad.param] = bad.value
-		data := bloom.Must(form.Window.Append(nil, p, f.array, form.Info{}))
-		require.ErrorIs(t, new(Filter).UnmarshalBinary(data), bloom.ErrFormat, "%+v", bad)
+		params, _ := test.f.params()
+		decode := func(c change) error {
+			p := slices.Clone(params)
+			for i, value := range c {
+				p[i] = value
+			}
+			array := make([]uint64, p[paramPages]*p[paramLanes])
+			f := new(Filter)
+			f.now = hand.Now
+			return f.UnmarshalBinary(bloom.Must(form.Window.Append(nil, p, array, form.Info{})))
+		}
+		require.NoError(t, decode(test.good), "%v", test.good)
+		require.ErrorIs(t, decode(test.bad), bloom.ErrFormat, "%v", test.bad)
 	}
 }
 
