@@ -66,13 +66,11 @@ func Codings(lines []string) (codings []string) {
 // identity, which means no coding, with a higher weight.
 func Prefers(lines []string, name string) bool {
 	all := weights(lines)
-	others, hasOthers := all["*"]
 	weight, named := all[name]
-	if !named && hasOthers {
-		weight = others
+	if !named {
+		weight = all["*"]
 	}
-	plain, named := all["identity"]
-	return weight > 0 && (!named || weight >= plain)
+	return weight > 0 && weight >= all["identity"]
 }
 
 // Lists reports whether a list with weights, such as A-IM, gives name a weight above 0. name must
@@ -103,10 +101,11 @@ func weight(params string) int {
 		if !strings.EqualFold(trim(name), "q") {
 			continue
 		}
-		q, err := strconv.ParseFloat(trim(value), 64)
-		if err != nil || !isWeight(trim(value)) {
+		value = trim(value)
+		if !isWeight(value) {
 			return 0
 		}
+		q, _ := strconv.ParseFloat(value, 64) // a weight is a number
 		return int(q*1000 + 0.5)
 	}
 	return 1000

@@ -65,6 +65,10 @@ func TestPrefers(t *testing.T) {
 		{[]string{"gzip;q=1e-1"}, false},
 		{[]string{"gzip;q=0x1"}, false},
 		{[]string{"gzip;q=0.0001"}, false},
+		{[]string{"gzip;q=0.999"}, true},
+		{[]string{"gzip;q=0.9990"}, false},
+		{[]string{"gzip;q=0.1e1"}, false},
+		{[]string{"gzip;q=1.0000"}, false},
 		{[]string{"gzip;q=.5"}, false},
 		{[]string{"gzip;q=NaN"}, false},
 		// Lists (section 5.6.1).
@@ -172,6 +176,7 @@ func TestMatch(t *testing.T) {
 func TestOpaque(t *testing.T) {
 	for tag, want := range map[string]string{
 		`"a"`: "a", `W/"a"`: "a", ` "a" `: "a", `a`: "a", `""`: "", `"`: `"`, ``: "",
+		`"a`: `"a`, `a"`: `a"`,
 		`"a"b"`: `a"b`, `W/a`: "a",
 	} {
 		assert.Equal(t, want, Opaque(tag), tag)
