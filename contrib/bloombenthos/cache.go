@@ -40,7 +40,29 @@ type cache struct {
 	done   chan struct{} // closed once run has ended
 }
 
-func newCache(s set, span, every time.Duration, res *service.Resources) *cache {
+// clock is the time that a cache goes by. The zero clock is the machine's, and only tests use
+// another one.
+type clock struct {
+	now   func() time.Time // of a window
+	ticks func(ctx context.Context, every time.Duration) (next func() bool)
+}
+
+// ticks returns a function that waits for the next tick, unless ctx is done. It reports whether a
+// tick came.
+func ticks(ctx context.Context, every time.Duration) (next func() bool) {
+	ticker := time.NewTicker(every)
+	return func() bool {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-ticker.C:
+			return true
+		}
+	}
+}
+
+// newCache returns a cache that updates its metrics and saves the set every so often.
+func newCache(s set, span, every time.Duration, t clock, res *service.Resources) *cache {
 	metrics := res.Metrics()
 	c := &cache{
 		set: s, span: span, log: res.Logger(),
@@ -56,20 +78,16 @@ func newCache(s set, span, every time.Duration, res *service.Resources) *cache {
 	var ctx context.Context
 	ctx, c.stop = context.WithCancel(context.Background())
 	c.show(ctx)
-	go c.run(ctx, every)
+	if t.ticks == nil {
+		t.ticks = ticks
+	}
+	go c.run(ctx, t.ticks(ctx, every))
 	return c
 }
 
-func (c *cache) run(ctx context.Context, every time.Duration) {
+func (c *cache) run(ctx context.Context, next func() bool) {
 	defer close(c.done)
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	for next() {
 		c.show(ctx)
 		if err := c.set.save(); err != nil {
 			c.log.Errorf("bloom: the ids are not on disk: %v", err)

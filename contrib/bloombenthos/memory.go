@@ -22,7 +22,7 @@ import (
 
 func init() {
 	open := func(conf *service.ParsedConfig, res *service.Resources) (service.Cache, error) {
-		return openOnce(res, func() (*cache, error) { return newMemoryCache(conf, res, nil) })
+		return openOnce(res, func() (*cache, error) { return newMemoryCache(conf, res, clock{}) })
 	}
 	service.MustRegisterCache("bloom", memorySpec(), open)
 }
@@ -243,9 +243,9 @@ func ofField(err error) error {
 	return err
 }
 
-// newMemoryCache makes a cache. Only tests set now, the clock of a window.
+// newMemoryCache makes a cache that goes by t.
 func newMemoryCache(
-	conf *service.ParsedConfig, res *service.Resources, now func() time.Time,
+	conf *service.ParsedConfig, res *service.Resources, t clock,
 ) (*cache, error) {
 	f, err := readFields(conf)
 	if err != nil {
@@ -263,7 +263,7 @@ func newMemoryCache(
 			return nil, fmt.Errorf("time: %w", err)
 		}
 		m.times = &times{mapping: mapping, log: res.Logger()}
-		now = m.times.now
+		t.now = m.times.now
 	}
 	switch {
 	case f.span == 0 && (f.renew || m.times != nil):
@@ -275,7 +275,7 @@ func newMemoryCache(
 		return nil, fmt.Errorf("path: %w", err)
 	}
 	m.filter, err = openFilter(m.path, window.Config{
-		N: f.capacity, P: f.fpr, Span: f.span, Renew: f.renew, Now: now,
+		N: f.capacity, P: f.fpr, Span: f.span, Renew: f.renew, Now: t.now,
 	})
 	if err != nil {
 		_ = m.unlock()
@@ -289,7 +289,7 @@ func newMemoryCache(
 	if m.times != nil {
 		m.times.load(m.filter)
 	}
-	return newCache(m, f.span, every, res), nil
+	return newCache(m, f.span, every, t, res), nil
 }
 
 // hold locks the file at path against other caches and against the bloom command, until unlock is

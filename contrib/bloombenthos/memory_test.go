@@ -33,9 +33,14 @@ import (
 // testCache makes a cache that is closed at the end of the test, if not before.
 func testCache(t testing.TB, conf string, now func() time.Time) *cache {
 	t.Helper()
+	return testCacheOf(t, conf, clock{now: now})
+}
+
+func testCacheOf(t testing.TB, conf string, by clock) *cache {
+	t.Helper()
 	parsed, err := memorySpec().ParseYAML(conf, nil)
 	require.NoError(t, err)
-	c, err := newMemoryCache(parsed, service.MockResources(), now)
+	c, err := newMemoryCache(parsed, service.MockResources(), by)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, c.Close(context.Background())) })
 	return c
@@ -283,7 +288,7 @@ func (s slowSet) close() error {
 func TestCloseWaits(t *testing.T) {
 	s := slowSet{memory{filter: bloom.Must(growing.New(0, 0.01))}, make(chan struct{}, 1),
 		make(chan struct{}), make(chan struct{})}
-	c := newCache(s, 0, time.Millisecond, service.MockResources())
+	c := newCache(s, 0, time.Millisecond, clock{}, service.MockResources())
 	receive(t, s.began)
 	closed := make(chan error)
 	go func() { closed <- c.Close(context.Background()) }()
@@ -316,7 +321,7 @@ func TestShortReachIsLoggedOnce(t *testing.T) {
 	s := reachSet{memory{filter: bloom.Must(growing.New(0, 0.01)),
 		unlock: func() error { return nil }}, &reach, &failure}
 	res := service.MockResources(service.MockResourcesOptUseLogger(logger))
-	c := newCache(s, time.Hour, time.Hour, res)
+	c := newCache(s, time.Hour, time.Hour, clock{}, res)
 	const short, again = "more ids came than capacity", "are remembered again"
 	for _, step := range []struct {
 		reach  time.Duration
@@ -448,7 +453,7 @@ var now atomic.Pointer[time.Time]
 func init() {
 	service.MustRegisterCache("test_bloom", memorySpec(),
 		func(conf *service.ParsedConfig, res *service.Resources) (service.Cache, error) {
-			return newMemoryCache(conf, res, func() time.Time { return *now.Load() })
+			return newMemoryCache(conf, res, clock{now: func() time.Time { return *now.Load() }})
 		})
 }
 
@@ -593,14 +598,14 @@ func TestOneCacheAFile(t *testing.T) {
 	for _, path := range []string{path, link} {
 		parsed, err := memorySpec().ParseYAML("path: "+path, nil)
 		require.NoError(t, err)
-		_, err = newMemoryCache(parsed, service.MockResources(), nil)
+		_, err = newMemoryCache(parsed, service.MockResources(), clock{})
 		require.ErrorContains(t, err, "ids is in use by another cache or program")
 	}
 	require.NoError(t, first.Close(context.Background()))
 	// A cache that does not open, here because of its span, does not hold the file.
 	parsed, err := memorySpec().ParseYAML("{capacity: 10, span: 1h, path: "+path+"}", nil)
 	require.NoError(t, err)
-	_, err = newMemoryCache(parsed, service.MockResources(), nil)
+	_, err = newMemoryCache(parsed, service.MockResources(), clock{})
 	require.ErrorIs(t, err, bloom.ErrFormat)
 	testCache(t, "path: "+path, nil)
 }

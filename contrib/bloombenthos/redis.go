@@ -99,7 +99,7 @@ func newRedisCache(conf *service.ParsedConfig, res *service.Resources) (*cache, 
 		client.Close()
 		return nil, fmt.Errorf("url, key: %s: %w", options.Addr, err)
 	}
-	return newCache(shared{w, client}, f.span, showEvery, res), nil
+	return newCache(shared{w, client}, f.span, showEvery, clock{}, res), nil
 }
 
 func (s shared) addID(ctx context.Context, id string) (isNew bool, err error) {
