@@ -143,7 +143,7 @@ func isName(quoted []byte, name string) bool {
 }
 
 func damaged(err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%w: it ends too early", errObject)
 	}
 	var syntax *jsontext.SyntacticError

@@ -16,6 +16,7 @@ import (
 
 // TestJSONKey: the key is what encoding/json finds, and a line that it refuses has none.
 func TestJSONKey(t *testing.T) {
+	const object = "it is not a JSON object: "
 	for _, test := range []struct{ line, name, want, says string }{
 		{`{"url":"a"}`, "url", "a", ""},
 		{` { "x" : [1, {"url":2}] , "url" : "a\u0062\n\"" } ` + "\r", "url", "ab\n\"", ""},
@@ -44,16 +45,22 @@ func TestJSONKey(t *testing.T) {
 		{`{"a":1,"a":2}`, "a", "", `it has "a" twice`},
 		{`{"a":1,"\u0061":2}`, "a", "", `it has "a" twice`},
 		{`{"x":1,"x":2,"a":3}`, "a", "3", ""},
-		{`{"a":1} x`, "a", "", "it is not a JSON object: text follows it"},
-		{`{"a":1}{"a":1}`, "a", "", "it is not a JSON object: text follows it"},
-		{`{"a":1`, "a", "", "it is not a JSON object: it ends too early"},
-		{`{"a":"x`, "a", "", "it is not a JSON object: it ends too early"},
-		{`{"a":1,}`, "a", "", "it is not a JSON object"},
-		{`{"a":01}`, "a", "", "it is not a JSON object"},
-		{`{"a":NaN}`, "a", "", "it is not a JSON object"},
-		{`{'a':1}`, "a", "", "it is not a JSON object"},
-		{`{"a":1,"b":tru}`, "a", "", "it is not a JSON object"},
-		{"{\"a\":\"x\ty\"}", "a", "", "it is not a JSON object"},
+		{`{"a":1} x`, "a", "", object + "text follows it"},
+		{`{"a":1}{"a":1}`, "a", "", object + "text follows it"},
+		{`{"a":1`, "a", "", object + "it ends too early"},
+		{`{"a":`, "a", "", object + "it ends too early"},
+		{`{"a":"x`, "a", "", object + "it ends too early"},
+		{`{"a":1,}`, "a", "", object + "invalid character ',' at start of value after offset 6"},
+		{`{"a":01}`, "a", "", object + "invalid character '1' after object value " +
+			"(expecting ',' or '}') after offset 6"},
+		{`{"a":NaN}`, "a", "", object + "invalid character 'N' at start of value after offset 5"},
+		{`{'a':1}`, "a", "", object + `invalid character '\'' at start of value after offset 1`},
+		{`{"a":1,"b":tru}`, "a", "", object + "invalid character '}' in literal true " +
+			"(expecting 'e') after offset 14"},
+		{"{\"a\":\"x\ty\"}", "a", "", object + `invalid character '\t' in string ` +
+			"(expecting non-control character) after offset 7"},
+		{"{\"a\":\"x\xff\\q\"}", "a", "", object + "invalid escape sequence `\\q` in string " +
+			"after offset 8"},
 		{`[{"a":1}]`, "a", "", "it is not a JSON object"},
 		{`"a"`, "a", "", "it is not a JSON object"},
 		{``, "a", "", "it is not a JSON object"},
@@ -63,7 +70,7 @@ func TestJSONKey(t *testing.T) {
 	} {
 		key, _, err := jsonKey([]byte(test.line), test.name, nil)
 		if test.says != "" {
-			assert.ErrorContains(t, err, test.says, test.line)
+			assert.EqualError(t, err, test.says, test.line)
 			continue
 		}
 		require.NoError(t, err, test.line)

@@ -65,7 +65,7 @@ func TestEndedReadsNothing(t *testing.T) {
 }
 
 // TestFilesThatCannotBeRead: what was read before an error is delivered. The error wraps the system's
-// and names the file, once, and each file is closed.
+// and names the file, once, each file is closed, and no file after it is opened.
 func TestFilesThatCannotBeRead(t *testing.T) {
 	bounded(t)
 	disk := errors.New("disk error")
@@ -79,6 +79,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		says  string
 	}{
 		"missing":         {nil, "", "open in: file does not exist"},
+		"another's name":  {iotest.ErrReader(&fs.PathError{Op: "read", Path: "disk", Err: disk}), "", "in: read disk: disk error"},
 		"at its begin":    {broken(""), "", "in: disk error"},
 		"behind lines":    {broken("a\nb\n"), "a\nb\n", "in: disk error"},
 		"behind a half":   {broken("a\nb"), "a\n", "in: disk error"},
@@ -94,8 +95,14 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 			firsts := 2*workers() + 3 // more than there are batches
 			r := newReader(&Config{Delim: '\n', Out: &out})
 			r.cfg.Names = append(slices.Repeat([]string{"first"}, firsts), "in")
+			if test.says != "" {
+				r.cfg.Names = append(r.cfg.Names, "after")
+			}
 			r.openFile = func(name string) (io.ReadCloser, error) {
 				switch {
+				case name == "after":
+					t.Error("a file after an error is opened")
+					return nil, missing
 				case name == "first":
 					return closing{strings.NewReader("first\n"), &closed}, nil
 				case test.in == nil:
@@ -211,4 +218,6 @@ func TestWritesWholeLines(t *testing.T) {
 			}
 		}
 	}
+	r := newReader(&Config{Delim: '\n'})
+	require.Equal(t, 1, r.piece([]byte("\n"+strings.Repeat("x", writeSize-1)+"\n")))
 }

@@ -216,7 +216,7 @@ func (r *Rule) Text(rnd *rand.Rand) string {
 		}
 	}
 	text := one("", "", "", mark, mark+mark, mark[:2])
-	tokens := rnd.IntN(60)
+	tokens := rnd.IntN([]int{4, 60}[rnd.IntN(2)])
 	switch rnd.IntN(80) {
 	case 0:
 		text += strings.Repeat(token(), ReadSize/2) + token()
