@@ -24,7 +24,8 @@
 // the operating system's file locks. If NAME is longer than 200 bytes, a checksum replaces its end.
 // unlock removes the file. If a process is killed, the file remains, but it is unlocked, and the
 // next call of Lock uses it. Lock returns an error if the file's name is taken by anything but a
-// regular file. The lock affects only programs that also call Lock, such as the bloom command.
+// regular file, or if it cannot open the file for five seconds, for example without permission. The
+// lock affects only programs that also call Lock, such as the bloom command.
 //
 // Linux, macOS, Windows and the BSDs have such locks, but some file systems do not support them. On
 // NFS, the lock also excludes other machines if the server and the mount support locks.

@@ -46,13 +46,15 @@ func Lock(ctx context.Context, path string) (target string, unlock func() error,
 // lock is like Lock, but path must not be a symbolic link.
 func lock(ctx context.Context, path string) (unlock func() error, err error) {
 	name := LockName(path)
-	for {
+	for failed := 0; ; {
 		file, err := tryLock(name)
 		if file != nil {
 			held.Store(file, nil)
 			return sync.OnceValue(func() error { return release(file, name) }), nil
 		}
-		if err != nil && !mayPass(err, name) {
+		if err == nil {
+			failed = 0
+		} else if failed++; failed > Retries || !mayPass(err, name) {
 			return nil, err
 		}
 		select {
@@ -65,6 +67,10 @@ func lock(ctx context.Context, path string) (unlock func() error, err error) {
 		}
 	}
 }
+
+// Retries is how often in succession Lock tries again after an error that may pass, every 20 ms.
+// Only tests change it.
+var Retries = 250
 
 // held keeps the files of all locks reachable, because the garbage collector would close the file
 // of a lock that is never released.
@@ -177,8 +183,8 @@ func release(file *os.File, name string) error {
 func mayPass(err error, name string) bool {
 	info, missing := os.Lstat(name)
 	if runtime.GOOS == "windows" {
-		isDir := missing == nil && info.IsDir()
-		return !isDir && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrNotExist)
+		other := missing == nil && !info.Mode().IsRegular() // a directory or a link
+		return !other && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrNotExist)
 	}
 	return errors.Is(err, fs.ErrPermission) && missing == nil
 }
