@@ -66,8 +66,7 @@ var growths = []struct {
 var growth string
 
 // recordGrowth prints how the cost of a key grows with the number of keys, from a million up to
-// limit. It prints the rows of growths with a name that matches the regular expression; see
-// growth.md.
+// limit. The regular expression selects filters by name. See growth.md.
 func recordGrowth(limit float64, only *regexp.Regexp) {
 	for _, kind := range growths {
 		if !only.MatchString(kind.name) {
@@ -112,7 +111,7 @@ func (b *batch) hash(id func(i uint64) uint64) {
 }
 
 // look returns the time of a look-up in nanoseconds, with hashing: the tenth percentile of 300
-// batches. It panics if a batch does not find want keys, unless want is -1.
+// batches. It panics if the number of keys found in a batch is not want, unless want is -1.
 func (b *batch) look(f grown, id func(i uint64) uint64, want int) float64 {
 	var times []float64
 	for range 300 {

@@ -7,13 +7,13 @@ import (
 	"unsafe"
 )
 
-// keys holds keys of the same width, one after another. If scratch is not nil, each key is copied
-// there just before use, to imitate a program that must make its keys first.
+// keys holds keys of the same width, one after another. If scratch is not nil, forEach and count
+// copy each key there just before its use, to imitate a program that must make its keys first.
 type keys struct {
 	buf     []byte
 	width   int
 	scratch []byte
-	first   int // the index of the first key in the unsliced keys
+	first   int // the number of keys that slice has cut off the front
 }
 
 func (k keys) len() int { return len(k.buf) / k.width }
@@ -53,7 +53,7 @@ func one(answer bool) (n int) {
 	return n
 }
 
-// trues returns the number of true answers. It counts eight at a time.
+// trues returns the number of true answers. It reads whole groups of eight at once.
 func trues(answers []bool) (n int) {
 	for ; len(answers) >= 8; answers = answers[8:] {
 		n += bits.OnesCount64(*(*uint64)(unsafe.Pointer(&answers[0])))
@@ -72,7 +72,7 @@ func (k keys) slice(i, n int) keys {
 }
 
 // kind is a kind of keys. put writes the key for an id. Different ids have different keys, except
-// with the kind inFilters. If built is true, each key is copied just before use; see keys.
+// with the kind inFilters. If built is true, make sets the scratch of the keys.
 type kind struct {
 	name  string
 	width int
@@ -115,8 +115,8 @@ func (k kind) make(first uint64, n int) keys {
 	return ks
 }
 
-// mix returns output number x of SplitMix64 with the seed 0 (Steele, Lea and Flood, Fast Splittable
-// Pseudorandom Number Generators, 2014). It is a bijection, so different ids have different keys.
+// mix scrambles x as SplitMix64 does (Steele, Lea and Flood, Fast Splittable Pseudorandom Number
+// Generators, 2014). It is a bijection.
 func mix(x uint64) uint64 {
 	x *= 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -4,20 +4,19 @@
 //	go run .                 takes about 12 minutes on two cores, and 12 GB of memory; other
 //	                         programs may run at the same time
 //	go run . -quick          prints, in two minutes, the tables in which processors differ, with
-//	                         smaller filters and only the Go rows
+//	                         at most 4 million keys; builds no program in another language
 //	go run . -boost DIR      also measures Boost.Bloom: DIR is the directory that has boost/bloom.hpp
 //	go run . -peer NAME=PROGRAM      also measures a program of the kind that process.go describes
 //	go run . -format go      prints each sample as Go's benchmarks do, for benchstat, and writes no
 //	                         file; may be combined with -quick
 //	go run . -only REGEXP    prints only the tables, or rows of -growth, with a matching name
-//	go run . -growth 1e9     prints how the cost of a key grows up to that number of keys, as rows
+//	go run . -growth 1e9     prints the cost of a key for numbers of keys up to this one, as rows
 //	                         for growth.md; takes an hour and 8 GB of memory
 //	go run . -pictures       draws only the pictures that need no measurement
 //
-// Guava is measured if javac and Guava's jar are found ($GUAVA_JAR, or Debian's). fastbloom is
-// measured if cargo is found. -boost needs g++. The other rows need only Go. If RESULTS.md lacks
-// your processor, for example an arm64 one, run this with -quick and paste the output into an
-// issue.
+// Guava needs javac and Guava's jar ($GUAVA_JAR, or Debian's), fastbloom needs cargo, and -boost
+// needs g++. The rows of Go libraries need only Go. If RESULTS.md lacks your processor, for example
+// an arm64 one, run this with -quick and paste the output into an issue.
 package main
 
 import (
@@ -35,7 +34,7 @@ import (
 	"time"
 )
 
-// workloads returns the tables to measure. programs has the processes that could be built, by name.
+// workloads returns the tables to measure. programs has the processes to measure, by group.
 func workloads(programs map[string][]process) []workload {
 	all := append(slices.Clone(ours),
 		bitsAndBlooms, bitsAndBloomsAdd, holimanBloom, blobBloom, dataSketches, boomFilters,
@@ -126,14 +125,14 @@ func workloads(programs map[string][]process) []workload {
 	}
 }
 
-// sharedTurn is the number of keys in a turn of the rows of shared. Such a turn takes much longer
-// than starting the goroutines.
+// sharedTurn is the number of keys in a turn with goroutines. Starting them takes a small part of
+// such a turn.
 const sharedTurn = 50_000
 
 const removal = "Additions to a cuckoo filter cost more the fuller it is. With n keys " +
 	"cuckoo.Filter is 0.96 full, seiflotfy's "
 
-// pure returns processes that run this library's rows in a build without assembly.
+// pure returns processes that run the rows of ours in a build without assembly.
 func pure(found map[string][]process) (processes []process) {
 	for _, program := range found["purego"] {
 		for _, row := range ours {
@@ -212,7 +211,7 @@ func main() {
 	format := flag.String("format", "markdown", "markdown, or go for the form that benchstat reads")
 	serving := flag.Bool("serve", false, "measure a row for another process; see process.go")
 	flag.Parse()
-	debug.SetGCPercent(-1) // garbage is collected only between rounds
+	debug.SetGCPercent(-1) // garbage is collected only while nothing is timed
 	var err error
 	switch {
 	case *serving:
@@ -242,7 +241,7 @@ func rounds(quick bool) int {
 }
 
 // record measures tables. It prints the samples if samples is true, or the tables if quick is true
-// or only is not empty. Otherwise it writes the files.
+// or only is not empty. Otherwise it writes RESULTS.md, the pictures and the README.
 func record(
 	quick, samples bool, boost string, peers map[string]string, only *regexp.Regexp,
 ) error {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// An operation is also an index of result.times.
+// The operations are indexes of result.times. ops is the number of operations.
 const (
 	add = iota
 	present
@@ -28,7 +28,7 @@ var nan = math.NaN()
 type filter struct {
 	bits    uint64
 	reset   func()
-	prepare func(keys) // makes the digests of a turn's keys, untimed; nil if none are needed
+	prepare func(keys) // makes the digests of keys, untimed; nil if none are needed
 	add     func(keys)
 	fill    func(keys)     // adds keys the fastest way, untimed; if it is nil, add is used
 	count   func(keys) int // returns how many of the keys the filter contains
@@ -45,7 +45,7 @@ type row struct {
 // workload is a table to measure.
 type workload struct {
 	title string
-	text  string // printed before the table, unless it is empty
+	text  string // printed before the table
 	kind  kind
 	n     int     // the number of keys
 	p     float64 // the rate of the filters; some libraries ignore it
@@ -64,11 +64,11 @@ type workload struct {
 }
 
 const (
-	// turnKeys is the number of keys in a turn. A turn of 0.05 to 1 ms is shorter than the time
-	// that a scheduler gives a thread, so on a busy machine most turns are not interrupted.
+	// turnKeys is the usual number of keys in a turn. A turn of 0.05 to 1 ms is shorter than the
+	// time that a scheduler gives a thread, so on a busy machine most turns are not interrupted.
 	turnKeys = 8192
-	// absentKeys is the number of keys that were never added. False positives are counted over
-	// nearly all of them.
+	// absentKeys is the number of absent keys that a table looks up. False positives are counted
+	// over nearly all of them.
 	absentKeys = 1_000_000
 	// parts is the largest number of parts of a fill. Each part has its own times, because an
 	// addition to a full filter may cost more than one to an empty filter.
@@ -79,8 +79,8 @@ const (
 type plan struct {
 	all    keys // the keys to add, followed by the keys to look up
 	n      int  // the number of keys to add
-	others int  // the index, in all, of the first key that the operation absent looks up
-	turn   int  // the largest number of keys in a turn
+	others int  // the index of the first key for the operation absent
+	turn   int  // the number of keys in most turns
 	chunks int  // the number of chunks in a fill; the last keys of a chunk are a turn
 }
 
@@ -97,7 +97,7 @@ func (w workload) plan(rounds int) plan {
 	return p
 }
 
-// chunk returns the range of the keys in the i-th chunk of a fill, or of a removal.
+// chunk returns the range of the keys in the i-th chunk, counted over all fills or all removals.
 func (p plan) chunk(i int) (first, n int) {
 	i %= p.chunks
 	first = i * p.n / p.chunks
@@ -243,7 +243,7 @@ func (c contestant) turn(p plan, op int) {
 	c.times[op][part] = append(c.times[op][part], ns/float64(n))
 }
 
-// Contestants take turns, in a new random order for each operation of a round.
+// contestants take turns, in a new random order for each operation of a round.
 type contestants struct {
 	all    []contestant
 	random *rand.Rand
@@ -295,8 +295,8 @@ func (cs contestants) having(op int) contestants {
 // fills raises rounds to a multiple of p.chunks, so that the last fill is complete.
 func (p plan) fills(rounds int) int { return (rounds + p.chunks - 1) / p.chunks * p.chunks }
 
-// measure measures all rows of w: they fill their filters, look keys up, and remove them if they
-// can. It also returns a table for each of w.orders.
+// measure measures the rows and processes of w. It returns their table, followed by a table for
+// each of w.orders.
 func (w workload) measure(rounds int) (tables []table) {
 	debug.FreeOSMemory() // frees the filters of the previous table
 	p := w.plan(rounds)
@@ -331,9 +331,9 @@ func (w workload) measure(rounds int) (tables []table) {
 	return tables
 }
 
-// table returns a table of w with the results so far, and clears the results.
+// table returns a table of w with the results so far, and begins new results.
 func (cs contestants) table(w workload) table {
-	w.rows, w.processes = nil, nil // they would keep filters in memory
+	w.rows, w.processes = nil, nil // the report does not need them
 	t := table{workload: w}
 	for _, c := range cs.all {
 		done := *c.result
@@ -358,8 +358,8 @@ func (w workload) falses() bool {
 	return w.p*absentKeys >= 10 && (w.turn == 0 || w.turn > turnKeys)
 }
 
-// percentile returns the value below which the given share of values lies, or NaN if there are no
-// values.
+// percentile returns a percentile of values: the tenth if share is 0.1. It returns NaN if there are
+// no values.
 func percentile(values []float64, share float64) float64 {
 	if len(values) == 0 {
 		return nan
@@ -371,8 +371,8 @@ func percentile(values []float64, share float64) float64 {
 	return sorted[low] + (place-float64(low))*(sorted[high]-sorted[low])
 }
 
-// time returns a percentile of the times of an operation: the tenth if share is 0.1. For additions
-// and removals, it returns the mean over the parts. It returns NaN if there are no times.
+// time returns a percentile of the times of an operation. For additions and removals, it returns
+// the mean over the parts. It returns NaN if there are no times.
 func (r *result) time(op int, share float64) float64 {
 	sum, n := 0.0, 0
 	for _, times := range r.times[op] {

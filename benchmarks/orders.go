@@ -2,7 +2,8 @@ package main
 
 import "math/rand"
 
-// order is an order of look-ups. A random half of the look-ups ask for keys that were added.
+// order is an order of look-ups. About half of the look-ups, chosen at random, ask for keys that
+// were added.
 type order struct {
 	title string // the end of the table's title
 	name  string // the order in words

@@ -5,15 +5,15 @@ import (
 	"github.com/seed79a3ff49/bloom/bank"
 )
 
-// Each member of a bank has memberKeys keys: one that is looked up, and others that are derived
-// from it.
+// A member of a bank has bankBits bits, bankHashes hash functions and memberKeys keys: one that is
+// looked up, and others that are derived from it.
 const (
 	bankBits   = 512
 	bankHashes = 7
 	memberKeys = 3
 )
 
-// banks find which of n filters may hold a key.
+// banks find which of n members may hold a key.
 var banks = []row{
 	{"bank.Bank", "", func(n int, _ float64) filter {
 		b := bloom.Must(bank.NewSize(bankBits, bankHashes))

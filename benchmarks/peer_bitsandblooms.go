@@ -25,7 +25,7 @@ var bitsAndBloomsAdd = row{"bits-and-blooms, Add", addNote, func(n int, p float6
 		count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Test(key) }) }}
 }}
 
-// locked is a bits-and-blooms filter with a lock, in cache lines of its own.
+// locked is a bits-and-blooms filter with a lock. The padding keeps locks in different cache lines.
 type locked struct {
 	mu sync.RWMutex
 	f  *bitsbloom.BloomFilter

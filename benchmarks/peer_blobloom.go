@@ -23,8 +23,8 @@ const blobBloomSyncNote = "takes digests: xxHash; Add reports nothing"
 
 var blobBloomSync = row{"blobloom.SyncFilter", blobBloomSyncNote, func(n int, p float64) filter {
 	f := blobloom.NewSyncOptimized(blobloom.Config{Capacity: uint64(n), FPRate: p})
-	// The library cannot empty a filter, and the first additions to a new filter would touch new
-	// memory, so reset clears the words.
+	// A SyncFilter cannot be emptied, and the first additions to a new one would touch new memory,
+	// so reset clears the words.
 	field := reflect.ValueOf(f).Elem().FieldByName("b")
 	words := unsafe.Slice((*uint64)(field.UnsafePointer()), field.Len()*blobloom.BlockBits/64)
 	return filter{bits: uint64(len(words)) * 64, reset: func() { clear(words) },

@@ -166,7 +166,7 @@ func batched(f interface {
 }
 
 // digested returns the make function of a row that gives a blocked.Filter precomputed digests.
-// count returns a function that returns how many digests f contains.
+// count returns a function that counts the digests in f.
 func digested(count func(f *blocked.Filter) func(hs []bloom.Hash) int) func(int, float64) filter {
 	return func(n int, p float64) filter {
 		f := bloom.Must(blocked.New(uint64(n), p))

@@ -14,8 +14,8 @@ import (
 	"github.com/seed79a3ff49/bloom/blocked"
 )
 
-// Each of many filters has filterKeys keys. The ten highest bits of a key are the number of its
-// filter, so look-ups go from filter to filter at random.
+// The highest filterBits bits of a key select its filter, so look-ups go from filter to filter at
+// random. Each filter has filterKeys keys.
 const (
 	filterBits = 10
 	filters    = 1 << filterBits

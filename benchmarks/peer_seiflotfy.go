@@ -15,8 +15,8 @@ var seiflotfy = row{"seiflotfy/cuckoofilter", seiflotfyNote, func(n int, _ float
 		remove: func(ks keys) { ks.forEach(func(key []byte) { f.Delete(key) }) }}
 }}
 
-// cuckooAsEmpty is a cuckoo.Filter with as many places as seiflotfy's filter, so both are equally
-// full.
+// cuckooAsEmpty is a cuckoo.Filter with about as many places as seiflotfy's filter, so both are
+// similarly full.
 var cuckooAsEmpty = row{"cuckoo.Filter, as empty", "as many places as seiflotfy's filter",
 	func(n int, p float64) filter {
 		places := len(cuckoofilter.NewFilter(uint(n)).Encode()) // one byte each

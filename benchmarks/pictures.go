@@ -140,7 +140,7 @@ func save(p *plot.Plot, width, height, legendWidth vg.Length, path, about string
 }
 
 // accessible adds a title, fonts for systems without Liberation Sans, and colours for a dark page.
-// Inverting turns white into black, and rotating the hue then restores the colours.
+// Inverting turns white almost black, and rotating the hue brings back similar colours.
 func accessible(svg []byte, about string) []byte {
 	const dark = "@media (prefers-color-scheme: dark) " +
 		"{ svg { filter: invert(0.9) hue-rotate(180deg) } }"
@@ -196,7 +196,7 @@ func bitsAKey() picture {
 	return p
 }
 
-// rate shows how the rate changes when more keys are added than a filter was made for.
+// rate shows how the rate changes as keys are added to a filter.
 func rate() picture {
 	const n, steps = 100_000, 60
 	p := picture{

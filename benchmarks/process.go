@@ -179,8 +179,8 @@ func (p *peer) start(args []string) error {
 	return errors.Join(err1, err2, p.cmd.Start())
 }
 
-// ask writes a line and returns the time and the number in the answer. After an error it does
-// nothing.
+// ask writes a line and returns the time and the number in the answer. After an error it returns
+// NaN and 0.
 func (p *peer) ask(line ...any) (ns float64, found int) {
 	if p.result.err != nil {
 		return nan, 0
@@ -240,7 +240,7 @@ func (p *peer) stop() {
 	}
 }
 
-// serve runs this program as a process with the filter of one of its rows.
+// serve runs this program as a process with the filter of a row in ours.
 func serve(args []string) error {
 	if len(args) != 5 {
 		return errors.New("-serve wants: row file width n p")

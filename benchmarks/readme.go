@@ -21,8 +21,8 @@ var readmeRows = []struct {
 	{"bits-and-blooms, Add", "bits-and-blooms, `Add`", []int{add}},
 }
 
-// updateReadme replaces the figures in the README at path with the figures of the tables. It finds
-// the old figures by the words around them.
+// updateReadme replaces figures in the README at path with figures of the tables. It finds the old
+// ones by the words around them.
 func updateReadme(path string, tables []table) error {
 	data, err := os.ReadFile(path)
 	if err != nil {

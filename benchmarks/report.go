@@ -242,7 +242,7 @@ func (r *result) text(op int) string {
 	return fmt.Sprintf("%.1f (%.1f)", ns, usual)
 }
 
-// load returns the machine's load over one and five minutes on Linux, and "unknown" elsewhere.
+// load returns the machine's load over one and five minutes, or "unknown" without /proc/loadavg.
 func load() string {
 	data, err := os.ReadFile("/proc/loadavg")
 	if fields := strings.Fields(string(data)); err == nil && len(fields) > 1 {

@@ -9,8 +9,8 @@ import (
 	"github.com/seed79a3ff49/bloom/blocked"
 )
 
-// salts and saltLanes have the constants of Parquet's split-block filter, one for each lane.
 var (
+	// salts and saltLanes have the constants of Parquet's split-block filter, one for each lane.
 	salts = [8]uint32{
 		0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d,
 		0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31,
