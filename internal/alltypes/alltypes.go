@@ -21,7 +21,7 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-// Filter has the methods that all types share.
+// Filter has methods that all types share.
 type Filter interface {
 	Info() bloom.Info
 	UpdateInfo(func(*bloom.Info))
@@ -39,7 +39,7 @@ type Filter interface {
 	io.ReaderFrom
 }
 
-// View has the methods that all Views share.
+// View has methods that all Views share.
 type View interface {
 	Info() bloom.Info
 	Stats() bloom.Stats
@@ -49,7 +49,7 @@ type View interface {
 	io.Closer
 }
 
-// Reader has the methods that all Readers share.
+// Reader has methods that all Readers share.
 type Reader interface {
 	Info() bloom.Info
 	fmt.Stringer
@@ -173,7 +173,7 @@ func Forms() (types []Type) {
 }
 
 // Packages returns the names of the packages with a type that satisfies include. A package's form
-// has the same name in testdata/vectors.
+// has the same name in testdata/vectors/vectors.json.
 func Packages(include func(Type) bool) (names []string) {
 	for _, t := range Forms() {
 		if include(t) {
@@ -248,7 +248,7 @@ func Has(f any, key string) (bool, error) {
 	panic(fmt.Sprintf("%T has no keys", f))
 }
 
-// Answers returns an answer for each key: 0 or 1, or the list of members if f is a bank.
+// Answers returns an answer for each key: 0 or 1, or the result of Which if f is a bank.
 func Answers(f Filter, keys []string) (answers []any) {
 	for _, key := range keys {
 		if b, ok := f.(*bank.Bank); ok {

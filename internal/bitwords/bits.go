@@ -37,8 +37,9 @@ func And(words, other []uint64) {
 	}
 }
 
-// OrAtomic is like Or, but other goroutines may write to words at the same time. It does not write
-// to words that already have the bits, so their cache lines stay shared between processors.
+// OrAtomic is like Or, but other goroutines may write to words atomically at the same time. It does
+// not write to words that already have the bits, so their cache lines stay shared between
+// processors.
 func OrAtomic(words, other []uint64) {
 	for i, w := range other[:len(words)] {
 		if w&^atomic.LoadUint64(&words[i]) != 0 {
@@ -47,7 +48,7 @@ func OrAtomic(words, other []uint64) {
 	}
 }
 
-// ClearAtomic is like Clear, but other goroutines may write to words at the same time.
+// ClearAtomic is like Clear, but other goroutines may write to words atomically at the same time.
 func ClearAtomic(words []uint64) {
 	for i := range words {
 		if atomic.LoadUint64(&words[i]) != 0 {

@@ -31,8 +31,8 @@ func Make(n int) []uint64 {
 // missing from the processor's TLB.
 const hugeBytes = 4 << 20
 
-// Fill returns dst[:n] for the results of a batch. Fill panics with a message that begins with pkg
-// if dst is shorter.
+// Fill returns dst[:n] for the results of a batch. If len(dst) < n, Fill panics with a message that
+// begins with pkg.
 func Fill[T any](pkg string, dst []T, n int) []T {
 	if len(dst) < n {
 		tooShort(pkg, len(dst), n)
@@ -71,8 +71,8 @@ func Clear(words []uint64) {
 	}
 }
 
-// chunk is the number of words that are cleared without interruption. Clearing a chunk of unused
-// pages takes about 50 microseconds.
+// chunk is the largest number of words that Clear zeroes without interruption. Clearing a chunk of
+// unused pages takes about 50 microseconds.
 const chunk = 32 << 10
 
 // clearChunk is not inlined, so the runtime can interrupt a loop that calls it.

@@ -5,7 +5,7 @@
 //
 // The state of the hash is two words, which begin as the seed. Mix changes the state for each
 // 16-byte block, and Last for the rest of the key. Finish turns the state into the digest. The
-// functions take and return two values, not a struct, so that the state stays in registers.
+// functions take and return the state as two values, not a struct, so that it stays in registers.
 package digest
 
 import "math/bits"

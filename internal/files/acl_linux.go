@@ -31,13 +31,13 @@ const (
 )
 
 // keepList gives file the access-control list of the old file, or no list if the old file has none.
-// It returns the permissions to set for file. They grant nobody more than the old file did, even if
-// the list cannot be set. perm has the permissions in the old file's mode. ownGroup tells whether
-// file has the old file's group.
+// It returns the permissions to set for file: perm, or fewer if file cannot have the old file's
+// group or list. perm has the permissions in the old file's mode. ownGroup reports whether file has
+// the old file's group.
 func keepList(file *os.File, list list, perm fs.FileMode, ownGroup bool) fs.FileMode {
 	if list == nil {
 		if err := unix.Fremovexattr(int(file.Fd()), accessList); err != nil && !hasNone(err) {
-			perm &^= 0o070 // the group's bits would become the mask of the inherited list
+			perm &^= 0o070 // or they would become the mask of a list that file inherited
 		}
 		return lessGroup(perm, ownGroup)
 	}

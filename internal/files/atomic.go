@@ -67,8 +67,8 @@ func replace(path string, check func() error, write func(io.Writer) error) (err 
 		return err
 	}
 	afterSync()
-	// Windows cannot rename an open file. On other systems the file stays open until the rename:
-	// its lock shows other processes that it is in use.
+	// Windows cannot rename an open file. On other systems, closing it now would release a lock that
+	// claim took.
 	if runtime.GOOS == "windows" {
 		if err := file.Close(); err != nil {
 			return err
@@ -103,13 +103,13 @@ func Replaceable(path string) error {
 	return renames(path, old)
 }
 
-// regular returns the FileInfo of the file at path, or nil if Write may create a file there. It
-// returns an error for anything but a regular file or a symbolic link that Write may replace.
+// regular returns the FileInfo of the regular file to which path leads, or nil if there is none. It
+// returns an error if Write must not replace what is at path.
 func regular(path string) (fs.FileInfo, error) {
 	info, err := os.Lstat(path)
 	switch {
 	case path == "":
-		return nil, err // filepath.Dir would make it the current directory
+		return nil, err // filepath.Dir("") is the current directory
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
@@ -160,8 +160,7 @@ func create(prefix string, old fs.FileInfo) (*os.File, error) {
 // directory, which may be large.
 func temporary(prefix string, i int) string { return fmt.Sprintf("%s%d", prefix, i) }
 
-// cleaned is the number of temporary files that clean looks for. Where claim locks files, more are
-// created only while that many other Writes to the same path are running.
+// cleaned is the number of temporary files that clean looks for.
 const cleaned = 16
 
 type directory struct{ file *os.File } // nil on systems that cannot sync directories

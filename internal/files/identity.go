@@ -41,8 +41,8 @@ func (f facts) equal(g facts) bool {
 // If previous is settled and the facts have not changed, Identify returns previous without reading
 // the file. With a zero previous, it reads the file.
 //
-// A program that loads a file calls Identify first. If the file is replaced before it is loaded,
-// the next identity differs.
+// A program should call Identify before it loads a file, not after: the file may be replaced in
+// between.
 func Identify(path string, previous Identity) (Identity, error) {
 	if previous.facts.info != nil && previous.settled() {
 		info, err := os.Stat(path)
@@ -86,8 +86,8 @@ func (i Identity) settled() bool {
 	if last.Nanosecond() == 0 {
 		tick = 3 * time.Second // some file systems store whole seconds, and FAT multiples of two
 	}
-	// A file is settled if it changed so long ago that it does not matter whether its server's clock
-	// is right, or if its facts have stayed the same for longer than a tick.
+	// A file is settled if it changed long enough ago, even if its server's clock lags by clockSkew,
+	// or if its facts have stayed the same for longer than a tick.
 	return i.read.Sub(last) > tick+clockSkew || i.read.Sub(i.seen) > tick
 }
 

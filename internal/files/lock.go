@@ -88,7 +88,7 @@ func beside(path, suffix string) string {
 	if len(name) > longest {
 		sum := fnv.New64a()
 		sum.Write([]byte(name))
-		// Some file systems refuse names that end within a character.
+		// Some file systems refuse names that are not valid UTF-8.
 		begin := strings.ToValidUTF8(name[:longest-20], "")
 		name = fmt.Sprintf("%s-%016x", begin, sum.Sum64())
 	}

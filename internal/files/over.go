@@ -26,10 +26,9 @@ func BaseOf(path string) (Base, error) {
 	return Base{err == nil, id}, err
 }
 
-// Write is like the function Write, but does not overwrite what another program has saved.
-// Immediately before it renames the new file to path, it compares the file at path with b, and
-// returns ErrChanged if their contents differ. If there is no file at path, Write creates one.
-// Afterwards b identifies the new file.
+// Write is like the function Write, but immediately before it renames the new file to path, it
+// compares the file at path with b, and returns ErrChanged if their contents differ. If there is no
+// file at path, Write creates one. Afterwards b identifies the new file.
 func (b *Base) Write(path string, write func(io.Writer) error) error {
 	sum := sha256.New()
 	err := replace(path, func() error { return b.check(path) }, func(w io.Writer) error {

@@ -11,9 +11,8 @@ import (
 	"syscall"
 )
 
-// renames returns an error if Write could not create a file in the directory of path, rename it to
-// path, or open the directory to sync it. renames cannot foresee every failure. old is the FileInfo
-// of the file at path, or nil.
+// renames returns an error if it can tell that Write could not create a file in the directory of
+// path, rename it to path, or open the directory to sync it. old is the result of regular(path).
 func renames(path string, old fs.FileInfo) error {
 	dir := filepath.Dir(path)
 	info, err := os.Stat(dir)
