@@ -57,7 +57,7 @@ func Names(t testing.TB, dir string) (names []string) {
 	return names
 }
 
-// Allocated returns the number of bytes that f allocates.
+// Allocated returns the number of bytes that the program allocates while f runs.
 func Allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -67,7 +67,7 @@ func Allocated(f func()) uint64 {
 }
 
 // Damage requires that decode accepts good, and refuses copies with a flipped bit, an extra byte or
-// a missing end. The errors must wrap ErrFormat. Damage does not cut good to the lengths in cuts.
+// a missing end. The errors must wrap ErrFormat. Copies cut to a length in cuts are not tried.
 func Damage(t *testing.T, good []byte, decode func([]byte) error, cuts ...int) {
 	t.Helper()
 	require.NoError(t, decode(good))
@@ -95,7 +95,7 @@ func Sealed(data []byte) []byte {
 		return data
 	}
 	data = bytes.Clone(data)
-	size := 24 // the head size of the kind that form's own tests use
+	size := 24 // the size of the head in the tests of package form
 	if kind := form.KindOf(data); kind != nil {
 		size = kind.HeadSize()
 	}

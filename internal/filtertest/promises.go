@@ -1,7 +1,7 @@
 // Package filtertest tests the promises that all filters of this module make: each package calls
 // [Test] with its types. It also has functions that the tests of several packages share. It imports
-// package bloom, so the tests of bloom, and of the packages that bloom imports, must be in external
-// test packages.
+// package bloom, so tests of bloom, and of packages that bloom imports, can use filtertest only in
+// external test packages.
 package filtertest
 
 import (
@@ -40,14 +40,14 @@ type answers interface {
 	String() string
 }
 
-// View has the methods that every package's View has.
+// View has methods that every package's View has.
 type View interface {
 	answers
 	Verify() error
 	io.Closer
 }
 
-// Filter has the methods that all filters have, except those that add keys or look keys up.
+// Filter has methods that all filters have.
 type Filter interface {
 	answers
 	Reset()
@@ -163,7 +163,7 @@ func (typ Type) asks(x any) Asks {
 }
 
 func (a *Asks) found(hs []bloom.Hash) []bool {
-	found := slices.Repeat([]bool{true}, len(hs)) // so a batch must also set false answers
+	found := slices.Repeat([]bool{true}, len(hs)) // so ContainsBatch must also write false
 	if a.ContainsBatch != nil {
 		a.ContainsBatch(found, hs)
 		return found
@@ -269,7 +269,7 @@ func requireSame(t *testing.T, want, got Filter, about ...any) {
 	require.True(t, bytes.Equal(wanted, bloom.Must(got.MarshalBinary())), about...)
 }
 
-// requireKept requires that f, a result of filled, has not changed.
+// requireKept requires that f, a result of filled, still has its Info, its last key and its size.
 func requireKept(t *testing.T, f *filter, size int64, about ...any) {
 	t.Helper()
 	require.Equal(t, info, f.Info(), about...)
@@ -733,7 +733,7 @@ func testDamage(t *testing.T, typ Type) {
 	}
 }
 
-// testNewer tests that every decoder distinguishes a newer version's data from damaged data.
+// testNewer tests that decoders distinguish a newer version's data from damaged data.
 func testNewer(t *testing.T, typ Type) {
 	f, path, data := typ.saved(t)
 	at := func(i int, b byte) []byte {
@@ -757,7 +757,7 @@ func testNewer(t *testing.T, typ Type) {
 // trailer. Decoding must replace a filter's Info and keys.
 func testInfo(t *testing.T, typ Type) {
 	f, path, _ := typ.saved(t)
-	absent := f.found(others) // but for false positives
+	absent := f.found(others) // all false, except for false positives
 	require.Equal(t, info, f.Info())
 	fresh := typ.makeOne().Info()
 	require.Positive(t, fresh.P)
@@ -914,7 +914,7 @@ func testNothingStaysOpen(t *testing.T, typ Type) {
 	}
 }
 
-// testClosed tests that methods of a closed View panic, except Close and String.
+// testClosed tests that most methods of a closed View panic.
 func testClosed(t *testing.T, typ Type, v View) {
 	require.NoError(t, v.Close(), "closing again")
 	require.Equal(t, typ.pkg()+".View(closed)", v.String())

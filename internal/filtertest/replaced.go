@@ -18,10 +18,10 @@ type Replacement struct {
 	Replace func(t testing.TB, path string, data []byte)
 }
 
-// Replacements returns all ways to replace a file: another file is renamed to path, the file is
+// Replacements returns several ways to replace a file: another file is renamed to path, the file is
 // written in place, it is removed and created again, or a link at path is switched to another file.
 // Each way comes in two variants: the file gets the current time, or keeps its modification time,
-// as with "cp -p" and "rsync -t". The content may have any size.
+// as with "cp -p" and "rsync -t".
 func Replacements(t testing.TB) (all []Replacement) {
 	write := func(t testing.TB, path string, data []byte) {
 		t.Helper()

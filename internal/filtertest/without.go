@@ -10,9 +10,8 @@ import (
 )
 
 // Without runs the tests that match a regular expression once more, in a process that does not use
-// one feature of the amd64 processor, such as avx2. So each run of go test covers all variants of a
-// function. The process skips tests of encodings and files. Without skips t on other architectures
-// and with the race detector.
+// one feature of the amd64 processor, such as avx2. The process skips tests of encodings and files.
+// Without skips t on other architectures and with the race detector.
 func Without(t *testing.T, feature, tests string) {
 	t.Helper()
 	if runtime.GOARCH != "amd64" || Race {

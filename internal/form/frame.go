@@ -265,8 +265,8 @@ func (k *Kind) Parse(
 	return h.params, data[len(h.bytes):end], info, nil
 }
 
-// ParseAt is like Parse, but for the frame in r, which has size bytes. It does not read the words.
-// It makes two requests, for the head and for the trailer.
+// ParseAt is like Parse, but for the frame in r, which has size bytes. It reads only the head and
+// the trailer.
 func (k *Kind) ParseAt(
 	r io.ReaderAt, size int64, check Check,
 ) (params []uint64, info Info, err error) {

@@ -170,7 +170,7 @@ func (pkg Guava) read(
 		return h, nil, nil, total, err
 	}
 	if sum != nil {
-		_, _ = sum.Write(head) // a checksum never fails
+		_, _ = sum.Write(head) // a Sum returns no error
 	}
 	words, m, err := ReadWords(r, sum, h.Words, BigEndian)
 	total += m
@@ -187,7 +187,7 @@ func (pkg Guava) ReadFile(r *FileReader) (h Header, words []uint64, info Info, e
 		_, err := h.checkSize(string(pkg), size)
 		return err
 	})
-	if err == nil && r.Left > 0 { // the file became shorter after it was opened
+	if err == nil && r.Left > 0 { // the file may have become shorter after it was opened
 		err = ReadError(string(pkg), ErrTruncated)
 	}
 	return h, words, info, err
@@ -235,8 +235,8 @@ func (pkg Guava) parseHead(data []byte, size int64) (h Header, trailer int, err 
 	return h, trailer, err
 }
 
-// ParseAt is like Parse, but for the form in r, which has size bytes. It does not read the words.
-// It makes a request for the header, and another for the trailer if there is one.
+// ParseAt is like Parse, but for the form in r, which has size bytes. It reads only the header and
+// the trailer.
 func (pkg Guava) ParseAt(r io.ReaderAt, size int64) (h Header, info Info, err error) {
 	head, err := ReadAt(string(pkg), r, 0, max(0, min(size, HeaderSize)))
 	if err != nil {

@@ -76,7 +76,7 @@ type Kept struct{ box *box }
 
 type box struct {
 	changes sync.Mutex // held while a new Info is computed, so that no change is lost
-	mu      sync.Mutex // guards info; Get does not wait for changes
+	mu      sync.Mutex // guards info; Get locks only this one
 	info    Info
 }
 

@@ -167,7 +167,7 @@ func ParsePatch(data []byte) (*Patch, error) {
 }
 
 // MadePatch is like ParsePatch, but for data that AppendPatch made in this process. It does not
-// compute the checksum, and panics if it cannot parse data.
+// check the last checksum, and panics if it cannot parse data.
 func MadePatch(data []byte) *Patch {
 	p, err := parsePatch(data)
 	if err != nil {
@@ -176,7 +176,7 @@ func MadePatch(data []byte) *Patch {
 	return p
 }
 
-// parsePatch is like ParsePatch, but does not compute the checksum.
+// parsePatch is like ParsePatch, but does not check the last checksum.
 func parsePatch(data []byte) (*Patch, error) {
 	params, stream, info, err := patchKind.Parse(data, checkPatch)
 	if err != nil {

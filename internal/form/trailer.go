@@ -13,12 +13,12 @@ import (
 //
 //	8 bytes  N
 //	8 bytes  P, the bits of a float64
-//	1 byte   flags: 1 if there is a Meta; this version ignores 2, 4 and 8, and refuses the others
+//	1 byte   flags: 1 if there is a Meta; decoders ignore 2, 4 and 8, and refuse the others
 //	1 byte   length of Hash
 //	2 bytes  length of Comment
 //	         Hash, Comment; if there is a Meta, 2 bytes for its length, and Meta
 //	         up to 7 zeros, which pad these strings to a multiple of 8 bytes
-//	         nothing; later versions may add fields here, which this version skips
+//	         nothing; decoders skip anything here
 //	4 bytes  CRC-32C of the head and of the trailer so far
 //	2 bytes  length of the trailer
 //	5 bytes  "bloom"
@@ -116,8 +116,8 @@ func versionOf(data []byte) byte {
 	return 0
 }
 
-// Refused returns err, the error of a decoder. If err wraps ErrFormat but not ErrVersion, and a
-// newer version wrote the trailer, it instead returns an error that says so. data is the form, or
+// Refused returns err, the error of a decoder. If err wraps ErrFormat but not ErrVersion, and the
+// trailer has a newer version, it instead returns an error that says so. data is the form, or
 // its last bytes.
 func Refused(pkg string, data []byte, err error) error {
 	v := versionOf(data)
@@ -138,8 +138,8 @@ func RefusedAt(pkg string, r io.ReaderAt, size int64, err error) error {
 	return Refused(pkg, end, err)
 }
 
-// ParseTrailer returns the Info in the trailer of a form with the given head. It checks everything
-// in the trailer except the last checksum, which also covers the words.
+// ParseTrailer returns the Info in the trailer of a form with the given head. It does not
+// check the last checksum, which also covers the words.
 func ParseTrailer(pkg string, head, trailer []byte) (i Info, err error) {
 	version := versionOf(trailer)
 	if version > trailerVersion {

@@ -153,7 +153,7 @@ func ReadWords(
 			return nil, total, err
 		}
 		if sum != nil {
-			_, _ = sum.Write(chunk) // a checksum never fails
+			_, _ = sum.Write(chunk) // a Sum returns no error
 		}
 		GetWords(words[got:got+len(chunk)/8], chunk, order)
 		got += len(chunk) / 8

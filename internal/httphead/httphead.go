@@ -14,8 +14,8 @@ import (
 
 const maxElements = 64
 
-// split calls yield with each non-empty element of a list, without the spaces around it. Commas in
-// quotes do not separate elements.
+// split calls yield with each non-empty element of a list, without the white space around it.
+// Commas in quotes do not separate elements.
 func split(lines []string, yield func(element string)) {
 	left := maxElements
 	for _, line := range lines {
@@ -105,7 +105,7 @@ func weight(params string) int {
 		if !isWeight(value) {
 			return 0
 		}
-		q, _ := strconv.ParseFloat(value, 64) // a weight is a number
+		q, _ := strconv.ParseFloat(value, 64) // no error, because value is a number
 		return int(q*1000 + 0.5)
 	}
 	return 1000
