@@ -4,7 +4,7 @@
 //	go test -tags invariants ./...
 //
 // Each check stands inside "if invariants.On", so other builds omit it. Checks allocate memory, so
-// tests of allocations fail with this tag.
+// tests of allocations may fail with this tag.
 package invariants
 
 import "fmt"

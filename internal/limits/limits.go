@@ -1,5 +1,5 @@
 // Package limits defines bounds of parameters that several packages or the command must know, and
-// sizes that package orders makes smaller.
+// sizes that differ in builds for package orders.
 package limits
 
 const (

@@ -1,7 +1,6 @@
 // Package magic recognizes files that are not lines of UTF-8, such as compressed files, archives
 // and filters, by their first bytes. The command and the readers in other languages refuse files
-// that they cannot unpack: the bytes of such a file are not lines, so "not in the list" would be a
-// wrong answer.
+// that they cannot unpack: the bytes of such a file are not lines, so answers from it would be wrong.
 package magic
 
 import (
@@ -26,7 +25,7 @@ type Kind struct {
 	pieces  []piece
 }
 
-// In a piece, bits that mask lacks may have any value.
+// Bits that are 0 in mask may have any value.
 type piece struct {
 	offset      int
 	bytes, mask []byte

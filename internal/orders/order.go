@@ -19,7 +19,7 @@ type order struct {
 	made    int      // number of choices made so far
 	bound   int      // number of preemptions left
 	steps   int
-	quiet   int // while this is above 0, no call is a point; see Enter
+	quiet   int // while this is above 0, only waits are points; see Enter
 	ended   chan struct{}
 	failure error
 

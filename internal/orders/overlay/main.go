@@ -35,7 +35,7 @@ var packages = append(alltypes.Packages(func(alltypes.Type) bool { return true }
 // real lists files in which locks are not points, because they guard only a cache.
 var real = []string{"growing/rates.go"}
 
-// timed lists the packages that read the time from orders.Clock. Each reading is a point.
+// timed lists the packages that read the time from orders.Clock.
 var timed = []string{"guard", "window"}
 
 // steps lists the packages for which a case can make each call a single step; see orders.OneStep.
