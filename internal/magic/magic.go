@@ -1,6 +1,6 @@
 // Package magic recognizes files that are not lines of UTF-8, such as compressed files, archives
 // and filters, by their first bytes. The command and the readers in other languages refuse files
-// that they cannot unpack: the bytes of such a file are not lines, so answers from it would be wrong.
+// that they cannot unpack: the bytes of such a file are not lines, so any answer would be wrong.
 package magic
 
 import (

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Run explores a case with no preemption, then with at most 1, then 2, and prints how many
-// orders there were. If one of these explorations takes more than an hour, Run stops there. If the environment
-// variable BLOOM_ORDERS is a number, it replaces the 2, and the limit is a minute.
+// Run explores a case with no preemption, then with at most 1, then 2, and prints how many orders
+// there were. If one of these explorations takes more than an hour, Run stops there. If the
+// environment variable BLOOM_ORDERS is a number, it replaces the 2, and the limit is a minute.
 func Run(t *testing.T, name string, setup Setup) {
 	bound, limit := 2, time.Hour
 	if n, err := strconv.Atoi(os.Getenv("BLOOM_ORDERS")); err == nil {

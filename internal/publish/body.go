@@ -28,7 +28,7 @@ const (
 // parameters are the same, but the patches since the version are gone, the body of an exact
 // Publisher also breaks off. Any other Publisher continues with the bits of the current release.
 // The client then gets a mixture of versions, which contains every key that all these versions
-// contain. No patch fits the mixture, so the client's replica will load the whole filter again.
+// contain. If a patch does not fit the mixture, the client's replica loads the whole filter again.
 type body struct {
 	publisher *Publisher
 	version   string

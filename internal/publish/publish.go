@@ -30,8 +30,7 @@ const (
 	// History is the largest number of past versions from which there are patches.
 	History = 16
 
-	// smallPatch is an allowance for small filters: all patches together may exceed half the size
-	// of the filter by smallPatch bytes.
+	// smallPatch is an allowance for small filters; see room.
 	smallPatch = 4096
 
 	// A merge of patches is cheap if they change at most 1/cheapPart of the filter's bits, or at
@@ -78,8 +77,8 @@ type step struct {
 	version string
 	patch   *patch
 	parsed  *form.Patch // patch, decoded
-	// since returns the patch from this version to the release. It is nil if that patch would take
-	// too much memory or time; see offer.
+	// since returns the patch from this version to the release. It is nil if there is no such
+	// patch; see offer.
 	since func() *patch
 }
 

@@ -15,8 +15,8 @@ const (
 	// MadeHeader names a header field with the same time as Last-Modified, but in RFC 3339 format,
 	// with fractions of a second.
 	MadeHeader = "Bloom-Made"
-	// sparse is the fill ratio below which gzip shortens a whole filter by a quarter or more. At a
-	// fill ratio of 0.2, each bit carries 0.72 bits of information.
+	// sparse is the fill ratio below which a whole filter may be sent with gzip. At a fill ratio of
+	// 0.2, each bit carries 0.72 bits of information.
 	sparse = 0.2
 )
 

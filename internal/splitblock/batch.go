@@ -104,8 +104,8 @@ func (b *Blocks) ContainsBatch(others Others, found []bool, hs []bloom.Hash) {
 		for i := range n {
 			found[i] = true
 		}
-		// Look for line l of all keys before the next line. Most absent keys lack the first line,
-		// and touch and haveLine skip them from then on.
+		// Look for line l of all keys before the next line: touch and haveLine skip keys that lack
+		// an earlier line.
 		for l := range b.Lines {
 			if len(b.blocks) >= fetchBlocks { // speed
 				b.touch(found, hs[:n], l, others) // speed

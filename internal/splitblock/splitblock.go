@@ -28,8 +28,8 @@ import (
 // The terms of this package:
 //
 //	line    one of a key's 1 to 4 parts; it has 8 bits in one block
-//	value   64 bits that determine a line: the high half selects the block, the low half the bits
-//	block   32 bytes, in one cache line: one row of eight 32-bit lanes
+//	value   64 bits for a line: the high half selects the block (see Block), the low half the bits
+//	block   32 bytes: eight 32-bit lanes
 //	mask    the 8 bits of a line, at their places in the block
 //	narrow  having at most Narrow blocks: half of a value is then fine enough to select one
 //	chunk   the digests of a batch that one call into assembly processes

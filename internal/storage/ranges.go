@@ -12,7 +12,7 @@ import (
 const (
 	// maxGap is the largest gap in bytes between two ranges in one request.
 	maxGap = 16 << 10
-	// maxRange is the largest number of bytes in a request.
+	// maxRange is the largest number of bytes in a request for several ranges.
 	maxRange = 256 << 10
 )
 
@@ -24,12 +24,13 @@ type piece struct {
 
 // Ranges looks keys up in the bytes of r. A key's look-up has the given number of steps. Each step
 // reads size bytes at offset(key, step) and passes them to test. Ranges sets found[key] to whether
-// test returned true for every step. It never calls test concurrently. Errors begin with pkg.
+// test returned true for every step; if steps is 0, it sets all to false. It never calls test
+// concurrently. Errors begin with pkg.
 //
-// Ranges proceeds in rounds, of 1 step, then 2, then 4, and so on. A key takes no further part once
-// test has returned false for it. In each round, Ranges sorts the ranges of all keys, and joins
-// ranges that are near each other into one request. On error it sets all of found to true, because
-// a key that could not be looked up may be present.
+// Ranges proceeds in rounds, of 1 step, then 2, then 4, and so on. A key takes no part in later
+// rounds once test has returned false for it. In each round, Ranges joins ranges that are
+// near each other into one request. On error it sets all of found to true, because a key that could
+// not be looked up may be present.
 func Ranges(
 	pkg string, r io.ReaderAt, found []bool, steps int, size int64,
 	offset func(key, step int) int64, test func(key, step int, data []byte) bool,

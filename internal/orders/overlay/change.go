@@ -15,8 +15,9 @@ type seed struct {
 }
 
 // change is an edit of a function such as "internal/form.Kept.change". Field call names the call at
-// which the edit is made, if any. The name may be shortened to the part after a dot: "Unlock" matches any call of an Unlock. If the function has
-// several such calls, number selects one, counting from 1; 0 requires that there is only one.
+// which the edit is made, if any. The name may be shortened to the part after a dot: "Unlock"
+// matches any call of an Unlock. If the function has several such calls, number selects one,
+// counting from 1; 0 requires that there is only one.
 type change struct {
 	function, call string
 	number         int

@@ -1,7 +1,7 @@
 package main
 
-// seeds lists bugs that show only in some orders. They test the cases, which must find each bug with
-// at most two preemptions.
+// seeds lists bugs that show only in some orders. They test the cases, which must find each bug
+// with at most two preemptions.
 var seeds = []seed{
 	{"window-two-facts", "WindowAdders", []change{
 		replaced("window.state.addAt", "accepts", 0, "s.ring.accepts(s.ring.planes(), now)"),
