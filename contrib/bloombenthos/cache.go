@@ -18,7 +18,8 @@ type set interface {
 	// addID adds id, and reports whether it was new.
 	addID(ctx context.Context, id string) (bool, error)
 	contains(ctx context.Context, id string) (bool, error)
-	// figures returns the statistics of the filter, and how far back every id is remembered.
+	// figures returns the statistics of the filter and, with a span, how far back every id is
+	// remembered.
 	figures(ctx context.Context) (s bloom.Stats, reach time.Duration, err error)
 	// save saves the ids, if the set has a file.
 	save() error
@@ -40,15 +41,14 @@ type cache struct {
 	done   chan struct{} // closed once run has ended
 }
 
-// clock is the time that a cache goes by. The zero clock is the machine's, and only tests use
-// another one.
+// clock is the time that a cache goes by. The zero clock is the machine's.
 type clock struct {
 	now   func() time.Time // of a window
 	ticks func(ctx context.Context, every time.Duration) (next func() bool)
 }
 
-// ticks returns a function that waits for the next tick, unless ctx is done. It reports whether a
-// tick came.
+// ticks returns a function that waits for the next tick or for the end of ctx. The function reports
+// whether a tick came.
 func ticks(ctx context.Context, every time.Duration) (next func() bool) {
 	ticker := time.NewTicker(every)
 	return func() bool {
@@ -96,7 +96,7 @@ func (c *cache) run(ctx context.Context, next func() bool) {
 }
 
 // show sets the metrics to the set's statistics, unless the set returns an error. It logs when the
-// set starts and stops forgetting ids early.
+// set starts or stops forgetting ids early.
 func (c *cache) show(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()

@@ -243,7 +243,7 @@ func ofField(err error) error {
 	return err
 }
 
-// newMemoryCache makes a cache that goes by t.
+// newMemoryCache makes a cache that goes by t, or by the times of messages if conf has a mapping.
 func newMemoryCache(
 	conf *service.ParsedConfig, res *service.Resources, t clock,
 ) (*cache, error) {

@@ -54,7 +54,7 @@ type shared struct {
 }
 
 const (
-	openTimeout = 30 * time.Second // the longest wait for a server
+	openTimeout = 30 * time.Second // limits OpenWindow, and each update of the metrics
 	showEvery   = time.Minute      // the time between two updates of the metrics
 )
 
@@ -113,7 +113,7 @@ func (s shared) contains(ctx context.Context, id string) (present bool, err erro
 }
 
 // untilOpen makes up to ten calls, until one does not return ErrLost. A call that returns ErrLost
-// has changed nothing, and the window starts over on its own within a second, so no message has to
+// has added nothing, and the window starts over on its own within a second, so no message has to
 // fail.
 func untilOpen(call func() error) (err error) {
 	for try := range 10 {

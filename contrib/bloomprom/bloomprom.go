@@ -172,9 +172,9 @@ func sendLookups(ch chan<- prometheus.Metric, desc *prometheus.Desc, counts map[
 //	  sum by (filter) (rate(bloom_lookups_total{result=~"false_positive|learned"}[5m]))
 //	/ sum by (filter) (rate(bloom_lookups_total{result!="hit"}[5m]))
 //
-// If the observed rate stays well above bloom_filter_false_positive_rate, the same few keys are
-// looked up repeatedly, or somebody chooses keys that collide; see package keyed. A guard.Guard can
-// learn such keys, and then they no longer reach the database.
+// If the observed rate stays well above bloom_filter_false_positive_rate, the same few keys may be
+// looked up repeatedly, or somebody may choose keys that collide; see package keyed. A guard.Guard
+// can learn such keys, and then they no longer reach the database.
 type Lookups struct {
 	_                            [0]func() // not comparable
 	hits, misses, falsePositives atomic.Uint64

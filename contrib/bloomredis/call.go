@@ -95,9 +95,9 @@ type call struct {
 	answers []bool
 }
 
-// run runs a script once for each of calls, in one round trip, or in two if the server does not
-// have the script yet. It resends refused calls after the others. After an error the caller must
-// not use the replies: some calls may still be under way.
+// run runs a script for each of calls, in one round trip, or in two if the server does not have the
+// script yet. It resends refused calls after the others. After an error the caller must not use the
+// replies: some calls may still be under way.
 func (c caller) run(ctx context.Context, s script, calls ...*call) error {
 	// The first of several calls loads the script for the others.
 	load := len(calls) > 1

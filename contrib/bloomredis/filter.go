@@ -167,8 +167,8 @@ func (f *Filter) Reopen(ctx context.Context) error {
 	return nil
 }
 
-// lacksIdentity reports whether f must restore its filter's identity. A shard always has an
-// identity. Any other filter may have none, if another program created it.
+// lacksIdentity reports whether f must restore its filter's identity. A filter that another program
+// created may have none, but a shard needs one.
 func (f *Filter) lacksIdentity(stored content) bool {
 	if f.initial == nil || stored.identity != "" || stored.header != f.params.bytes() {
 		return false

@@ -14,7 +14,7 @@ import (
 type keyMethods struct{ impl store }
 
 type store interface {
-	// addKeys reports for each of hs whether it was new. token may be empty.
+	// addKeys adds hs, and reports for each of them whether it was new. token may be empty.
 	addKeys(ctx context.Context, token string, hs []bloom.Hash) ([]bool, error)
 	contains(ctx context.Context, hs []bloom.Hash) ([]bool, error)
 }
@@ -56,9 +56,9 @@ func (k *keyMethods) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
 // all results to false, and any of hs may have been added or not.
 //
 // One round trip carries up to 131,072/K keys to a Filter (18,724 at a rate of 1 %), and up to
-// 8,192 keys to a Window. A Sharded asks all its shards in parallel. Redis serves other clients
-// between the scripts of a round trip. The client's ReadTimeout must leave time for a whole round
-// trip. Keys that the server temporarily refuses are resent after the others.
+// 8,192 keys to a Window. A Sharded asks its shards in parallel. Redis serves other clients between
+// the scripts of a round trip. The client's ReadTimeout must leave time for a whole round trip.
+// Keys that the server temporarily refuses are resent after the others.
 func (k *keyMethods) AddBatch(ctx context.Context, added []bool, hs []bloom.Hash) error {
 	if added != nil {
 		checkRoom(added, hs)
@@ -179,7 +179,7 @@ func ones(answers string) []bool {
 // anything else: if the server refuses the write, nothing has changed.
 const rememberFor = `'PX', 300000`
 
-// tokenOf returns a string that is the same only for calls with the same token and the same keys.
+// tokenOf returns a hash of the token and the keys.
 func tokenOf(token string, hs []bloom.Hash) (string, error) {
 	if token == "" {
 		return "", errors.New("bloomredis: token is empty")

@@ -1,17 +1,18 @@
 package bloomredis
 
-// Scripts are atomic. The KEYS of a script are a filter's string, its stream and its identity. The
-// ARGV of a script for an open filter begin with the header, the size of the string, and the id. If
-// a script that begins with ifLost does not find that filter, it returns {header, size, identity}
-// of what it finds, and changes nothing.
+// Scripts are atomic. The KEYS of most scripts begin with a filter's string, its stream and its
+// identity. The ARGV of a script for an open filter begin with the header, the size of the string,
+// and the id. If a script that begins with ifLost does not find that filter, it returns {header,
+// size, identity} of what it finds, and changes nothing.
 //
 // For each key that changed the string, addScript appends an entry "h" with its digest to the
-// stream. The stream keeps only the newest entries. Any other change of the string replaces all
-// entries with an entry "m" of 16 random bytes, which tells readers to read the string again.
+// stream. The stream keeps only the newest entries. When Open, Merge or Reset changes the filter,
+// its script replaces all entries with an entry "m" of 16 random bytes, which tells readers to read
+// the string again.
 //
 // A script that fails is not rolled back. A write that can fail, because the server refuses it or
 // the key has the wrong type, must come before all other writes, or the script must undo the
-// earlier writes: bits without their entry would never reach a replica.
+// earlier writes: bits without their entry would reach a replica only with the whole filter.
 const ifLost = findIt + `
 if header ~= ARGV[1] or size ~= tonumber(ARGV[2]) or id ~= ARGV[3] then
 	return {header, size, identity}
@@ -146,7 +147,7 @@ return 'OK'`)
 
 	// It returns OK or, like a script that begins with ifLost, what it finds instead of the filter.
 	// If the string is gone, it deletes the stream and the identity, unless the identity belongs to
-	// another filter. If the identity is gone, it deletes the string only if there is a stream.
+	// another filter. If the identity is gone, a stream shows that the string is the filter.
 	deleteScript = newScript(findIt + `
 local hasString = redis.call('EXISTS', KEYS[1]) == 1
 local stream = redis.call('TYPE', KEYS[2]).ok

@@ -51,7 +51,7 @@ type entry struct{ id, value string }
 
 func (e entry) String() string { return e.id + "/" + hex.EncodeToString([]byte(e.value)) }
 
-// addedAt returns when the server added e. Within a stream, these times never decrease.
+// addedAt returns when the server added e.
 func (e entry) addedAt() time.Time {
 	ms, _, _ := strings.Cut(e.id, "-")
 	n, err := strconv.ParseInt(ms, 10, 64)

@@ -62,7 +62,7 @@ type Window struct {
 	known    []known   // for each string
 }
 
-// known is the last reply about a string.
+// known is what a reply said about a string.
 type known struct {
 	id   string // "" if no string was found
 	over int64  // when all keys of the string are forgotten, in microseconds of the server's clock
@@ -397,7 +397,7 @@ func (w *Window) Reach(ctx context.Context) (time.Duration, error) {
 // planes, and K is the largest number of bits that a key sets in a plane. OnesCount, FillRatio and
 // FPR are estimates from the numbers of keys.
 func (w *Window) Stats(ctx context.Context) (bloom.Stats, error) {
-	m := float64(w.pages * w.lanes) // bits in a plane
+	m := float64(w.pages * w.lanes) // bits in a plane of one string
 	s := bloom.Stats{
 		K:         w.k,
 		M:         planes * w.pages * w.lanes * w.strings,
@@ -565,7 +565,8 @@ func (r remains) fitsAny() bool {
 	return false
 }
 
-// hasState reports whether the head begins with zeros, and has a state with keys at offset floor.
+// hasState reports whether the head begins with zeros and may have a state with keys at offset
+// floor.
 func (r remains) hasState(floor int) bool {
 	var st state
 	tooShort := len(r.head) < floor+stateSize
@@ -588,8 +589,8 @@ func (r remains) hasState(floor int) bool {
 	return right && counts > 0 && st.Seq >= st.Tail && st.Seq-st.Tail < planes
 }
 
-// remove deletes the string under name if it is still r, and reports whether it did. If zeros is
-// true, remove deletes only a string of zeros.
+// remove deletes the string under name if it still matches r, and reports whether it did. If zeros
+// is true, remove deletes only a string of zeros.
 func (c caller) remove(ctx context.Context, name string, r remains, zeros bool) (bool, error) {
 	whole := 0
 	if zeros {

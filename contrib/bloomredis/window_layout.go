@@ -17,10 +17,10 @@ import (
 // maxString bytes of pages, and is a complete window for its part of the keys.
 type layout struct {
 	head    string // the beginning of each string, the same for all processes that share the key
-	k       int    // the number of lanes of a key
+	k       int    // the largest number of lanes of a key
 	share   uint64 // the number of keys that fill a plane
 	full    int    // the number of full planes that must be kept
-	slack   int    // the number of planes that may end before they are full
+	slack   int    // the number of live planes that may have ended before they were full
 	lean    int    // with Renew, a key is rewritten if more planes than this follow its plane
 	lanes   uint64 // the number of lanes in a page
 	pages   uint64 // the number of pages in a string
@@ -32,7 +32,7 @@ const (
 	stateSize = 24 + 16*planes // bytes in the state at the end of a head
 	stampSize = 8              // bytes in a page's stamp
 	maxString = 32 << 20       // approximate limit on the bytes of pages in a string
-	maxBytes  = 1 << 40        // bytes in the lanes of all strings
+	maxBytes  = 1 << 40        // approximate limit on the bytes of lanes in all strings
 	leastRate = 1e-18          // the lowest rate of a plane
 	uneven    = 1.04           // leaves room in the strings for an uneven split of the keys
 )
@@ -118,8 +118,8 @@ func perKey(k int, p float64) float64 {
 // page.
 func rate(k int, n, pages, lanes float64) float64 {
 	// found returns the probability that all positions of an absent key are set in a page with i
-	// keys. The fill of such pages varies, so the mean of its k-th power is larger than the k-th
-	// power of its mean.
+	// keys. The fill of such pages varies, so the mean of its k-th power can exceed the k-th power
+	// of its mean.
 	positions := float64(k)
 	found := func(i float64) float64 {
 		load := positions * i / lanes
@@ -132,7 +132,7 @@ func rate(k int, n, pages, lanes float64) float64 {
 	if n == 0 || pages == 1 {
 		return min(n, 1) * found(max(n, 1))
 	}
-	// The number of keys in a page has a Poisson distribution; its tails do not matter.
+	// The number of keys in a page has nearly a Poisson distribution; its tails do not matter.
 	mean, sum := n/pages, 0.0
 	for i := max(1, math.Floor(mean-12*math.Sqrt(mean))); i <= mean+12*math.Sqrt(mean)+12; i++ {
 		gamma, _ := math.Lgamma(i + 1)

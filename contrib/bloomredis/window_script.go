@@ -41,8 +41,8 @@ package bloomredis
 //     plane for which the page was cleared. A script that writes to a page clears the bits of all
 //     dead planes first, unless the page was cleared for the newest plane.
 //
-// Scripts return {id, the time when all keys are forgotten, now, answers}, {'lost'}, or {'other',
-// the beginning of the string, its size}.
+// A script that begins with windowScript returns {id, the time when all keys are forgotten, now,
+// answers}, {'lost'}, or {'other', the beginning of the string, its size}.
 const windowScript = `
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -137,8 +137,8 @@ return {id, over, now, found and struct.pack(form, unpack(ring, 1, 67)) or ''}`)
 	// other commands of a script use the time at which the script began. If the clock had stepped
 	// back since, a later command would find the string expired, and make a new one without a head.
 	//
-	// The string expires a second late, because Redis judges expiry by a time that it read before
-	// the script ran TIME. SET with PX and then SETRANGE would need twice the memory: Redis
+	// The string expires at least a second late, because Redis judges expiry by a time that it read
+	// before the script ran TIME. SET with PX and then SETRANGE would need twice the memory: Redis
 	// reserves room when a string grows.
 	windowAddScript = newScript(windowScript + `
 if KEYS[2] then

@@ -92,5 +92,5 @@ func (s *Storage) Cookies(u *url.URL) string { return s.cookies.Cookies(u) }
 func (s *Storage) SetCookies(u *url.URL, cookies string) { s.cookies.SetCookies(u, cookies) }
 
 // key returns a digest in which both halves depend on requestID. If the second half were zero, a
-// key would set a single bit.
+// key would set a single bit of a bloom.Filter.
 func key(requestID uint64) bloom.Hash { return bloom.SumUint64(requestID) }

@@ -125,7 +125,7 @@ func (s *crawlStorage) Visited(requestID uint64) error {
 }
 
 // Visit calls page.Visit(link), or the collector's Visit if page is nil, and returns its error. The
-// page at link is under way from then on.
+// page at link is under way from this call on, until it is fetched or refused.
 func (w *Crawl) Visit(page *colly.Request, link string) error {
 	depth, visit := 1, w.c.Visit
 	if page != nil {
@@ -233,7 +233,7 @@ func (w *Crawl) attempt(p *page, link string, visit func() error) error {
 func mayPass(status int) bool {
 	switch status {
 	case http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, // without a Location
-		http.StatusNotModified,       // an answer to another request
+		http.StatusNotModified,       // an answer to a conditional request
 		http.StatusProxyAuthRequired, // the page's server was not asked
 		http.StatusRequestTimeout,
 		http.StatusConflict,

@@ -3,8 +3,8 @@
 //
 //	go run ./examples/dedupe [-state file] [file ...]
 //
-// It remembers a million lines in 3.6 MB, and leaves out one new line in a million by mistake. The
-// command in cmd/bloom takes more lines and has more options.
+// It remembers a million lines in 3.6 MB. With that many, it leaves out one new line in a million
+// by mistake. The command in cmd/bloom takes more lines and has more options.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Kafka reads a topic with a consumer group that handles each message id once. The sender repeats
-// messages, and the program kills its own consumers at random moments. It prints how many ids were
-// lost, and how often ids were handled again.
+// Kafka reads a topic with a consumer group that tries to handle each message id once. The sender
+// repeats messages, and the program kills its own consumers at random moments. It prints how many
+// ids were lost, and how often ids were handled again.
 //
 //	go run .                           # a broker of its own, on loopback
 //	go run . -brokers localhost:9092   # a cluster; the program makes a topic and deletes it
@@ -15,11 +15,11 @@
 //  4. let the group move partitions.
 //
 // A kill at any moment loses no message, because an offset is committed after all messages before
-// it were handled. An id is handled again only if a consumer is killed after handling it and before
+// it were handled. An id is handled again if a consumer is killed after handling it and before
 // saving its window. A program that adds or commits before it handles a message can lose the
-// message. About one new message in a billion is lost because the window mistakes its id for an old
-// one. The windows' files are on one machine here; consumers on several machines need them on
-// shared storage.
+// message. At most about one new message in a billion is lost because the window mistakes its id
+// for an old one. The windows' files are on one machine here; consumers on several machines need
+// them on shared storage.
 package main
 
 import (
@@ -131,8 +131,9 @@ func run(ctx context.Context, brokers string, out io.Writer) error {
 
 var errKilled = errors.New("killed")
 
-// consume runs the consumer named instance until all offsets are committed or it is killed. The
-// name stays the same after a kill, so that the consumer gets its partitions back without waiting.
+// consume runs the consumer named instance until all offsets are committed, or until it is killed
+// or fails. The name stays the same after a kill, so that the consumer gets its partitions back
+// without waiting.
 func (g *group) consume(ctx context.Context, instance string) error {
 	windows := map[int32]*window.Filter{} // of this consumer's partitions
 	forget := func(context.Context, *kgo.Client, map[string][]int32) { clear(windows) }
@@ -140,7 +141,7 @@ func (g *group) consume(ctx context.Context, instance string) error {
 		kgo.SeedBrokers(g.brokers...), kgo.ConsumerGroup(g.name), kgo.InstanceID(instance),
 		kgo.ConsumeTopics(g.name), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.DisableAutoCommit(),
-		kgo.BlockRebalanceOnPoll(), // partitions move only in AllowRebalance
+		kgo.BlockRebalanceOnPoll(), // a rebalance waits for AllowRebalance
 		kgo.OnPartitionsRevoked(forget), kgo.OnPartitionsLost(forget),
 		kgo.HeartbeatInterval(100*time.Millisecond), kgo.FetchMaxWait(100*time.Millisecond))
 	if err != nil {

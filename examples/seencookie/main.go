@@ -1,7 +1,7 @@
-// Seencookie recommends pages, and shows no page to a visitor twice. It stores nothing about
-// visitors: the pages that a visitor has seen are in a Bloom filter in the visitor's own cookie. A
-// hundred URLs fit in 168 characters, and a signature needs 44 more. The MD5 digests of the URLs
-// would need 3,200 hexadecimal characters; a browser keeps 4,096 characters in a cookie.
+// Seencookie recommends pages that a visitor has not seen. It stores nothing about visitors: the
+// pages that a visitor has seen are in a Bloom filter in the visitor's own cookie. A hundred URLs
+// fit in 168 characters, and a signature needs 44 more. The MD5 digests of the URLs would need
+// 3,200 hexadecimal characters; a browser keeps 4,096 characters in a cookie.
 //
 //	go run ./examples/seencookie    # and open http://127.0.0.1:8080/ several times
 //
@@ -9,7 +9,7 @@
 // time it starts, and ignores cookies that were signed with another key.
 //
 // A false positive hides a page that the visitor has not seen. Of two concurrent visits, only one
-// counts. The cookie is not encrypted: every holder can find out whether a page was shown, with
+// counts. The cookie is not encrypted: every holder can look pages up in it with
 // contrib/readers/bloom.mjs.
 package main
 
@@ -32,7 +32,7 @@ import (
 const (
 	perVisit = 10   // the largest number of pages in an answer
 	n        = 100  // the number of pages that a cookie is made for
-	p        = 0.01 // the rate of false positives of a cookie
+	p        = 0.01 // the rate of false positives with n pages
 	maxValue = 512  // more than the length of the text in any cookie of this server
 )
 
@@ -68,7 +68,7 @@ func (c cookies) open(r *http.Request) (*bloom.Filter, error) {
 	return bloom.New(n, p)
 }
 
-// recommend returns the first perVisit pages that seen does not contain, and adds them to it.
+// recommend returns up to perVisit pages that seen does not contain, and adds them to seen.
 func recommend(pages []string, seen *bloom.Filter) (shown []string) {
 	for _, page := range pages {
 		if len(shown) < perVisit && seen.AddString(page) {

@@ -1,6 +1,6 @@
 // Guard looks up keys in a database (bbolt, in a file). Most of the keys do not exist. All machines
 // share a filter in Redis, and each has a copy in memory, so most absent keys cost neither a query
-// nor a round trip. If Redis comes back without the filter, guard fills a new one from the
+// nor a round trip. If Redis comes back without the filter, the next Put fills a new one from the
 // database.
 package main
 
@@ -73,7 +73,7 @@ func (t *Table) fill(ctx context.Context) error {
 	return t.shared.Merge(ctx, local)
 }
 
-// Get returns the value of key, or nil if there is none.
+// Get returns the value of key, or nil if it finds none.
 func (t *Table) Get(key string) (value []byte, err error) {
 	if !t.near.ContainsString(key) {
 		return nil, nil
@@ -91,9 +91,9 @@ func (t *Table) Get(key string) (value []byte, err error) {
 func (t *Table) Put(ctx context.Context, key, value string) error {
 	_, err := t.shared.AddString(ctx, key)
 	if errors.Is(err, bloomredis.ErrLost) {
-		// Redis came back without the filter. Reopen makes an empty filter, which the copies fetch,
-		// so rows look missing until fill has ended. If that must not happen, use package guard,
-		// where each process has its own filter.
+		// Redis came back without the filter. Reopen makes an empty filter, which the copies may
+		// fetch before fill has ended: then rows look missing for a while. If that must not happen,
+		// use package guard, where each process has its own filter.
 		if err = t.shared.Reopen(ctx); err == nil {
 			err = t.fill(ctx)
 		}
