@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// run executes the command that args name. If args are wrong, the error is a usageError that names
-// the help page.
+// run executes the command that args name. An error that occurs before the command begins becomes a
+// usageError that names a help page.
 func run(ctx context.Context, root *cobra.Command, args []string) error {
 	began := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }
@@ -29,9 +29,8 @@ func run(ctx context.Context, root *cobra.Command, args []string) error {
 	return err
 }
 
-// checkFlags returns the command in args. It returns an error for an unknown command, for any flag
-// but --help and --version before the command, and for a long flag with one dash: pflag would read
-// -output as -o with the value utput.
+// checkFlags returns the command in args. It reports some mistakes that cobra would report in other
+// words, or not at all: pflag would read -output as -o with the value utput.
 func checkFlags(root *cobra.Command, args []string) (*cobra.Command, error) {
 	c, rest := root, args
 	flagsFirst := len(args) > 0 && strings.HasPrefix(args[0], "-")
@@ -41,7 +40,7 @@ func checkFlags(root *cobra.Command, args []string) (*cobra.Command, error) {
 	switch {
 	case len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd):
 		return c, nil // cobra completes args
-	case c == root && !flagsFirst: // report the unknown command, not its flags
+	case c == root && !flagsFirst: // an unknown command, or none
 		return c, c.Args(c, args)
 	}
 	c.InitDefaultHelpFlag()

@@ -21,7 +21,7 @@ import (
 )
 
 // maker wraps create: it raises n to at least 1, and records n and p in the Info. It passes at most
-// 0.5 for p, because with a higher rate a filter for few lines would have no bits.
+// 0.5 for p, because with a higher rate a filter for few lines could have no bits.
 func maker[F hashFilter](
 	create func(n uint64, p float64) (F, error),
 ) func(n uint64, p float64) (hashFilter, error) {
@@ -209,7 +209,7 @@ var errRepeats = errors.New("the filter is full because lines repeat, and each r
 	"takes a place, up to eight; drop repeats first with bloom dedupe, or use --type counting")
 
 // buildMeasured estimates the number of different lines, and then adds all lines to a filter that
-// create makes for that number. If repeats is true, repetitions of a line need room, too.
+// create makes for that number. If repeats is true, the filter has room for repetitions, too.
 func buildMeasured(ctx context.Context, cfg *lines.Config, repeats bool,
 	create func(n uint64) (hashFilter, error),
 ) (hashFilter, error) {
@@ -225,8 +225,8 @@ func buildMeasured(ctx context.Context, cfg *lines.Config, repeats bool,
 	if !repeats {
 		return makeSpooled(ctx, file, all, different.count(), create)
 	}
-	// Repeated lines leave some places unused: an eighth if each line occurs twice, a third if it
-	// occurs three times, and two thirds if four times. Lines that occur more often seldom fit.
+	// Repeated lines leave some places unused: about an eighth if each line occurs twice, a third
+	// if three times, and two thirds if four times.
 	n := min(all, 8*different.count())
 	var full error
 	for _, room := range []float64{1, 1.2, 1.7, 3} {

@@ -113,7 +113,7 @@ func (k *checker) open(cfg *lines.Config) error {
 	return nil
 }
 
-// errFound ends reading early: a line that decides the result was found.
+// errFound ends reading early, because no more lines are needed.
 var errFound = errors.New("found")
 
 func (k *checker) look(b *lines.Batch) error {

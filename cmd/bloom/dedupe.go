@@ -73,7 +73,7 @@ func (o *dedupeFlags) run(c *cobra.Command, args []string) error {
 	}
 	if o.state != "" {
 		if err := checkPacked(o.state); err != nil {
-			return err // even with --force, which would replace the file with an empty state
+			return err // even with --force, which would replace the file
 		}
 		release, err := o.file.lock(c.Context(), o.state, cfg.Names...)
 		if err != nil {

@@ -15,7 +15,7 @@ type deduper struct {
 	state    state
 	out      output
 	arrived  arrivals
-	room     uint64 // the number of lines that seen has room for, or 0 if unknown
+	room     uint64 // the number of lines above which the run warns, or 0 for no limit
 	held     uint64 // an estimate of the number of lines in seen
 	begun    bool   // lines have arrived
 	blank    bool   // the empty line was seen

@@ -13,19 +13,18 @@ import (
 )
 
 // doubt recognizes and counts look-ups that are probably mistakes, such as look-ups of whole lines
-// in a list of fields. If they succeed no more often than look-ups of arbitrary lines, they ask for
-// the wrong keys.
+// in a list of fields.
 type doubt struct {
 	path  string
 	made  lines.Place // the part of a line that is a key of the list
 	asked lines.Place // the part of a line that is looked up
 	mixed bool        // the keys are different parts of lines, so nothing is known about them
 	all   bool        // every look-up is doubtful
-	signs string      // the bytes that make a key doubtful
+	signs string      // the bytes that can make a key doubtful
 	bars  string      // the separators that no key of the list contains
 
 	lines, found    uint64 // the numbers of lines looked up and found
-	doubted, misled uint64 // the same counts, for doubtful lines
+	doubted, misled uint64 // the number of doubtful lines, and how often they were found
 }
 
 // newDoubt returns a doubt about look-ups in f, the list at path. key says how the look-ups make
@@ -107,7 +106,7 @@ func (d *doubt) refusal(line []byte) error {
 
 // mistaken reports whether doubtful lines were looked up, and no more of them were found than false
 // positives explain. Each line was looked up in the given number of filters with the given rate.
-// The bound is the mean, plus a tenth for the error of the rate, plus four standard deviations.
+// The bound is the mean, plus a tenth for the error of the rate, plus 4*sqrt(mean) for chance.
 func (d *doubt) mistaken(rate float64, filters int) bool {
 	mean := float64(d.doubted) * float64(filters) * rate
 	return d.doubted > 0 && float64(d.misled) <= 1.1*mean+4*math.Sqrt(mean)

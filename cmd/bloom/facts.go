@@ -14,7 +14,7 @@ import (
 )
 
 // The Meta of a file's Info holds facts that later runs need; docs/format.md lists them. Names that
-// other programs put in Meta are left alone.
+// other programs put in Meta are kept.
 const (
 	fieldFact = "field" // the number of the field that is the key; 0 is the whole line
 	jsonFact  = "json"  // the name of the JSON value that is the key
@@ -35,9 +35,9 @@ const (
 
 var outFacts = []string{outSizeFact, outDelimFact, outDigestFact}
 
-// mixedFact is the value of fieldFact if keys come from different fields, and of outSizeFact if the
-// filter is a union of states with different OUTs. If these facts were deleted instead, the next
-// merge could set them again.
+// mixedFact is the value of fieldFact if keys are different parts of lines, and of outSizeFact if
+// the filter is a union of states with different records of OUT. If these facts were deleted
+// instead, the next merge could set them again.
 const mixedFact = "several"
 
 // informed is a filter or a bank. It may be read-only.
@@ -75,8 +75,8 @@ func placeOf(f informed) (place lines.Place, known bool) {
 	return lines.Place{Field: field}, true
 }
 
-// placeOfMore is like placeOf, for commands that add keys to f. If this program made f, and f
-// records no place, new keys must be whole lines.
+// placeOfMore is like placeOf, for commands that add keys to f. If f records no place, but its Hash
+// is in keyFlags, new keys must be whole lines.
 func placeOfMore(f informed) (place lines.Place, known bool) {
 	hash := f.Info().Hash
 	if !hasPlace(factsOf(f)) {
@@ -158,8 +158,8 @@ func recordBlankRemoved(f filter) {
 
 func recordsBlank(f informed) bool { return factsOf(f).Get(blankFact) == "1" }
 
-// joinFacts returns the facts of the union of two filters, or an error if their keys do not mix. A
-// name that another program wrote gets the values of both filters.
+// joinFacts returns the facts of the union of two filters, or an error if their places or shards
+// differ. A name that another program wrote gets the values of both filters.
 func joinFacts(a, b informed) (url.Values, error) {
 	x, y := factsOf(a), factsOf(b)
 	placeA, knownA := placeOfMore(a)
@@ -192,7 +192,7 @@ func joinFacts(a, b informed) (url.Values, error) {
 		}
 	}
 	if all.Has(neverFact) {
-		all.Set(neverFact, "0") // the union reports more than either
+		all.Set(neverFact, "0") // the union may report some of the names
 	}
 	differs := func(name string) bool { return len(all[name]) > 1 }
 	if slices.ContainsFunc(outFacts, differs) { // the union continues neither OUT

@@ -27,7 +27,7 @@ type filter interface {
 	saver
 }
 
-// hashFilter is a filter of this module. Its methods take the digests of keys.
+// hashFilter is a filter of this module, with methods that take the digests of keys.
 type hashFilter interface {
 	filter
 	ContainsHash(bloom.Hash) bool
@@ -231,7 +231,8 @@ func peek(r io.Reader) ([]byte, error) {
 }
 
 // replaceable reports whether the file at path is missing, is empty, or is almost certainly a
-// filter, a bank or a patch. It returns false for JSON, which need not be a bits-and-blooms filter.
+// filter, a bank or a patch. It returns false for a bits-and-blooms filter, because other files may
+// begin like one.
 func replaceable(path string) bool {
 	file, err := os.Open(path)
 	if err != nil {
@@ -255,8 +256,8 @@ func replaceable(path string) bool {
 	return ok && (k.sure == nil || k.sure(head, info.Size()))
 }
 
-// checkPacked returns an error if the file at path is compressed, an archive, or of another kind
-// that lines.Begin refuses. The error says what to do.
+// checkPacked returns an error if the file at path is not replaceable, and is compressed or of a
+// kind that lines.Begin refuses.
 func checkPacked(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || replaceable(path) {
@@ -264,7 +265,7 @@ func checkPacked(path string) error {
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil // loading it reports the error
+		return nil // reading it later reports the error
 	}
 	defer file.Close()
 	_, name, err := lines.Begin(file, '\n')

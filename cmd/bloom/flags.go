@@ -149,8 +149,8 @@ func (f *filterFlags) check(lowest float64, hint string) error {
 	return nil
 }
 
-// outside turns a bloom.ParamError for n, p or Span into an error that names flags, and returns any
-// other error as it is. part is the shard that the filter is for.
+// outside turns a bloom.ParamError for n, p or Span into a usageError, and returns any other error
+// as it is. part is the shard that the filter is for.
 func (f *filterFlags) outside(err error, part shard) error {
 	var bad *bloom.ParamError
 	if !errors.As(err, &bad) {

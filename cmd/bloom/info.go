@@ -19,8 +19,8 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// report has the values that info shows for a filter. It leaves out values that the type of the
-// filter does not have.
+// report has the values that info shows for a filter or a bank. Its JSON leaves out values that the
+// type does not have.
 type report struct {
 	File     string   `json:"file"`
 	Type     string   `json:"type"`

@@ -34,7 +34,7 @@ func stat(name string) (os.FileInfo, error) {
 	return os.Stat(name)
 }
 
-// checkReadable returns an error if inputs cannot be read. The error names the first three of them.
+// checkReadable returns an error if inputs cannot be read. The error names up to three of them.
 func checkReadable(names []string) error {
 	const maxNamed = 3
 	var bad []string

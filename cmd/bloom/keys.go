@@ -47,10 +47,9 @@ func (k keyRule) setInfo(f infoHolder, comment string, blank bool) {
 const mixedHash = "several ways"
 
 // mergeInfo changes the Info of f before keys made by k are added. A Hash other than k.Hash()
-// becomes mixedHash, but an empty Hash stays empty. If the field differs, fieldFact becomes
-// mixedFact. A filter of another program gets a record of the field, so that no later run uses a
-// different field. If k uses another separator, mergeInfo records it as well. It also calls
-// dropNever.
+// becomes mixedHash, but an empty Hash stays empty. If the place differs, fieldFact becomes
+// mixedFact. If k uses another separator, mergeInfo records it. A filter of another program that
+// records no place gets k.Place.
 func (k keyRule) mergeInfo(f *loaded) {
 	dropNever(f, f.path)
 	place, known := placeOfMore(f)

@@ -15,8 +15,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/files"
 )
 
-// target is a file that a command replaces or appends to. The command locks it first, so that only
-// one process changes it at a time.
+// target is a file that a command replaces or appends to. The command locks it first; see lock.
 type target struct {
 	wait    time.Duration // the value of --wait
 	makes   bool          // the command may discard the old content of the file
@@ -50,8 +49,8 @@ func (f *target) addOutput(flags *pflag.FlagSet) {
 // lock makes this process the only bloom that changes the file at path, until release is called. If
 // the file system has no locks, other processes may change the file, too. While another bloom
 // changes the file, lock waits for up to --wait. It sets f.path to the path of the file to change.
-// Without --force it returns an error if the file is one of the inputs, or if the command would
-// replace it although replaceable returns false.
+// Without --force it returns an error if the file is one of the inputs, or if f.makes is true and
+// replaceable returns false.
 func (f *target) lock(ctx context.Context, path string, inputs ...string) (
 	release func(), err error,
 ) {

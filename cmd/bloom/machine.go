@@ -21,12 +21,12 @@ var machine = sync.OnceValue(func() uint64 {
 	return total
 })
 
-// ownMemory is the memory, in bytes, that a command needs in addition to its filter.
+// ownMemory is about the number of bytes of memory that a command needs in addition to its filter.
 const ownMemory = 32 << 20
 
 // fits returns an error, which begins with subject, if the machine has too little memory for this
-// many bytes and ownMemory. Without this check, Go would end the program with stack traces, or the
-// system would kill it.
+// many bytes and ownMemory. Without this check, Go could end the program with stack traces, or the
+// system could kill it.
 func fits(subject string, bytes float64) error {
 	if bytes+ownMemory <= float64(machine()) {
 		return nil

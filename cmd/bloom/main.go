@@ -127,7 +127,7 @@ func group(c *cobra.Command, missing string) {
 
 func notCommand(name string) error { return fmt.Errorf("%q is not a command", name) }
 
-// usageError ends the program with status 2.
+// usageError ends the program with status 2, unless a signal was caught.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }

@@ -61,7 +61,7 @@ const (
 
 // newGrower returns a memory for an unknown number of lines. estimate returns how many lines will
 // probably arrive, or 0 if it cannot tell. With room for all of them, the filter has a single
-// layer, which is fastest. A filter that is saved gets room for only half of them.
+// layer, which is fastest. A filter that is saved gets room for at most half of them.
 func newGrower(p float64, saved bool, estimate func() uint64) (*memory, error) {
 	f, err := growing.New(0, p)
 	if err != nil {

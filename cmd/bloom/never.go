@@ -15,11 +15,11 @@ import (
 )
 
 // Filters of different sizes have different false positives. Each reports none of m names with a
-// probability of e^(-m*p). So build --never makes filters, each 64 bits larger than the one before,
-// until one reports none of the names: e^(m*p) filters on average.
+// probability of about e^(-m*p), if p is small. So build --never makes filters, each 64 bits larger
+// than the one before, until one reports none of the names: about e^(m*p) filters on average.
 
-// neverMost is the largest m*p. With it, build makes twenty filters on average, and needs more than
-// neverTries with a probability below 1e-22.
+// neverMost is the largest m*p. With it and a small p, build makes about twenty filters on average,
+// and needs more than neverTries with a probability below 1e-20.
 const (
 	neverMost  = 3
 	neverTries = 1000

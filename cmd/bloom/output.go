@@ -16,7 +16,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/invariants"
 )
 
-// output receives the lines of dedupe. It is standard output, or OUT, the file of -o.
+// output receives the lines that dedupe or check writes. It is standard output or, for dedupe with
+// -o, the file OUT.
 //
 // OUT has up to three parts:
 //
@@ -38,7 +39,7 @@ type output struct {
 		Truncate(size int64) error
 	}
 	progress *progress // hidden before each write
-	failed   bool      // lines were lost because of an error
+	failed   bool      // lines may be lost because of an error
 
 	path  string    // the absolute path of OUT; "" is standard output
 	name  string    // the name of OUT in messages
@@ -51,7 +52,7 @@ type output struct {
 	head    int64 // the end of the head
 	skipped int64 // Write has matched the half line at the end of the tail up to here
 	tail    int64 // the end of the tail
-	lineEnd int64 // the end of the last whole line before end
+	lineEnd int64 // the end of the last whole line
 	end     int64 // the end of the news
 }
 
@@ -273,8 +274,8 @@ func lastLine(file io.ReaderAt, delim byte, low, high int64) (int64, error) {
 	return low, nil
 }
 
-// openStdout makes standard output the output, with lines that end with delim. It returns an error
-// if standard output is a regular file that ends with half a line, because the first line would be
+// openStdout makes o write to standard output; delim ends each line. It returns an error if
+// standard output is a regular file that ends with half a line, because the first line would be
 // appended to that line. It checks only on Linux, where /proc lets it read a file that the shell
 // opened for writing.
 func (o *output) openStdout(delim byte) error {

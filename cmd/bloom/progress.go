@@ -41,8 +41,8 @@ type progress struct {
 // terminal.
 var running atomic.Pointer[progress]
 
-// newProgress shows the line four times a second, until end is called. For a command that reads its
-// input twice, the second call continues the line of the first.
+// newProgress shows the line four times a second, until end is called. A second call continues the
+// line of the first.
 func newProgress(cfg *lines.Config, verb string) *progress {
 	if fd := os.Stderr.Fd(); !isatty.IsTerminal(fd) && !isatty.IsCygwinTerminal(fd) {
 		return nil

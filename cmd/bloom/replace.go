@@ -135,8 +135,8 @@ func createTemporary(pattern string) (*os.File, error) {
 	return file, nil
 }
 
-// temporaryAt is like temporary, for a file that is opened again, at path. Only Linux can open a
-// file without a name, so elsewhere the file keeps its name until discard is called.
+// temporaryAt is like temporary, for a file that is opened again, at path. If a file without a name
+// cannot be opened, the file keeps its name until discard is called.
 func temporaryAt(pattern string) (file *os.File, path string, err error) {
 	file, err = createTemporary(pattern)
 	if err != nil {

@@ -21,8 +21,8 @@ func exact[F filter](create func(uint64, float64) (F, error)) func(uint64, float
 	return func(n uint64, p float64) (F, error) { return create(roomFor(n, p), p) }
 }
 
-// roomFor returns a number of keys for which Guava's formula gives the size that n keys need. If
-// Guava's size for n is close enough, roomFor returns n, so that the filter merges with Guava's.
+// roomFor returns a number of keys for which Guava's formula gives about the size that n keys need.
+// If Guava's size for n is close enough, roomFor returns n, so that the filter merges with Guava's.
 // Close enough means that the size is too small by at most a percent, or by less than a word, and
 // that the rate is at most 1.2 p.
 func roomFor(n uint64, p float64) uint64 {
@@ -54,12 +54,12 @@ func rateOf(room uint64, p float64, n uint64) float64 {
 	return bloom.StatsOf(m, k, uint64(math.Round(fill*float64(m)))).FPR
 }
 
-// A planner returns the size of the file that a command writes for n different keys and a rate of
-// p. n is at least 1, and p at most a half. k is the number of bits, slots or buckets of a key. err
-// is the error of making such a filter.
+// A planner returns the size of the file of a filter for n different keys and a rate of p. n is at
+// least 1, and p at most a half. k is the number of bits, slots or buckets for a key. err is the
+// error of making such a filter.
 type planner func(n uint64, p float64) (size uint64, k int, err error)
 
-// madeInfo returns the Info that a command writes by default. Plans include its size.
+// madeInfo returns an Info with the Hash that commands write by default. Plans include its size.
 func madeInfo() form.Info { return form.Info{Hash: new(lines.Key).Hash()} }
 
 // has reports whether there is a filter for n lines, however much memory it needs.

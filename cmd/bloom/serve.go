@@ -80,7 +80,7 @@ func serveCommand() *cobra.Command {
 type server struct {
 	path  string
 	key   lines.Key
-	flags *pflag.FlagSet // tells which fields of key the user set; the file sets the others
+	flags *pflag.FlagSet // tells which fields of key the user set
 	blank bool           // also look up the empty key
 	hosts []string       // hosts to answer for on a loopback address, in addition to localhost
 	local bool           // the server listens on a loopback address
@@ -93,7 +93,7 @@ type server struct {
 	file files.Identity // the file of the current version
 
 	publishing sync.Mutex
-	publisher  *publish.Publisher // publishes the current version; nil until follow makes it
+	publisher  *publish.Publisher // publishes the current version; see follow
 }
 
 func newServer(path string, key lines.Key, flags *pflag.FlagSet) *server {
@@ -215,7 +215,7 @@ func (s *server) watch(ctx context.Context, ticks <-chan time.Time) {
 }
 
 // reasonOf returns the same text for errors of the same kind, and "" for nil. While a file is being
-// written in place, each attempt to load it fails with a different error.
+// written in place, attempts to load it can fail with different errors.
 func reasonOf(err error) string {
 	if err == nil {
 		return ""
@@ -289,7 +289,7 @@ func (l *limitListener) Accept() (net.Conn, error) {
 }
 
 // limitedConn gives its place back when it is closed. It embeds a TCPConn, because net/http needs
-// the CloseWrite method: without it, a client that is still sending a body would not receive the
+// the CloseWrite method: without it, a client that is still sending a body might not receive the
 // answer that refuses it.
 type limitedConn struct {
 	*net.TCPConn

@@ -25,7 +25,7 @@ var pageTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Parse(pageSource))
 })
 
-// pagePolicy lets a browser use the page's own style and load nothing else.
+// pagePolicy lets a browser load nothing from outside the page.
 var pagePolicy = sync.OnceValue(func() string {
 	_, style, _ := strings.Cut(pageSource, "<style>")
 	style, _, _ = strings.Cut(style, "</style>")

@@ -20,7 +20,7 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-// kind is a type of filter. A new type needs only a row in kinds.
+// kind is a type of filter.
 type kind struct {
 	name string // the type in Go, or the library
 
@@ -33,7 +33,7 @@ type kind struct {
 
 	flag    string                                        // what build --type calls it, or ""
 	create  func(n uint64, p float64) (hashFilter, error) // makes build's filter; nil if flag is ""
-	least   float64                                       // the lowest rate of create
+	least   float64                                       // the lower bound of p
 	plan    planner                                       // nil leaves the type out of plan
 	note    string                                        // what plan says about the type
 	merge   func(a, b filter) error                       // adds the keys of b to a; nil if impossible
@@ -49,14 +49,14 @@ type kind struct {
 	// is nil for types that do not forget keys after a time.
 	span func(f filter) (span, reach time.Duration)
 
-	// remove removes the key with digest h from f, and reports whether f changed. It is nil for
-	// types that keys cannot be removed from.
+	// remove removes the key with digest h from f. It returns false if f does not have the key. It
+	// is nil for types that keys cannot be removed from.
 	remove func(f filter, h bloom.Hash) bool
 
 	counts  bool // a key that is added twice must be removed twice
 	repeats bool // repetitions of a key need room, too
 	forgets bool // keys are forgotten
-	keeps   bool // the rate does not rise, however many keys are added
+	keeps   bool // extra keys do not raise the rate above the planned one
 	opaque  bool // only the type's own library can hash keys for it
 }
 
@@ -258,8 +258,8 @@ func windowSpan(f filter) (span, reach time.Duration) {
 	return w.Config().Span, w.Reach()
 }
 
-// full reports whether f has clearly more lines than it was made for, and therefore a higher rate.
-// With as many lines as it was made for, about half of its bits are set.
+// full reports whether f probably has a higher rate than it was made for. With as many lines as it
+// was made for, usually about half of its bits are set.
 func full(f filter) bool { return !kindOfFilter(f).keeps && f.Stats().FillRatio > 0.55 }
 
 func isA[F filter](f filter) bool {
@@ -315,8 +315,8 @@ func sparkHeadOf(head []byte) sparkHead {
 	return sparkHead{version: at(0), k: at(4), words: at(8), size: 12}
 }
 
-// isSpark reports whether head begins a Spark filter. If head may also begin a bits-and-blooms
-// filter, isSpark assumes that both have a k of at most 1,024.
+// isSpark reports whether head probably begins a Spark filter, and not a bits-and-blooms filter. It
+// assumes that k is at most 1,024.
 func isSpark(head []byte) bool {
 	if len(head) < 16 {
 		return false

@@ -9,7 +9,7 @@ import (
 
 // Each calls handle with every batch, in order. When tick fires, Each waits until all kept lines
 // are written, and calls onTick. It calls one function at a time. Once ctx is done, Each delivers
-// the lines that were read, and does not wait for more.
+// the lines that have been read, without waiting long for more.
 //
 // Each returns when all kept lines are written or, after a write error, dropped. It returns the
 // write error, if any, or else the first error from reading or from a function. If ctx is done and
@@ -73,7 +73,7 @@ func (r *Reader) deliverAll(ctx context.Context, tick <-chan time.Time, onTick f
 			tick = nil
 		case <-idle:
 			if len(r.queue) == 0 {
-				return nil // the goroutine of readFiles waits for input
+				return nil // the goroutine of readFiles probably waits for input
 			}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// hashChunk is the number of keys that are hashed together. The slices of the keys fit into a
+// hashChunk is the largest number of keys that are hashed together. Their slice headers fit into a
 // core's first-level cache.
 const hashChunk = 256
 
@@ -87,8 +87,8 @@ func (b *Batch) pick() {
 	b.Hashes = b.Hashes[:n]
 }
 
-// cutLines appends the keys of b's next lines to keys, until keys is full. It appends the ends of
-// the lines to b.Ends.
+// cutLines appends the keys of b's next lines to keys, as many as fit, and the ends of the lines to
+// b.Ends.
 func cutLines(b *Batch, keys [][]byte) [][]byte {
 	data := b.Data
 	ends := b.Ends

@@ -68,7 +68,7 @@ type Batch struct {
 	ready chan struct{} // yields once the worker has finished the batch
 
 	next    int    // the offset of the next line to hash, in Data as it was read
-	skipped int    // the number of lines without a key
+	skipped int    // the number of lines that SkipBad left out
 	skip    error  // the error of the first such line
 	skipAt  int    // the number of lines before that line
 	blanks  int    // the number of lines with an empty key
@@ -116,7 +116,7 @@ type Reader struct {
 	queue chan *Batch   // the batches in the order of the input
 	work  chan *Batch   // the batches to hash
 	free  chan *Batch   // the batches to read into
-	long  chan struct{} // holds an element while a batch has a long line
+	long  chan struct{} // holds an element for a batch with a long line
 
 	out      chan *Batch   // the batches to write, in order; nil requests an element in flushed
 	flushed  chan struct{} // yields when all batches before the nil are written or dropped
@@ -130,8 +130,7 @@ type Reader struct {
 	after    func(time.Duration) <-chan time.Time
 }
 
-// Start starts reading. Once ctx is done, nothing more is read from the files, but Each still
-// delivers the lines that were read.
+// Start starts reading, which stops once ctx is done; see Each.
 func Start(ctx context.Context, cfg *Config) *Reader {
 	r := newReader(cfg)
 	r.start(ctx)

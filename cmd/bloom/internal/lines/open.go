@@ -54,9 +54,9 @@ func (r *Reader) open(name string) (*opened, error) {
 }
 
 // Decompress returns a reader of r's bytes, decompressed if they begin like gzip or zstd, and
-// without a UTF-8 byte order mark. It returns an error for archives, for filters, and for other
-// compressions and encodings. To decide, it reads as few bytes as possible; delim is the byte that
-// ends lines. Read returns an error if zstd needs a window of more than window bytes.
+// without a UTF-8 byte order mark. It returns an error if it recognizes an archive, a filter, or
+// another compression or encoding. delim is the byte that ends lines; see Begin. A zstd window of
+// more than window bytes is an error, too.
 func Decompress(r io.Reader, window uint64, delim byte) (io.ReadCloser, error) {
 	return decompress(r, window, delim, false)
 }
@@ -101,9 +101,10 @@ func decompress(r io.Reader, window uint64, delim byte, filter bool) (io.ReadClo
 
 const mark = "\xef\xbb\xbf" // the UTF-8 byte order mark
 
-// Begin recognizes the kind of r by its first bytes, and reads as few of them as possible; delim is
-// the byte that ends lines. It returns a reader of all bytes of r, without a UTF-8 byte order mark,
-// and the name "gzip", "zstd" or, for text, "". For any other kind, the error is a KindError.
+// Begin recognizes the kind of r by its first bytes, and does not wait for more than it needs.
+// delim is the byte that ends lines. Begin returns a reader of all bytes of r, without a UTF-8 byte
+// order mark, and the name "gzip" or "zstd", or else "". If Begin refuses the kind, the error is a
+// KindError.
 func Begin(r io.Reader, delim byte) (input io.Reader, name string, err error) {
 	return begin(r, delim, false)
 }

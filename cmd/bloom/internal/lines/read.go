@@ -10,17 +10,17 @@ import (
 	"runtime/debug"
 )
 
-// pieceSize is the largest number of bytes in a read. A piece and its digests fit into a core's
-// cache.
+// pieceSize is the largest number of bytes in a read. A piece and its digests usually fit into a
+// core's cache.
 const pieceSize = 256 << 10
 
 // longLine is the length, in bytes, above which the copies of a line take most of the program's
-// memory. Only one batch at a time may have such a line. A key that is not a part of its line is
-// one more copy.
+// memory. Of the batches with such a line, only one at a time may grow. A key that is not a part of
+// its line is one more copy.
 const longLine = 8 << 20
 
-// grown returns b with room for n more bytes. Unlike slices.Grow it does not write to that room, so
-// the system provides the memory only when it is used.
+// grown returns b with room for n more bytes. Unlike slices.Grow it need not write to that room, so
+// the system can provide the memory when it is used.
 func grown(b []byte, n int) []byte {
 	if cap(b)-len(b) < n {
 		b = append(make([]byte, 0, len(b)+max(n, len(b))), b...)
@@ -126,8 +126,8 @@ func (r *Reader) fill(ctx context.Context, b *Batch, s *source) error {
 	return err
 }
 
-// makeRoom makes room in b for the next read. If b has a long line, it first waits until no other
-// batch has one.
+// makeRoom makes room in b for the next read. Before a batch with a long line grows, makeRoom waits
+// for room in r.long.
 func (r *Reader) makeRoom(b *Batch) {
 	if cap(b.Data)-len(b.Data) >= pieceSize/2 { // speed
 		return
