@@ -51,13 +51,13 @@ const (
 	// Fetching ahead pays off in filters of at least fetchWords words. Smaller filters fit into a
 	// fast cache.
 	fetchWords = 4 << 20 / 8
-	// firstBits is the number of a key's bits that a look-up fetches first. Most absent keys lack
-	// one of them.
+	// A batch of look-ups first fetches up to firstBits bits of each key. An absent key usually
+	// lacks one of them.
 	firstBits = 4
 	// Single calls are faster than a batch of fewer than shortBatch keys.
 	shortBatch = 8
-	// slots is the number of slots in a stack frame of the assembly. A slot holds four bit indexes,
-	// one for each of four keys.
+	// slots is the largest number of slots in a stack frame of the assembly. A slot holds four bit
+	// indexes, one for each of four keys.
 	slots = 256
 )
 

@@ -35,7 +35,7 @@ func sumMany[K []byte | string | uint64](dst []Hash, keys []K) (done int) {
 		return 0
 	}
 	size, all := unsafe.Sizeof(keys[0]), len(keys)
-	if size == 8 { // integers, which assembly hashes in groups of eight
+	if size == 8 { // integers: assembly hashes 8 or 16 at a time
 		all &^= 7
 	}
 	for done < all {

@@ -22,7 +22,7 @@ func bitsetOf(words []uint64) bitset {
 	return bitset{words, digest.Reciprocal(len(words))}
 }
 
-// set returns the previous value of the bit.
+// set sets the bit that x selects, and returns its previous value.
 func (b bitset) set(x uint64) uint64 {
 	i, pos := digest.Locate(x, uint64(len(b.words)), b.reciprocal)
 	w := b.words[i]
@@ -42,7 +42,7 @@ func (b bitset) getAtomic(x uint64) (bit, index uint64) {
 
 func (b bitset) setAtomic(index uint64) { atomic.OrUint64(&b.words[index>>6], 1<<(index&63)) }
 
-// setFinal reports whether the bit was clear.
+// setFinal is like setAtomic, but reports whether the bit was clear.
 func (b bitset) setFinal(index uint64) bool {
 	return atomic.OrUint64(&b.words[index>>6], 1<<(index&63))>>(index&63)&1 == 0
 }

@@ -107,7 +107,7 @@ func (e *ParamError) Error() string { return form.Param(*e).String() }
 // New returns an empty filter for n distinct keys. When it contains n keys, it reports an absent
 // key as present with a probability of about p. docs/sizes.md says when the probability is higher;
 // with the sizes of [StrictSize] it is at most p. If p is 1 %, the probability is 2.3 % with 1.2 n
-// keys, and 16 % with 2 n keys. The empty key is reported more often; see [Sum].
+// keys, and 16 % with 2 n keys. The empty key may be reported more often; see [Sum].
 //
 // New returns an error unless n > 0, 0 < p < 1, and [NewSize] accepts the size. The filter's Info
 // has n and p.
@@ -224,7 +224,7 @@ func (f *filter) contains(h Hash) bool {
 		return f.contains32(h)
 	}
 	// Test four bits before each branch. In a full filter, a bit of an absent key is clear half of
-	// the time, which no processor can predict. Of four bits, one is nearly always clear.
+	// the time, which no processor can predict. Of four bits, at least one is usually clear.
 	b, x, k := f.bits, h.h1, f.k
 	for ; k >= 4; k -= 4 {
 		x1 := x + h.h2
@@ -299,7 +299,7 @@ func (f *filter) compatible(g *Filter) error {
 
 // Fold returns a new filter with the keys of f in M()/d bits. It equals a filter of that size, with
 // the K and the Strategy of f, to which the same keys were added. Its false-positive rate is
-// higher; see [Filter.FPR]. Its Info has no N or P. Fold does not change f.
+// usually higher; see [Filter.FPR]. Its Info has no N or P. Fold does not change f.
 //
 // Fold returns an error unless d divides M()/64, the number of words. Few of the sizes that [New]
 // chooses have useful divisors. To fold a filter by d later, make it with [NewSize] and a multiple

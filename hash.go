@@ -38,7 +38,7 @@ func NewHash(h1, h2 uint64) Hash { return Hash{h1, h2} }
 func (h Hash) Words() (h1, h2 uint64) { return h.h1, h.h2 }
 
 // String returns the digest in hexadecimal: 16 bytes, which are the two words in little-endian
-// order. Guava's HashCode.toString and other Murmur3 libraries return the same text.
+// order. Guava's HashCode.toString returns the same text.
 func (h Hash) String() string {
 	digest := binary.LittleEndian.AppendUint64(nil, h.h1)
 	return hex.EncodeToString(binary.LittleEndian.AppendUint64(digest, h.h2))
@@ -73,7 +73,7 @@ func (h Hash) Salt(seed uint64) Hash {
 	return NewHash(digest.Finish(digest.Last(h1, h2, 0, 0, 16)))
 }
 
-// Sum hashes keys of at most directLen bytes itself, and longer keys with package murmur3.
+// Sum uses package murmur3 only for keys longer than directLen bytes.
 const directLen = 128
 
 // bigEndian makes Sum hash all keys itself: murmur3 reads blocks in the machine's byte order.
@@ -83,10 +83,10 @@ var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 // Funnels.byteArrayFunnel. It does not retain key.
 //
 // The digest of the empty key is 0, 0, as in Guava. All its K indexes in a [Filter] are 0. So a
-// filter that contains its n keys reports the empty key in about half of all cases, whatever p is.
-// The same holds for packages counting, bank and replica, and for Filter and Sharded in bloomredis;
-// in all other types the empty key is like any other. To avoid these false positives, handle the
-// empty key without the filter, or salt all digests; see [Hash.Salt].
+// filter that contains its n keys reports the empty key in about half of all cases, however low p
+// is. The same holds for packages counting, bank and replica, and for Filter and Sharded in
+// bloomredis; in all other types the empty key is like any other. To avoid these false positives,
+// handle the empty key without the filter, or salt all digests; see [Hash.Salt].
 func Sum(key []byte) Hash {
 	if len(key) > directLen && !bigEndian { // speed
 		h1, h2 := murmur3.Sum128(bitwords.NoEscape(key))
@@ -137,7 +137,7 @@ func SumUint32(key uint32) Hash {
 }
 
 // SumBatch sets dst[i] to Sum(keys[i]). It panics if dst is shorter than keys. On processors with
-// AVX2, it is faster than calling Sum in a loop.
+// AVX2, it is usually faster than calling Sum in a loop.
 func SumBatch(dst []Hash, keys [][]byte) {
 	dst = bitwords.Fill("bloom", dst, len(keys))
 	for i := sumMany(dst, keys); i < len(keys); i++ {

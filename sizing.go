@@ -34,8 +34,8 @@ func OptimalM(n uint64, p float64) uint64 {
 	}
 }
 
-// OptimalK returns the number of hash functions that gives a filter with m bits and n keys the
-// fewest false positives: m/n ln 2, rounded, from 1 to math.MaxInt32. m should be the result of
+// OptimalK returns the number of hash functions that gives a filter with m bits and n keys about
+// the fewest false positives: m/n ln 2, rounded, from 1 to math.MaxInt32. m should be the result of
 // OptimalM. If n is 0, it counts as 1. This is Guava's rule up to version 33.3; see docs/java.md.
 func OptimalK(m, n uint64) int {
 	k := math.Round(float64(m) / float64(max(n, 1)) * math.Ln2)
@@ -60,7 +60,7 @@ func adviceFor(n uint64, p float64) string {
 	if n == 0 {
 		return "package growing needs no n"
 	}
-	// Up to a rate of 0.4, a blocked filter needs at most twice as many bits as a classic one.
+	// At these rates, a large blocked filter needs at most twice as many bits as a classic one.
 	if limits.BlockedRate <= p && p <= 0.4 && OptimalM(n, p) <= 64*form.MaxFrameWords/2 {
 		return "package blocked has larger filters"
 	}
@@ -74,7 +74,7 @@ func size(n uint64, p float64, maxWords uint64) (m uint64, k int, bad *form.Para
 	}
 	m = OptimalM(n, p)
 	k = OptimalK(m, n)
-	if m == math.MaxInt64 { // OptimalM limited m; k is the same for fewer keys
+	if m == math.MaxInt64 { // m is cut off; fewer keys need the same k
 		const fewer = 1 << 40
 		k = OptimalK(OptimalM(fewer, p), fewer)
 	}
@@ -166,9 +166,9 @@ func strictRate(m uint64, k int, n uint64) float64 {
 
 // FalsePositiveRate returns the probability that a filter with m bits, k hash functions and n keys
 // reports an absent key as present: (1 - e^(-kn/m))^k. This is Bloom's approximation. Because of
-// double hashing, the actual rate is higher for k >= 3; see [Filter.FPR]. The result is 1 if k < 1,
-// and if m = 0 and n > 0. It is the same on every architecture, with a relative error below
-// k * 1e-15.
+// double hashing, the actual rate is usually higher for k >= 3; see [Filter.FPR]. The result is 1
+// if k < 1, and if m = 0 and n > 0. It is the same on every architecture, with a relative error
+// below k * 1e-15.
 func FalsePositiveRate(m uint64, k int, n uint64) float64 {
 	switch {
 	case k < 1:
@@ -189,10 +189,9 @@ func currentRate(m uint64, k int, fill float64) float64 {
 	return chance + float64(min(doubleHashing(fill, m, k), 1)*(1-chance))
 }
 
-// doubleHashing estimates by how much the mean rate of Mitz64 filters exceeds fill^k. The estimate
-// is within about a fifth of the true excess. There is an excess because the indexes of a key are
-// not independent, and because two keys may share several indexes. For Mitz32 filters, the excess
-// is between a sixth of the estimate and the whole estimate.
+// doubleHashing estimates by how much the mean rate of Mitz64 filters exceeds fill^k. There is an
+// excess because the indexes of a key are not independent, and because two keys may share several
+// indexes. For Mitz32 filters, the estimate is up to six times too high.
 //
 // If m is a power of two, there are four effects:
 //
@@ -276,7 +275,7 @@ func capacity(m uint64, k int, p float64) uint64 {
 	}
 	if n := float64(m+1) * math.Ln2 * math.Ln2 / -portable.Log(p); n < 1<<52 {
 		n := uint64(n)
-		for ; n > 0 && OptimalM(n, p) > m; n-- { // at most two rounds, because OptimalM truncates
+		for ; n > 0 && OptimalM(n, p) > m; n-- { // at most a few rounds
 		}
 		if n > 0 && OptimalK(OptimalM(n, p), n) == k {
 			return n

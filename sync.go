@@ -15,9 +15,10 @@ import (
 // SyncFilter is a [Filter] for any number of goroutines; see "Goroutines" in the package comment.
 // Adding keys and looking them up take no lock. It has the same bits and binary form as a Filter.
 //
-// A SyncFilter differs from a Filter in two ways. Stats, ApproxCount and FPR read the whole filter,
-// because counting in every Add would not scale. And it has only operations that make sense while
-// other goroutines write; for the others, call [SyncFilter.Snapshot], which returns a Filter.
+// Stats, ApproxCount and FPR read the whole filter, because counting in every Add would not scale.
+//
+// A SyncFilter has only operations that make sense while other goroutines write. For the others,
+// call [SyncFilter.Snapshot], which returns a Filter.
 //
 // Look-ups scale with the number of processors, and so does adding keys that are already present.
 // Adding new keys scales if the filter is much larger than the processors' caches. In a smaller
@@ -32,7 +33,7 @@ type SyncFilter struct {
 	patching sync.Mutex
 }
 
-// syncFilter is a filter in which ones is always 0.
+// syncFilter is a filter in which ones is 0.
 type syncFilter struct{ filter }
 
 // String returns the name of s's type and its parameters.
@@ -146,7 +147,7 @@ const fewBits = 32
 // The lowest bit of clear is for the last index.
 //
 // The final bit of a call is the last bit that it read as clear. The call sets this bit after all
-// others, and returns true if it was still clear. Unless other keys interfere, two calls for the
+// others, and returns true if it was still clear. Unless other calls interfere, two calls for the
 // same key cannot both return true. If they have the same final bit, only one of them sets it.
 // Otherwise one call, A, has a later final bit, which the other call, B, read as set. By then A had
 // set all bits of the key, so B finds its own final bit set.
@@ -161,7 +162,7 @@ func (b bitset) setBits(indexes []uint64, clear uint64) bool {
 	return b.setFinal(final)
 }
 
-// addMany is like AddHash, for any number of bits. It reads the bits before the final one twice.
+// addMany implements AddHash for any K.
 func (s *SyncFilter) addMany(h Hash) bool {
 	final, before := uint64(0), -1 // the final bit's index, and the number of bits before it
 	for i := range s.k {
