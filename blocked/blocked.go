@@ -62,8 +62,8 @@ type filter struct {
 }
 
 // New returns an empty filter for n distinct keys. When it contains n keys, it reports an absent
-// key as present with a probability of at most about p; in a filter of few blocks, the probability
-// is lower. The filter has the fewest lines for which the memory is within 10 % of the optimum.
+// key as present with a probability of at most about p. The filter has the fewest lines for which
+// the memory is within 10 % of the optimum.
 //
 // New returns an error unless n > 0, 1e-12 <= p < 1, and the filter needs at most a tebibyte, or
 // less than 2 GiB on 32-bit platforms. Below 1e-12, four lines need much more memory than

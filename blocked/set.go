@@ -59,7 +59,7 @@ func (f *filter) fits(m uint64, lines int) error {
 }
 
 // Fold returns a new filter with the keys of f in M()/d bits. It equals a filter of that size, with
-// the Lines of f, to which the same keys were added. Its false-positive rate is higher; see
+// the Lines of f, to which the same keys were added. Its false-positive rate is usually higher; see
 // [Filter.Stats]. Its Info has no N or P. Fold does not change f.
 //
 // Fold returns an error unless d divides M()/256, the number of blocks. It also returns an error if
@@ -138,8 +138,8 @@ func describe(name string, m uint64, lines int) string {
 // and p is at most 10 %, the estimate is too high by less than 0.4 % on average.
 //
 // The rate of a block is the product of the fill ratios of its eight words. With one line, FPR is
-// the mean rate of all blocks. With more lines, FPR is this mean to the power of Lines, because
-// lines are independent.
+// the mean rate of all blocks. With more lines, FPR is this mean to the power of Lines, as if lines
+// were independent.
 func (f *filter) Stats() bloom.Stats { return f.b.Stats(f.size()) }
 
 // LogValue implements slog.LogValuer. The value is the result of String.

@@ -83,13 +83,13 @@ func fewest(n uint64, p float64, lines int) uint64 {
 // FalsePositiveRate returns the probability that a filter with n keys, made by [NewSize](m, lines),
 // reports an absent key as present. It is 1 if lines is not 1 to 4, and if m = 0 and n > 0.
 func FalsePositiveRate(m uint64, lines int, n uint64) float64 {
-	blocks := m/splitblock.Bits + min(1, m%splitblock.Bits) // as NewSize rounds m
+	blocks := m/splitblock.Bits + min(1, m%splitblock.Bits) // rounded up, as in NewSize
 	switch {
 	case lines < 1 || lines > splitblock.MaxLines:
 		return 1
 	case n == 0:
 		return 0
-	case float64(n)*float64(lines) >= 2048*float64(blocks): // also if there are no blocks
+	case float64(n)*float64(lines) >= 2048*float64(blocks): // true if blocks is 0
 		return 1 // the rate rounds to 1
 	}
 	return max(0, min(rate(n, blocks, lines), 1))
@@ -137,7 +137,7 @@ var coefficients = func() (all [splitblock.MaxLines + 1][splitblock.MaxLines + 1
 // number j of lines that were added to a block has a Poisson distribution with the given mean
 // (Putze, Sanders and Singler, equation 3).
 func blockRates(mean float64, lines int) (e [splitblock.MaxLines + 1]float64) {
-	// Terms further than this from the mean are too small to change the sum.
+	// Terms further than this from the mean hardly change the sum.
 	spread := float64(8*math.Sqrt(mean)) + 20
 	j := math.Floor(max(0, mean-spread))
 	// unset[d] is the probability that d given bits of a word are clear after j lines.
@@ -146,7 +146,7 @@ func blockRates(mean float64, lines int) (e [splitblock.MaxLines + 1]float64) {
 		step[d] = 1 - float64(d)/32
 		unset[d] = portable.Power(step[d], uint64(j))
 	}
-	// poisson is proportional to the probability of j, and total is the sum of poisson over all j.
+	// poisson is proportional to the probability of j, and total is the sum of poisson so far.
 	poisson, total := 1.0, 0.0
 	for ; j <= mean+spread; j++ {
 		for t := 1; t <= lines; t++ {
