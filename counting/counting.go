@@ -181,8 +181,8 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 //
 // If Contains reports an absent key as present, removing that key may make other keys absent,
 // including keys that are added later. Contains does so with probability FPR; see [Filter.Stats].
-// For the empty key, which has only bit 0, as in Guava, the probability is FillRatio: about a half
-// in a filter with n keys.
+// For the empty key, which has only bit 0, as in Guava, the probability is FillRatio; see
+// [bloom.Sum].
 func (f *Filter) Remove(key []byte) bool { return f.RemoveHash(bloom.Sum(key)) }
 
 // RemoveString is like Remove.
@@ -196,7 +196,7 @@ func (f *Filter) RemoveHash(h bloom.Hash) bool {
 	s := f.stripe(h)
 	s.Lock()
 	defer s.Unlock()
-	if !f.ContainsHash(h) { // another call has removed h in the meantime
+	if !f.ContainsHash(h) { // another call has changed the counters
 		return false
 	}
 	if ones := f.change(h, -1, 1); ones > 0 {
@@ -228,8 +228,8 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	return true
 }
 
-// AddBatch reads the counters of batchAhead digests before it changes them. With many more digests,
-// the first counters would have left the cache by then.
+// AddBatch reads the counters of up to batchAhead digests before it changes them. With many more
+// digests, the first counters would have left the cache by then.
 const batchAhead = 16
 
 // AddBatch reads ahead only if there are at least touchWords words. Fewer are in a fast cache.
@@ -263,8 +263,8 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 // change adds delta, which must be 1 or -1, to the counters of h, except full ones. It returns how
 // many of the changed counters had the value old.
 //
-// If two of the key's k indexes are the same, which is rare, their counter counts the key only
-// once. Otherwise, Remove of an absent key could subtract 2 from a counter.
+// If two of the key's k indexes are the same, their counter counts the key only once. Otherwise,
+// Remove of an absent key could subtract 2 from a counter.
 //
 // While an absent key is being removed, another Remove may set one of its counters to 0. Such a
 // counter stays 0.
