@@ -74,7 +74,7 @@ func (t *table) containsBatch(found []bool, hs []bloom.Hash) {
 	t.containsTouched(found, hs)
 }
 
-// containsTouched is like containsBatch, but always touches buckets ahead.
+// containsTouched looks up hs, and touches buckets ahead.
 func (t *table) containsTouched(found []bool, hs []bloom.Hash) {
 	var places [touchAhead]place
 	for len(hs) > 0 {

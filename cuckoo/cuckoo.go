@@ -120,8 +120,8 @@ func checkSize(buckets, bits uint64) error {
 }
 
 // Insert inserts key and returns true. If it finds no room for key, Insert changes nothing and
-// returns false; only removals make room. It is not called Add, because the Add of other filters
-// returns false if the key was probably added before.
+// returns false. It is not called Add, because the Add of other filters returns false if the key
+// was probably added before.
 //
 // Each insertion of a key counts. A key can be inserted at least 255 times while there is room. Up
 // to eight insertions take a place each, as different keys would. The others share one entry in a

@@ -13,7 +13,7 @@ type node struct {
 	i      uint64 // index of the bucket
 	tag    uint64
 	slot   uint64 // the slot where tag is now
-	parent int    // index of the node with that slot, or -1 if the bucket is the new key's
+	parent int    // index of the node in which slot lies, or -1 for a bucket of the new key
 }
 
 // expanded is the largest number of buckets from which a search tries to move the four tags.
@@ -25,13 +25,12 @@ func (t *table) limit() int { return expanded >> t.tired }
 // eight buckets.
 const tiredest = 7
 
-// refused halves the limit of searches after one has failed; rested restores it. looked is a result
-// of makeRoom. A failed search costs as much as a few hundred insertions, and in a full table every
-// search fails.
+// refused halves the limit of searches after one has failed; rested restores the limit. looked is a
+// result of makeRoom. A failed search may cost as much as a few hundred insertions, and in a full
+// table most searches fail.
 //
-// Below a load of 0.96, for which New plans, refused changes nothing: the refusal then has another
-// cause, such as a key that was inserted many times. It also changes nothing if the search looked
-// at fewer buckets than its limit.
+// Below a load of 0.96, for which New plans, refused changes nothing: the usual cause is a key that
+// was inserted many times. refused also changes nothing if looked is below the limit.
 func (t *table) refused(looked int) {
 	full := 25*t.placed() >= 24*4*t.buckets
 	if full && looked >= t.limit() && t.tired < tiredest {
@@ -49,7 +48,8 @@ func (t *table) rested() {
 var queues = sync.Pool{New: func() any { return new([expanded]node) }}
 
 // makeRoom moves tags until one of a key's two full buckets has a free slot, and returns that slot.
-// looked counts how often it looked at another bucket. If ok is false, no tag has moved.
+// looked is the number of buckets, counting repeats, in which makeRoom looked for a free slot. If
+// ok is false, no tag has moved.
 //
 // The search is breadth-first, so it finds a shortest path, on which no bucket occurs twice. The
 // tag at the end of the path moves first. Each tag is copied before its old slot is overwritten, so

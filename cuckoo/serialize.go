@@ -11,7 +11,8 @@ import (
 
 const errNoForm = form.NoForm("cuckoo")
 
-// The words of the frame are the buckets, the number of keys, and the entries of the list.
+// checkParams returns the total length, in words, of the buckets, the number of keys, and the
+// entries of the list.
 func checkParams(params []uint64) (uint64, error) {
 	buckets, bits, entries := params[0], params[1], params[2]
 	if err := checkSize(buckets, bits); err != nil {

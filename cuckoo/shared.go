@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// shared has what a SyncFilter adds to a table. One goroutine writes at a time. Others read
-// concurrently, without a lock.
+// shared has what a SyncFilter adds to a table. One goroutine writes at a time. Look-ups take no
+// lock.
 //
 // A tag that moves is copied before its old slot is cleared, so it is always in one of its slots.
 // But a look-up may read the new slot before the copy, and the old slot after it was cleared, and

@@ -20,8 +20,8 @@ import (
 //	bucket  four consecutive slots. Buckets follow one another in words without gaps.
 //	place   the tag and the two buckets of a key. The buckets may be the same. The tag and
 //	        either bucket determine the other bucket, so tags can be moved without their keys.
-//	step    as many slots of a bucket as fit in 64 bits: 4, 2 or 1. A tag is compared with all
-//	        slots of a step at once.
+//	step    4, 2 or 1 slots of a bucket, in at most 64 bits. A tag is compared with all slots
+//	        of a step at once.
 //	list    up to 32 digests for which no slot was found, each with a count. The literature
 //	        calls it a stash. See list.go.
 //	load    the fraction of slots that have a tag
@@ -42,7 +42,7 @@ type table struct {
 
 	list   []uint64
 	shared *shared // nil unless the table belongs to a SyncFilter
-	tired  uint    // how many times the limit of searches has been halved; see refused
+	tired  uint    // number of times that the limit of searches is halved; see refused
 }
 
 // minBits and maxBits bound the number of bits in a tag.
