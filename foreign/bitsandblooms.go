@@ -169,7 +169,7 @@ func digests(key []byte) (h [4]uint64) {
 	for rest := key; len(rest) >= 16; rest = rest[16:] {
 		h1, h2 = digest.Mix(h1, h2, le.Uint64(rest), le.Uint64(rest[8:]))
 	}
-	// k1 and k2 are the last block, padded with zeros. [bloom.Sum] has the same steps. A shared
+	// k1 and k2 are the last block, padded with zeros. [bloom.Sum] has similar steps. A shared
 	// function would not be inlined, and hashing a 4-byte key would take a fifth longer.
 	switch tail := n & 15; {
 	case tail == 0:

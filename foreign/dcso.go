@@ -34,7 +34,7 @@ type dcso struct {
 const (
 	dcsoHead       = 48
 	dcsoPrime      = 18446744073709551557 // the largest prime below 2^64
-	dcsoMultiplier = 18446744073709550147 // yields the next hash, modulo dcsoPrime
+	dcsoMultiplier = 18446744073709550147 // multiplies a hash to make the next one
 )
 
 // NewDCSO returns the filter in data. User data may follow the filter, as DCSO's form allows;

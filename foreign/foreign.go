@@ -49,7 +49,7 @@ type table struct {
 	words      []uint64
 	m          uint64 // number of bits
 	reciprocal uint64 // floor((2^64-1)/m); see locate
-	k          int    // number of bits for each key
+	k          int    // number of hash functions
 	size       int64  // length of the binary form in bytes
 }
 
@@ -136,7 +136,7 @@ func (t *table) K() int { return t.k }
 
 // Stats returns the statistics of the filter, and counts all bits. SizeBytes is the length of the
 // other library's binary form, without JSON or gzip. FPR is the fill ratio to the power of K. With
-// few bits, the actual rate is higher, because a key's indexes may repeat.
+// few bits, the actual rate may be higher, because a key's indexes may repeat.
 func (t *table) Stats() bloom.Stats {
 	s := bloom.Stats{M: t.m, K: t.k, SizeBytes: t.size}
 	if t.k > 0 {

@@ -27,7 +27,7 @@ type Holiman struct {
 
 type holiman struct {
 	table
-	keys   []uint64 // a constant for each bit that a key sets
+	keys   []uint64 // a constant for each hash function
 	n      uint64   // number of additions, including repeats
 	zipped bool     // WriteTo compresses with gzip
 }
