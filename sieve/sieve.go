@@ -121,8 +121,8 @@ func (q *Queue[T]) Pop() (T, bool) {
 	q.head = (q.head + 1) & (len(q.buf) - 1)
 	q.n--
 	q.changes++
-	// The buffer shrinks when it is a quarter full, and is half full after a resize. After a resize
-	// that copied n values, at least n/2 calls precede the next one.
+	// The buffer shrinks when it is a quarter full. After a resize that copied n values, at least
+	// n/2 calls precede the next one.
 	if q.n <= len(q.buf)/4 && len(q.buf) > minBuf {
 		q.resize(len(q.buf) / 2)
 	}
