@@ -56,7 +56,7 @@ type Reader interface {
 	slog.LogValuer
 }
 
-// Type describes a type of filter. A function that the package lacks is nil.
+// Type describes a type of filter. All functions except New may be nil.
 type Type struct {
 	Name string // the name of the type with its package, such as "blocked.SyncFilter"
 
@@ -183,7 +183,7 @@ func Packages(include func(Type) bool) (names []string) {
 	return names
 }
 
-// ByPackage returns the row of a package's Filter.
+// ByPackage returns the row in Forms of the named package.
 func ByPackage(name string) (Type, bool) {
 	for _, t := range Forms() {
 		if t.Package() == name {

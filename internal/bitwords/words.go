@@ -47,8 +47,8 @@ func tooShort(pkg string, room, n int) {
 	panic(fmt.Sprintf("%s: batch of %d keys with room for %d results", pkg, n, room))
 }
 
-// Discard calls addBatch for consecutive portions of hs and discards the answers. AddBatch methods
-// call it if added is nil.
+// Discard calls addBatch for consecutive portions of hs and discards the answers, as AddBatch does
+// if added is nil.
 func Discard[H any](hs []H, addBatch func(added []bool, hs []H)) {
 	room := discarded.Get().(*[discardedAnswers]bool)
 	for len(hs) > 0 {

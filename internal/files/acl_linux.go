@@ -37,7 +37,7 @@ const (
 func keepList(file *os.File, list list, perm fs.FileMode, ownGroup bool) fs.FileMode {
 	if list == nil {
 		if err := unix.Fremovexattr(int(file.Fd()), accessList); err != nil && !hasNone(err) {
-			perm &^= 0o070 // or they would become the mask of a list that file inherited
+			perm &^= 0o070 // otherwise these bits would become the mask of an inherited list
 		}
 		return lessGroup(perm, ownGroup)
 	}

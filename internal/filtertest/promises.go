@@ -112,7 +112,7 @@ type Type struct {
 	// have their usual names.
 	Asks func(any) Asks
 	Load func(path string) (Filter, error)
-	// Open opens a file. It is nil if the package has no View.
+	// Open opens a file. It may be nil.
 	Open func(path string) (View, error)
 	// LoadOrNew calls the package's LoadOrNew. With p = 0.01, it uses the same parameters as Make.
 	// It is nil if the package's LoadOrNew returns a different type.

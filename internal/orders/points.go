@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// Point lets another thread continue. It must be called just before a step that other threads can
-// see.
+// Point lets another thread continue. Cases call it just before steps that other threads can see.
 func Point() {
 	if s := now; s != nil {
 		s.step(false)

@@ -21,7 +21,7 @@ import (
 // methods:
 //
 //	others   other goroutines may  methods for a single key
-//	None     read while it reads   Add, Contains, AddKey, ContainsKey
+//	None     read during look-ups  Add, Contains, AddKey, ContainsKey
 //	Readers  read                  AddBesideReaders
 //	Writers  read and write        AddShared, ContainsShared, AddKeyShared, ContainsKeyShared
 //
