@@ -40,7 +40,7 @@ func Words[F any](f *F) (form.Header, []uint64) {
 	return toWords.(func(*F) (form.Header, []uint64))(f)
 }
 
-// Filter returns a bloom.Filter with the Strategy and K of h. It retains words.
+// Filter returns a bloom.Filter with the Strategy and K of h. The bloom.Filter retains words.
 func Filter[F any](h form.Header, words []uint64, info form.Info) *F {
 	return toFilter.(func(form.Header, []uint64, form.Info) *F)(h, words, info)
 }

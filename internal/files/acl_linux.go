@@ -31,9 +31,8 @@ const (
 )
 
 // keepList gives file the access-control list of the old file, or no list if the old file has none.
-// It returns the permissions to set for file: perm, or fewer if file cannot have the old file's
-// group or list. perm has the permissions in the old file's mode. ownGroup reports whether file has
-// the old file's group.
+// It returns the permissions to set for file, a subset of perm. perm has the permissions in the old
+// file's mode. ownGroup reports whether file has the old file's group.
 func keepList(file *os.File, list list, perm fs.FileMode, ownGroup bool) fs.FileMode {
 	if list == nil {
 		if err := unix.Fremovexattr(int(file.Fd()), accessList); err != nil && !hasNone(err) {

@@ -17,7 +17,7 @@ type Base struct {
 // ErrChanged is what Base.Write returns if another program has written the file.
 var ErrChanged = errors.New("another program has written the file")
 
-// BaseOf returns the Base of path. The program must call it before it reads the file.
+// BaseOf returns the Base of path. The program must call BaseOf before it reads the file.
 func BaseOf(path string) (Base, error) {
 	id, err := Identify(path, Identity{})
 	if errors.Is(err, fs.ErrNotExist) {

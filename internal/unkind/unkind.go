@@ -103,8 +103,8 @@ func (r scratch) ReadAt(p []byte, offset int64) (int, error) {
 	return bytes.NewReader(r.data).ReadAt(p, offset)
 }
 
-// FailingReaderAts returns io.ReaderAts that fail at request n and at all later ones. The first
-// request is 1.
+// FailingReaderAts returns io.ReaderAts that fail at request n, counting from 1, and at all later
+// ones.
 func FailingReaderAts(data []byte, n int) map[string]io.ReaderAt {
 	return map[string]io.ReaderAt{
 		"an error and no byte":        newFailingAt(data, n, false),
