@@ -60,11 +60,11 @@ func listOf(path string) (list, error) {
 	data := make([]byte, 64<<10) // the largest size of an attribute
 	n, err := unix.Getxattr(path, accessList, data)
 	switch {
-	case err != nil && hasNone(err):
+	case hasNone(err):
 		return nil, nil
 	case err != nil:
 		return nil, &fs.PathError{Op: "getxattr " + accessList, Path: path, Err: err}
-	case n < 4 || n%8 != 4 || binary.LittleEndian.Uint32(data) != listVersion:
+	case n%8 != 4 || binary.LittleEndian.Uint32(data) != listVersion:
 		return nil, &fs.PathError{Op: "getxattr " + accessList, Path: path,
 			Err: fmt.Errorf("%d bytes are not a list of permissions", n)}
 	}

@@ -146,6 +146,15 @@ func TestChild(t *testing.T) {
 		Retries = 2
 		_, _, err = Lock(context.Background(), path) // nobody ends this wait
 		require.ErrorIs(t, err, fs.ErrPermission)
+	case "forbidden directory":
+		_, _, err := Lock(filtertest.EndsInWait(t, func() { t.Error("Lock waits") }), path)
+		require.ErrorIs(t, err, fs.ErrPermission)
+	case "new lock": // another process has created it, and not yet set its permissions
+		require.NoError(t, os.WriteFile(LockName(path), nil, 0))
+		permit := func() { _ = os.Chmod(LockName(path), 0o600) }
+		_, unlock, err := Lock(whileWaiting{filtertest.Minute(t), permit}, path)
+		require.NoError(t, err)
+		require.NoError(t, unlock())
 	case "lock":
 		_, _, err := Lock(t.Context(), path)
 		require.NoError(t, err)
@@ -178,18 +187,30 @@ func TestUnreadableDirectory(t *testing.T) {
 	}
 }
 
-// TestStickyDirectory: what the rename would refuse is refused before anything is written.
+// TestStickyDirectory: what the rename would refuse is refused before anything is written. The
+// owner of the file, the owner of the directory and root may replace it.
 func TestStickyDirectory(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root")
 	}
-	dir := t.TempDir()
-	path := filepath.Join(dir, "f")
-	require.NoError(t, os.WriteFile(path, nil, 0o666))
-	require.NoError(t, os.Chmod(dir, 0o777|fs.ModeSticky))
-	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))
-	out, err := asNobody(t, "sticky", path).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	const nobody = 65534
+	for _, test := range []struct {
+		what       string
+		dir, owner int
+	}{
+		{"sticky", 12345, 12346}, {"write", nobody, 12346}, {"write", 12345, nobody},
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "f")
+		require.NoError(t, os.WriteFile(path, nil, 0o666))
+		require.NoError(t, os.Chown(path, test.owner, test.owner))
+		require.NoError(t, os.Chown(dir, test.dir, test.dir))
+		require.NoError(t, os.Chmod(dir, 0o777|fs.ModeSticky))
+		require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))
+		out, err := asNobody(t, test.what, path).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		require.NoError(t, Write(path, text("by root")))
+	}
 }
 
 // TestNoDirectory: a directory that is missing is called that, not one without permissions.
@@ -291,6 +312,18 @@ func TestDeadFiles(t *testing.T) {
 	require.Equal(t, "f", left[1])
 }
 
+// TestNotDead: a pipe that has the name of a temporary file is not removed.
+func TestNotDead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	pipe := Temporary(path, 0)
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	reader, err := OpenThere(pipe, os.O_RDONLY, 0) // opening it for writing does not fail then
+	require.NoError(t, err)
+	defer reader.Close()
+	require.NoError(t, Write(path, text("x")))
+	require.NotZero(t, mode(t, pipe)&fs.ModeNamedPipe)
+}
+
 // TestDeadFileOfMany: Write finds a dead file with a high number, among files in use. Many Writes
 // in parallel leave such a file. Write does not list the directory to find it.
 func TestDeadFileOfMany(t *testing.T) {
@@ -312,6 +345,21 @@ func TestDeadFileOfMany(t *testing.T) {
 	}
 	require.NoError(t, inner(0))
 	require.Equal(t, []string{"f"}, filtertest.Names(t, dir))
+}
+
+// TestNameless: a file that is open has no name once it is removed.
+func TestNameless(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "f"))
+	require.NoError(t, err)
+	defer file.Close()
+	for _, removed := range []bool{false, true} {
+		if removed {
+			require.NoError(t, os.Remove(file.Name()))
+		}
+		info, err := file.Stat()
+		require.NoError(t, err)
+		require.Equal(t, removed, Nameless(info))
+	}
 }
 
 func TestLongName(t *testing.T) {

@@ -48,6 +48,11 @@ func SettledAt(info fs.FileInfo, changed, seen, read time.Time) bool {
 	return Identity{facts: facts{info, changed}, seen: seen, read: read}.settled()
 }
 
+// SameFacts reports whether two files that last changed at the given times have equal facts.
+func SameFacts(a, b fs.FileInfo, changedA, changedB time.Time) bool {
+	return facts{a, changedA}.equal(facts{b, changedB})
+}
+
 func (i Identity) Settled() bool { return i.settled() }
 
 // Aged returns i as if the file had been read after d.

@@ -60,7 +60,7 @@ func Identify(path string, previous Identity) (Identity, error) {
 	defer file.Close()
 	id := Identity{facts: factsOf(info), read: time.Now()}
 	id.seen = id.read
-	if previous.facts.info != nil && previous.facts.equal(id.facts) {
+	if previous.facts.equal(id.facts) { // false for a zero previous, as os.SameFile is for nil
 		id.seen = previous.seen
 	}
 	sum := sha256.New()

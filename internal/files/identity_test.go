@@ -67,7 +67,37 @@ func TestSettledIdentity(t *testing.T) {
 			next, err := Identify(path, id)
 			require.NoError(t, err)
 			require.False(t, next.Same(id))
+			require.False(t, next.Settled())
 		})
+	}
+}
+
+// TestFacts: each of the facts that a system reports can tell two files apart. Some systems report
+// no time of change.
+func TestFacts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	stat := func(path, data string, modified time.Time) fs.FileInfo {
+		require.NoError(t, os.WriteFile(path, []byte(data), 0o600))
+		require.NoError(t, os.Chtimes(path, modified, modified))
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		return info
+	}
+	modified := time.Unix(1e9, 0)
+	first := stat(path, "first", modified)
+	for _, changed := range []time.Time{{}, time.Unix(1e9, 5)} {
+		for name, test := range map[string]struct {
+			info fs.FileInfo
+			same bool
+		}{
+			"other bytes":  {stat(path, "other", modified), true},
+			"another file": {stat(path+".2", "first", modified), false},
+			"longer":       {stat(path, "longer", modified), false},
+			"modified":     {stat(path, "first", modified.Add(time.Second)), false},
+		} {
+			require.Equal(t, test.same, SameFacts(first, test.info, changed, changed), name)
+		}
+		require.False(t, SameFacts(first, first, changed, changed.Add(1)))
 	}
 }
 

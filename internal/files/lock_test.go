@@ -120,6 +120,7 @@ func TestLockName(t *testing.T) {
 	require.Equal(t, strings.ToValidUTF8(name, "?"), name)
 	// Files of earlier releases and other programs depend on these.
 	require.Equal(t, filepath.Join("a", ".b.bloom-lock"), LockName(filepath.Join("a", "b")))
+	require.Equal(t, "."+strings.Repeat("a", 200)+".bloom-lock", LockName(strings.Repeat("a", 200)))
 	require.Equal(t, "."+strings.Repeat("a", 180)+"-"+hashOf250+".bloom-lock",
 		LockName(strings.Repeat("a", 250)))
 }

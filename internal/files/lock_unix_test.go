@@ -36,7 +36,7 @@ func TestLockRefusesLinks(t *testing.T) {
 		name := LockName(path)
 		require.NoError(t, make(name))
 		before := mode(t, name)
-		_, _, err := Lock(t.Context(), path)
+		_, _, err := Lock(filtertest.EndsInWait(t, func() { t.Error("Lock waits") }), path)
 		require.ErrorContains(t, err, "lock "+name+": not a regular file, but of mode ")
 		require.Equal(t, before, mode(t, name))
 		require.NoError(t, os.Remove(name))
@@ -55,7 +55,7 @@ func TestLockWhereNoFileIs(t *testing.T) {
 	if _, err := os.Stat("/proc/self"); err != nil {
 		t.Skip(err)
 	}
-	_, _, err := Lock(t.Context(), "/proc/f")
+	_, _, err := Lock(filtertest.EndsInWait(t, func() { t.Error("Lock waits") }), "/proc/f")
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
@@ -86,6 +86,30 @@ func TestForbiddenLock(t *testing.T) {
 	require.NoError(t, os.Chmod(filepath.Dir(filepath.Dir(path)), 0o755))
 	out, err := asNobody(t, "forbidden lock", path).CombinedOutput()
 	require.NoError(t, err, "%s", out)
+}
+
+// TestLockWithoutPermissions: Lock waits for the permissions of a file that another process has
+// just created, but not for those of a directory.
+func TestLockWithoutPermissions(t *testing.T) {
+	for what, perm := range map[string]fs.FileMode{"new lock": 0o777, "forbidden directory": 0o555} {
+		dir := t.TempDir()
+		require.NoError(t, os.Chmod(dir, perm))
+		require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))
+		out, err := asNobody(t, what, filepath.Join(dir, "f")).CombinedOutput()
+		require.NoError(t, err, "%s: %s", what, out)
+		require.NoError(t, os.Chmod(dir, 0o755))
+	}
+}
+
+// whileWaiting is a context that calls a function whenever code begins to wait for it.
+type whileWaiting struct {
+	context.Context
+	then func()
+}
+
+func (w whileWaiting) Done() <-chan struct{} {
+	w.then()
+	return w.Context.Done()
 }
 
 // TestReleasedLock: a lock that was released takes no memory.

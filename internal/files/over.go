@@ -9,10 +9,7 @@ import (
 
 // Base identifies the file that a program reads at a path and then replaces. The zero Base means
 // that there was no file.
-type Base struct {
-	there bool
-	id    Identity
-}
+type Base struct{ id Identity }
 
 // ErrChanged is what Base.Write returns if another program has written the file.
 var ErrChanged = errors.New("another program has written the file")
@@ -23,7 +20,7 @@ func BaseOf(path string) (Base, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return Base{}, nil
 	}
-	return Base{err == nil, id}, err
+	return Base{id}, err
 }
 
 // Write is like the function Write, but immediately before it renames the new file to path, it
@@ -37,7 +34,7 @@ func (b *Base) Write(path string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	*b = Base{there: true} // without facts, so that check reads the file
+	*b = Base{} // without facts, so that check reads the file
 	sum.Sum(b.id.sum[:0])
 	return nil
 }
@@ -49,7 +46,7 @@ func (b *Base) check(path string) error {
 		return nil
 	case err != nil:
 		return err
-	case !b.there || !id.Same(b.id):
+	case !id.Same(b.id):
 		return ErrChanged
 	}
 	return nil
