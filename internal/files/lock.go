@@ -68,8 +68,8 @@ func lock(ctx context.Context, path string) (unlock func() error, err error) {
 	}
 }
 
-// Retries is how often in succession Lock tries again after an error that may pass, every 20 ms.
-// Only tests change it.
+// Retries limits how many times in a row Lock tries again after an error that may pass. Only tests
+// change it.
 var Retries = 250
 
 // held keeps the files of all locks reachable, because the garbage collector would close the file

@@ -37,7 +37,7 @@ type thread struct {
 
 func (t *thread) ready() bool { return !t.done && (t.until == nil || t.until()) }
 
-const mostSteps = 200_000 // a limit that only an endless order exceeds
+const mostSteps = 200_000 // an order with more steps counts as endless
 
 func (s *order) start(f func()) {
 	t := &thread{resume: make(chan struct{})}

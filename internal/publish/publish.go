@@ -287,8 +287,8 @@ func (r *release) size() int64 {
 }
 
 // hold reports whether d may be sent to another client. If so, the caller must call drop
-// afterwards. A patch of at most pieceSize bytes may always be sent. All larger patches that are
-// being sent may together have at most as many bytes as the filter.
+// afterwards. A patch of at most pieceSize bytes may always be sent. The size of the filter limits
+// the total size of the larger patches that are being sent.
 func (p *Publisher) hold(r *release, d *patch) bool {
 	if len(d.data) <= pieceSize {
 		return true
