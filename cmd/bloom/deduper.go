@@ -136,7 +136,7 @@ func (d *deduper) warnFull() {
 	}
 }
 
-// warn writes a warning, unless the run has written one before.
+// warn writes a warning on its first call; later calls do nothing.
 func (d *deduper) warn(format string, args ...any) {
 	if d.warned {
 		return

@@ -60,8 +60,8 @@ func contains(f filter, found []bool, b *lines.Batch) {
 	}
 }
 
-// addBatch adds the keys of b to f, and sets added[i] to whether the key of b.Hashes[i] was new or,
-// in a cuckooFilter, had room.
+// addBatch adds the keys of b to f, and sets added[i] to whether the key of b.Hashes[i] was
+// certainly new or, in a cuckooFilter, had room.
 func addBatch(f filter, added []bool, b *lines.Batch) {
 	hashed, keyed := methodsOf(f)
 	if hashed != nil {
