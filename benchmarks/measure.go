@@ -49,7 +49,7 @@ type workload struct {
 	kind  kind
 	n     int     // the number of keys
 	p     float64 // the rate of the filters; some libraries ignore it
-	quick bool    // -quick measures this table, too
+	quick bool    // whether -quick measures this table
 	rows  []row
 	// processes are programs that are measured in turn with the rows; see process.go.
 	processes []process
@@ -58,8 +58,8 @@ type workload struct {
 	turn      int // the number of keys in a turn; 0 means turnKeys
 	// orders lists orders of look-ups. Each has a table of its own, measured with the same filters.
 	orders []*order
-	// order is set in the table of an order, which mixes look-ups of present and absent keys. In
-	// other tables it is nil, and present and absent keys are timed separately.
+	// order is nil, unless the table is for one of orders. Such a table mixes look-ups of present
+	// and absent keys, and other tables time them separately.
 	order *order
 }
 
@@ -128,10 +128,10 @@ func warm(first, n int) int {
 	return first + n
 }
 
-// contestant is a row that is being measured. operate does an operation on n keys, after an untimed
-// look-up of n others. It returns the time in nanoseconds and the number of keys found. The time is
-// NaN if the row lacks the operation, or if its process failed. fill adds or removes n keys,
-// untimed.
+// contestant is a row or a process that is being measured. operate does an operation on n keys,
+// after an untimed look-up of n others. It returns the time in nanoseconds and the number of keys
+// found. The time is NaN if the row lacks the operation, or if its process failed. fill adds or
+// removes n keys, untimed.
 type contestant struct {
 	*result
 	empty   func()
@@ -352,8 +352,8 @@ func (c contestant) countFalses(p plan) {
 	}
 }
 
-// falses reports whether the table counts false positives: if at least ten are expected, and a
-// look-up asks a single filter.
+// falses reports whether w counts false positives. At least ten must be expected, and a look-up
+// must ask a single filter.
 func (w workload) falses() bool {
 	return w.p*absentKeys >= 10 && (w.turn == 0 || w.turn > turnKeys)
 }

@@ -23,7 +23,8 @@ const (
 
 var filterKeys uint64 = 100_000 // fewer in tests
 
-// inFilters are keys of 8 bytes, each in one of many filters. Keys with absent ids are in none.
+// inFilters are keys of 8 bytes. A key is in one of many filters if its id is below absentIDs, and
+// otherwise in none.
 var inFilters = kind{"8 bytes", 8, false, func(key []byte, id uint64) {
 	x := mix(id)
 	low := mix(x)

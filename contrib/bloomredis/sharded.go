@@ -14,8 +14,8 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// Sharded is a filter for more keys than fit into one Redis string. It has several strings, spread
-// over the nodes of a cluster. The digest of a key decides which string has the key.
+// Sharded is a filter for more keys than fit into one Redis string. Its strings are spread over the
+// nodes of a cluster, and the digest of a key decides which string has the key.
 //
 // It has the methods of [Filter], except Info, UpdateInfo, Merge, Snapshot, Source, M and K: call
 // these on each of its [Sharded.Shards]. Many goroutines may call the methods.

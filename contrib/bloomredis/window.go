@@ -35,11 +35,11 @@ import (
 // A Window that Redis lost starts over without its keys. The call that notices the loss returns an
 // error that wraps [ErrLost], and OnLost is called.
 //
-// A Window is one Redis string under its key. A large Window has several strings of at most about
-// 32 MB, all but the first under other keys. Each has its part of the keys, with some room for an
-// uneven split. The first Add to a string creates it at its full size. A string expires when all
-// its keys are forgotten. The memory is at most 1.2 times that of a window.Filter, or 1.6 times
-// with more than 7 Generations. The README has sizes.
+// A small Window is one Redis string under its key. A large Window has several strings of at most
+// about 32 MB, all but the first under other keys. Each has its part of the keys, with some room
+// for an uneven split. The first Add to a string creates it at its full size. A string expires
+// after all its keys are forgotten. The memory is at most 1.2 times that of a window.Filter, or 1.6
+// times with more than 7 Generations. The README has sizes.
 //
 // Once added, a key is in the Window, even if the work for it fails later. A worker that must not
 // lose work looks the key up, works, and then adds the key: two workers may then do the same work.
@@ -83,7 +83,7 @@ type WindowConfig struct {
 	Span time.Duration
 	// Renew makes each Add remember its key for another Span, even if the key was already there.
 	// Use Renew for keys that a later Contains must find, such as revoked tokens. A key is then
-	// found for up to Span + 2 Span/Generations. The memory is 13 to 21 % larger with 7
+	// found for up to Span + 2 Span/Generations. The memory is usually 13 to 21 % larger with 7
 	// Generations, and more with fewer. Repeats count towards N, as in a window.Filter: an N of
 	// Generations + 1 times the number of different keys in a Span is always enough.
 	//
@@ -103,7 +103,7 @@ const (
 	forever            = 1 << 60 // microseconds
 )
 
-// OpenWindow returns the window under key. Nothing is written before the first Add. The error wraps
+// OpenWindow returns the window under key. It creates nothing: the first Add does. The error wraps
 // [bloom.ErrMismatch] if the key holds a window with a different configuration, and
 // [bloom.ErrFormat] if it holds any other value.
 //
