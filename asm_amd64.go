@@ -117,8 +117,9 @@ func (f *filter) fetch(bits int) int {
 // The functions below process 4*fours digests. inAssembly(f) must be true, fours must be positive,
 // and fours*K must be at most slots.
 
-// filterAddFours adds the digests, and sets dst[i] to whether hs[i] changed the filter. First, it
-// fetches into the cache the words that hold the first fetch bits of each digest; fetch may be 0.
+// filterAddFours adds the digests, and sets dst[i] to whether hs[i] changed the filter. Before
+// that, it fetches the words of each digest's first bits into the cache. fetch is the number of
+// bits to fetch for a digest, and may be 0.
 //
 //go:noescape
 func filterAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
@@ -135,8 +136,8 @@ func syncAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
 func filterContainsFours(f *filter, hs *Hash, fours int, dst *bool)
 
 // filterContainsFetched is like filterContainsFours, but fetches words into the cache before it
-// tests their bits. It begins with the first fetch bits of each digest. If all of these are
-// set, it fetches and tests the digest's other bits. fetch must be positive.
+// tests their bits. fetch is the number of bits that it fetches and tests first for each digest,
+// and must be positive. If all of these are set, it fetches and tests the digest's other bits.
 //
 //go:noescape
 func filterContainsFetched(f *filter, hs *Hash, fours, fetch int, dst *bool)

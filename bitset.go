@@ -47,8 +47,9 @@ func (b bitset) setFinal(index uint64) bool {
 	return atomic.OrUint64(&b.words[index>>6], 1<<(index&63))>>(index&63)&1 == 0
 }
 
-// fold turns bit i of b into bit i mod m' of a bitset with m' = m/d bits. d must divide the number
-// of words. Then (x mod m) mod m' is x mod m', so the result has the bits of the same keys.
+// fold returns a bitset with m' = m/d bits. Bit i of b becomes bit i mod m' of the result. d must
+// divide the number of words. Then (x mod m) mod m' is x mod m', so the result has the bits of the
+// same keys.
 func (b bitset) fold(d int) bitset {
 	c := newBitset(len(b.words) / d)
 	// A block of the result stays in the first-level cache while d blocks of b are merged into it.

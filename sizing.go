@@ -149,7 +149,7 @@ func strictK(m, n uint64, maxK int) (k int, rate float64) {
 }
 
 // strictRate returns the mean rate of Mitz64 filters, with a safety margin. Some filters are fuller
-// than others, so the mean of fill^k exceeds the k-th power of the mean fill, by the factor spread.
+// than others, so the mean of fill^k is about spread times the k-th power of the mean fill.
 func strictRate(m uint64, k int, n uint64) float64 {
 	indexes := float64(k) * float64(n)
 	// fillRatio would be too low, by up to 0.8 % for m = 64.
