@@ -4,7 +4,6 @@ package readers
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"flag"
@@ -22,7 +21,6 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/bank"
 	"github.com/seed79a3ff49/bloom/internal/alltypes"
-	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
 var folder = flag.String("vectors", "../../testdata/vectors", "where the vectors are")
@@ -613,48 +611,24 @@ for (let i = 1; i < process.argv.length; i += 2) {
 	}
 }
 
-// TestReadersTakeTheLargestParameters: a parameter may have the value beside one that is refused.
-func TestReadersTakeTheLargestParameters(t *testing.T) {
-	dir := t.TempDir()
-	files := map[string][]string{}
-	for name, test := range map[string]struct {
-		file  string
-		edit  func([]byte)
-		nodes bool // bloom.mjs reads the form
-	}{
-		"bank-k":             {"bank-3", param(1, 255), true},
-		"counting-k":         {"counting", param(1, 255), false},
-		"flower-ways":        {"flower-8", param(1, 64), false},
-		"window-k":           {"window-7", param(5, 64), false},
-		"window-generations": {"window-empty", param(3, 31), false},
-		"growing-n":          {"growing", param(0, 1<<40), false},
+// TestReadersTakeTheLongestHash: an Info may have a Hash of 255 bytes.
+func TestReadersTakeTheLongestHash(t *testing.T) {
+	path, hash := filepath.Join(t.TempDir(), "filter"), strings.Repeat("h", 255)
+	f := bloom.Must(bloom.New(1, 0.5))
+	f.UpdateInfo(func(i *bloom.Info) { i.Hash = hash })
+	require.NoError(t, f.SaveFile(path))
+	for _, reader := range [][]string{
+		{"python3", "-c", "import bloom, sys\nprint(bloom.load(sys.argv[1]).info.hash)", path},
+		{"node", "--input-type=module", "-e", `import {load} from "./bloom.mjs"
+console.log(load(process.argv[1]).info.hash)`, "--", path},
 	} {
-		data := bloom.Must(os.ReadFile(filepath.Join(*folder, test.file+".bloom")))
-		end := len(data)
-		if test.file == "growing" { // layers follow the frame
-			end = 8 + 24 + 8*16 + int(binary.LittleEndian.Uint16(data[6:]))
-		}
-		data = append(edited(data[:end], test.edit), data[end:]...)
-		kind := form.KindOf(data).Package
-		require.NoError(t, typeOf(kind).Decoder(epoch).UnmarshalBinary(data), name)
-		path := filepath.Join(dir, name)
-		require.NoError(t, os.WriteFile(path, data, 0o666))
-		files["python3"] = append(files["python3"], path)
-		if test.nodes {
-			files["node"] = append(files["node"], path)
-		}
-	}
-	for command, args := range map[string][]string{
-		"python3": {"-c", "import bloom, sys\nfor name in sys.argv[1:]: bloom.load(name)"},
-		"node": {"--input-type=module", "-e", `import {load} from "./bloom.mjs"
-for (const name of process.argv.slice(1)) load(name)`, "--"},
-	} {
-		if _, err := exec.LookPath(command); err != nil &&
+		if _, err := exec.LookPath(reader[0]); err != nil &&
 			os.Getenv("BLOOM_REQUIRE_READERS") == "" {
-			t.Logf("without %s: %v", command, err)
+			t.Logf("without %s: %v", reader[0], err)
 			continue
 		}
-		out, err := exec.Command(command, append(args, files[command]...)...).CombinedOutput()
-		require.NoError(t, err, "%s: %s", command, out)
+		out, err := exec.Command(reader[0], reader[1:]...).CombinedOutput()
+		require.NoError(t, err, "%s: %s", reader[0], out)
+		require.Equal(t, hash+"\n", string(out), reader[0])
 	}
 }

@@ -145,6 +145,7 @@ func (m *maker) refusedGuava() {
 	m.refuse("guava-strategy", edited(m.file("guava-1"), set(0, 2))[:len(plain)])
 	m.refuse("guava-strategy-255", edited(m.file("guava-1"), set(0, 255))[:len(plain)])
 	m.refuseWhole("guava-k", edited(m.file("guava-1"), set(1, 0)))
+	m.refuse("guava-header-cut", []byte{1, 1, 0, 0, 0})
 	m.refuse("guava-words-none", []byte{1, 1, 0, 0, 0, 0})
 	m.refuse("guava-words-negative", append([]byte{1, 1, 0x80, 0, 0, 0}, make([]byte, 64)...))
 	m.refuse("guava-words-many", append([]byte{1, 1, 0x7f, 0xff, 0xff, 0xff}, make([]byte, 64)...))

@@ -57,6 +57,7 @@ func generate(t *testing.T) (vectors, map[string][]byte) {
 	m.flower()
 	m.bank()
 	m.later()
+	m.bounds()
 	m.refused()
 	m.patches()
 	slices.Sort(m.v.Refused)
