@@ -26,10 +26,9 @@ func (k *keyMethods) store() store {
 	return k.impl
 }
 
-// Add adds key in one round trip, or two for the first Add after a server started, and reports
-// whether key was new: true means that key was certainly new, false that some process probably
-// added it before. If several clients add the same new key concurrently, at most one call returns
-// true.
+// Add adds key, usually in one round trip, and reports whether key was new: true means that key was
+// certainly new, false that some process probably added it before. If several clients add the same
+// new key concurrently, at most one call returns true.
 //
 // On an error, Add returns false, and the key may have been added or not. Do not repeat the call:
 // if the first call arrived, the second returns false, and a job that runs only after true never
