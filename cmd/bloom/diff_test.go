@@ -148,6 +148,19 @@ func TestPatchWithLongComment(t *testing.T) {
 	require.True(t, read(t, "new") == read(t, "old"))
 }
 
+// TestPatchLongerThanItsFilter: a patch that changes half of the bits is a little longer than a
+// filter of more than 64 KiB, and fits.
+func TestPatchLongerThanItsFilter(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, "a\n", "build -n 60k -o old")
+	good(t, numbers(0, 60_000), "build -n 60k -o new")
+	good(t, "", "diff -o patch old new")
+	require.Greater(t, len(read(t, "patch")), len(read(t, "old")))
+	require.Greater(t, len(read(t, "old")), 1<<16)
+	good(t, "", "patch old patch")
+	require.True(t, read(t, "new") == read(t, "old"))
+}
+
 // TestPatchSkipped: the patch of a day does not fit if the patch of the day before was left out,
 // however few lines a day has.
 func TestPatchSkipped(t *testing.T) {

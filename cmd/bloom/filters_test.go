@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -83,6 +84,44 @@ func TestWarnsOfTooManyLines(t *testing.T) {
 		good(t, numbers(0, 1000), build)
 		saying(t, 0, says, numbers(0, 4000), "add f")
 	}
+}
+
+// TestWarningsHaveTheRightNumbers: a warning of too many lines has the number of lines in the
+// filter, not only of those that came now, and the filter's rate. A full cuckoo.Filter is named
+// with the lines that it has.
+func TestWarningsHaveTheRightNumbers(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "names", "name\n")
+	const build = "build --force -p 0.001 -n 1000 -o f"
+	for _, test := range []struct{ before, in, line string }{
+		{"", numbers(0, 2000), build},
+		{"", numbers(0, 2000), build + " --type blocked"},
+		{"", numbers(0, 2000), build + " --type counting"},
+		{"", numbers(0, 2000), build + " --never names"},
+		{build, numbers(1000, 2000), "add f"},
+		{build + " --type blocked", numbers(1000, 2000), "add f"},
+		{build + " --type counting", numbers(1000, 2000), "add f"},
+	} {
+		if test.before != "" {
+			good(t, numbers(0, 1000), test.before)
+		}
+		_, stderr, status := bloomRun(t, test.in, test.line)
+		require.Zero(t, status, test.line)
+		var lines, rate float64
+		_, err := fmt.Sscanf(stderr, "bloom: warning: the filter has about %f lines, more than it was "+
+			"made for: other lines are reported at a rate of %f\n", &lines, &rate)
+		require.NoError(t, err, "%s: %s", test.line, stderr)
+		require.InEpsilon(t, 2000, lines, 0.05, test.line)
+		require.InEpsilon(t, bloom.Must(load("f")).Stats().FPR, rate, 0.05, test.line)
+	}
+	_, stderr, status := bloomRun(t, numbers(0, 2000), build+" --type cuckoo")
+	require.Equal(t, 1, status)
+	text, ok := strings.CutPrefix(stderr, "bloom: the filter is full with ")
+	require.True(t, ok, stderr)
+	text, _, _ = strings.Cut(text, " lines, ")
+	lines, err := strconv.Atoi(strings.ReplaceAll(text, ",", ""))
+	require.NoError(t, err, stderr)
+	require.InDelta(t, 1050, lines, 50, stderr)
 }
 
 // TestCuckooOfRepeatedLines: without -n, build makes a filter that has each line as often as it
