@@ -111,6 +111,18 @@ func TestLoadedBeforeTheTime(t *testing.T) {
 	}
 }
 
+// TestEmptyBeforeTheTime: a decoded filter without keys has given up none, whatever its clock shows.
+func TestEmptyBeforeTheTime(t *testing.T) {
+	for unknown, noTime := range noTimes {
+		now := noTime
+		f := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: day, Now: func() time.Time { return now }}))
+		require.NoError(t, f.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
+		require.Equal(t, day, f.Reach(), unknown)
+		require.True(t, f.AddString("key"))
+		require.Equal(t, day, f.Reach(), unknown)
+	}
+}
+
 // TestNewBeforeTheTime: keys that are added before a new filter's clock knows the time are found
 // for a Span from the first time.
 func TestNewBeforeTheTime(t *testing.T) {

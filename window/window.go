@@ -79,7 +79,7 @@ type filter struct {
 type state struct {
 	layout
 	ring   ring
-	config Config // with defaults, without Now
+	config Config // with defaults; its Now is not used
 	feed   uint64 // number of keys that a page collects; with a single page, the share
 	table  []page
 	array  []uint64 // the lanes of all pages, page by page
@@ -189,7 +189,6 @@ func New(c Config) (*Filter, error) {
 func newState(c Config, l layout, array []uint64) *state {
 	s := &state{layout: l, config: c, table: make([]page, l.pages), array: array}
 	r := &s.ring
-	s.config.Now = nil
 	r.share, s.feed = c.share(l.pages)
 	r.counts, r.lost = c.counts(), never
 	r.span = int64(c.Span)
@@ -313,7 +312,7 @@ func (s *state) time(lookUp bool) int64 {
 func (s *state) tend(lookUp bool) int64 {
 	r := &s.ring
 	now := r.now()
-	if r.current(now) {
+	if r.current(now) { // speed
 		return now
 	}
 	if !lookUp {
@@ -352,8 +351,8 @@ func (s *state) addAt(h bloom.Hash, now int64) bool {
 	if now == stale {
 		now = s.time(false)
 	}
-	if s.k > 16 && len(s.array) >= farLanes {
-		s.touch(h, s.k)
+	if s.k > 16 && len(s.array) >= farLanes { // speed
+		s.touch(h, s.k) // speed
 	}
 	page, start, step := s.locate(h)
 	p, lanes := &s.table[page], s.lanesOf(page)
@@ -414,7 +413,7 @@ func (s *state) contains(h bloom.Hash) bool {
 	for i := s.k; i > 0; i -= 2 {
 		// Most absent keys turn out to be absent within half of the positions. A test after each
 		// pair would keep the processor from reading ahead.
-		if 2*i <= s.k && seen == 0 {
+		if 2*i <= s.k && seen == 0 { // speed
 			return false
 		}
 		var a, b uint32
