@@ -105,9 +105,10 @@ func (b *body) piece(buf []byte, i int, gzipped bool) (piece, packed []byte, err
 		}
 	}
 	switch {
-	case gzipped && changed:
+	case !gzipped:
+	case changed:
 		packed = pack(piece)
-	case gzipped:
+	default:
 		packed = r.pack(i, piece)
 	}
 	return piece, packed, nil

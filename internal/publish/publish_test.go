@@ -404,6 +404,75 @@ func TestVersionsWithoutPatches(t *testing.T) {
 	}
 }
 
+// TestPieces: an answer is whole, however the filter's words fill its pieces.
+func TestPieces(t *testing.T) {
+	for size, pieces := range map[int]int{
+		1: 1, pieceWords - 1: 1, pieceWords: 1, pieceWords + 1: 2, 2 * pieceWords: 2,
+	} {
+		f := bloom.Must(bloom.NewWords(filtertest.Words(size), 3))
+		p := New()
+		p.Publish(f, true, time.Now())
+		for _, gzipped := range []bool{false, true} {
+			var sent bytes.Buffer
+			writes := 0
+			require.NoError(t, p.bodyOf(p.current.Load()).send(writer(func(piece []byte) (int, error) {
+				writes++
+				return sent.Write(piece)
+			}), gzipped))
+			require.Equal(t, 1+pieces+1, writes, "%d words", size)
+			body := io.Reader(&sent)
+			if gzipped {
+				body = bloom.Must(gzip.NewReader(&sent))
+			}
+			got := new(bloom.Filter)
+			require.NoError(t, got.UnmarshalBinary(bloom.Must(io.ReadAll(body))), "%d words", size)
+			require.True(t, got.Equal(f), "%d words", size)
+		}
+	}
+}
+
+// TestPatchesLeadToTheRelease: there is a patch from each of the last History versions, and it
+// leads to the current one.
+func TestPatchesLeadToTheRelease(t *testing.T) {
+	p, publish := changing(1 << 16)
+	filters := map[string]*bloom.Filter{}
+	versions := []string{p.Version().Name}
+	for range History + 3 {
+		filters[versions[len(versions)-1]] = p.current.Load().filter.Clone()
+		versions = append(versions, publish(1))
+		for i, have := range versions[:len(versions)-1] {
+			version, patch, full := p.Since(have)
+			require.Equal(t, versions[len(versions)-1], version.Name)
+			if behind := len(versions) - 1 - i; behind > History {
+				require.NotNil(t, full, "%d behind", behind)
+				continue
+			}
+			require.NotNil(t, patch, "%d behind", len(versions)-1-i)
+			got := filters[have].Clone()
+			require.NoError(t, got.Patch(patch))
+			require.True(t, got.Equal(p.current.Load().filter))
+		}
+	}
+}
+
+// TestExactVersionReturns: during an answer of an exact Publisher, its version is replaced by one
+// that differs too much, and then published again. The answer goes on.
+func TestExactVersionReturns(t *testing.T) {
+	first := bloom.Must(bloom.NewWords(filtertest.Words(3*pieceWords), 3))
+	p := NewExact()
+	version := p.Publish(first, false, time.Now())
+	var sent bytes.Buffer
+	require.NoError(t, p.bodyOf(p.current.Load()).send(writer(func(piece []byte) (int, error) {
+		p.Publish(bloom.Must(bloom.NewSize(first.M(), first.K())), true, time.Now())
+		require.Equal(t, version, p.Publish(first, false, time.Now()))
+		require.Empty(t, p.current.Load().past)
+		return sent.Write(piece)
+	}), false))
+	got := new(bloom.Filter)
+	require.NoError(t, got.UnmarshalBinary(sent.Bytes()))
+	require.True(t, got.Equal(first))
+}
+
 // TestOtherParameters: a filter of another size, number of positions or strategy is published during
 // an answer. The answer breaks off.
 func TestOtherParameters(t *testing.T) {
