@@ -455,22 +455,45 @@ func TestPatchesLeadToTheRelease(t *testing.T) {
 	}
 }
 
-// TestExactVersionReturns: during an answer of an exact Publisher, its version is replaced by one
-// that differs too much, and then published again. The answer goes on.
+// TestExactVersionReturns: during an answer of an exact Publisher, its version is replaced twice, at
+// last by one that differs too much, and then published again. The answer goes on.
 func TestExactVersionReturns(t *testing.T) {
-	first := bloom.Must(bloom.NewWords(filtertest.Words(3*pieceWords), 3))
+	words := filtertest.Words(3 * pieceWords)
+	first := bloom.Must(bloom.NewWords(words, 3))
+	words[len(words)-1] ^= 1
+	second := bloom.Must(bloom.NewWords(words, 3))
 	p := NewExact()
 	version := p.Publish(first, false, time.Now())
 	var sent bytes.Buffer
+	writes := 0
 	require.NoError(t, p.bodyOf(p.current.Load()).send(writer(func(piece []byte) (int, error) {
-		p.Publish(bloom.Must(bloom.NewSize(first.M(), first.K())), true, time.Now())
-		require.Equal(t, version, p.Publish(first, false, time.Now()))
-		require.Empty(t, p.current.Load().past)
+		switch writes {
+		case 0: // the header
+			p.Publish(second, true, time.Now())
+		case 1:
+			p.Publish(bloom.Must(bloom.NewSize(first.M(), first.K())), true, time.Now())
+			require.Equal(t, version, p.Publish(first, false, time.Now()))
+			require.Empty(t, p.current.Load().past)
+		}
+		writes++
 		return sent.Write(piece)
 	}), false))
 	got := new(bloom.Filter)
 	require.NoError(t, got.UnmarshalBinary(sent.Bytes()))
 	require.True(t, got.Equal(first))
+}
+
+// TestInfoIsAVersion: a filter with the same bits and another Info is another version.
+func TestInfoIsAVersion(t *testing.T) {
+	f := bloom.Must(bloom.NewSize(1024, 5))
+	for _, p := range []*Publisher{New(), NewExact()} {
+		version := p.Publish(f, false, time.Now())
+		require.True(t, p.Has(f))
+		require.Equal(t, version, p.Publish(f, false, time.Now()))
+		f.UpdateInfo(func(i *bloom.Info) { i.Comment += "another" })
+		require.False(t, p.Has(f))
+		require.NotEqual(t, version, p.Publish(f, false, time.Now()))
+	}
 }
 
 // TestOtherParameters: a filter of another size, number of positions or strategy is published during
