@@ -825,7 +825,7 @@ func TestHTTPPatchLimit(t *testing.T) {
 			return
 		}
 		w.Header().Set("IM", publish.DeltaIM)
-		w.Header().Set("Delta-Base", `"1"`)
+		w.Header().Set("Delta-Base", req.Header.Get("If-None-Match"))
 		w.WriteHeader(http.StatusIMUsed)
 		_, _ = w.Write(make([]byte, length))
 	}))
@@ -842,6 +842,12 @@ func TestHTTPPatchLimit(t *testing.T) {
 		_, err = src.Fetch(context.Background(), "1")
 		require.ErrorContains(t, err, "longer than the limit")
 	}
+	src = &HTTPSource{URL: server.URL}
+	_, err := src.Fetch(context.Background(), "")
+	require.NoError(t, err)
+	u, err := src.Fetch(context.Background(), "another filter's")
+	require.NoError(t, err, "the size of the patched filter is not known")
+	require.Len(t, u.Patch, length)
 }
 
 // TestHTTPCodings: the names of codings have no case, and x-gzip is gzip.

@@ -630,6 +630,44 @@ func TestNobodyPublishes(t *testing.T) {
 	}
 }
 
+// TestNothingToSay: a Publisher does not say that nobody publishes if Publish was called, if there is
+// no snapshot any more, or while another call looks.
+func TestNothingToSay(t *testing.T) {
+	var out bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&out, nil)))
+	defer slog.SetDefault(before)
+	set := bloom.Must(bloom.NewSync(1000, 0.01))
+	fetch := func(p *Publisher) {
+		p.checked = time.Time{}
+		_, err := p.Fetch(t.Context(), "")
+		require.NoError(t, err)
+	}
+	p := NewPublisher(set.Snapshot)
+	p.Publish()
+	set.AddString("a")
+	fetch(p)
+
+	var taken *bloom.Filter
+	snapshot := func() *bloom.Filter { return taken }
+	taken = set.Snapshot()
+	p = NewPublisher(snapshot)
+	taken = nil
+	fetch(p)
+
+	snapshots := 0
+	p = NewPublisher(func() *bloom.Filter {
+		if snapshots++; snapshots > 1 {
+			_, err := p.Fetch(t.Context(), "")
+			require.NoError(t, err)
+		}
+		return set.Snapshot()
+	})
+	fetch(p)
+	require.Equal(t, 2, snapshots)
+	require.Empty(t, out.String())
+}
+
 // TestMade: each version was made later than the one before it, in the same process and over HTTP.
 func TestMade(t *testing.T) {
 	set := bloom.Must(bloom.NewSync(1000, 0.01))

@@ -329,7 +329,7 @@ func (r *Replica) countBack(cur *state, u *Update) error {
 	if cur == nil || cur.version == u.Version && u.Version != "" {
 		return nil
 	}
-	had := u.Version != "" && slices.Contains(r.had, u.Version)
+	had := slices.Contains(r.had, u.Version) // false for "", which is no version's name
 	if cur.version != "" {
 		r.had = append(r.had, cur.version)
 		r.had = r.had[max(0, len(r.had)-hadVersions):]

@@ -32,6 +32,18 @@ type script func(have string) (Update, error)
 
 func (s script) Fetch(_ context.Context, have string) (Update, error) { return s(have) }
 
+// TestFullDoesNotFit: a full filter that does not fit is not fetched again in the same refresh.
+func TestFullDoesNotFit(t *testing.T) {
+	fetches, errs := 0, 0
+	r := New(script(func(string) (Update, error) {
+		fetches++
+		return Update{}, bloom.ErrMismatch
+	}), Config{OnError: func(error) { errs++ }})
+	require.ErrorIs(t, r.Refresh(t.Context()), bloom.ErrMismatch)
+	require.Equal(t, 1, fetches)
+	require.Equal(t, 1, errs)
+}
+
 func filterOf(t testing.TB, m uint64, k int, keys ...string) *bloom.Filter {
 	t.Helper()
 	f := bloom.Must(bloom.NewSize(m, k))
