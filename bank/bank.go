@@ -18,8 +18,8 @@ import (
 
 // Bank is a collection of Bloom filters of the same size. They are its members, and are numbered
 // from 0. Each member is, bit for bit, a [bloom.Filter] with the Strategy [bloom.Mitz64]. A look-up
-// reads at most K bits of each member, in long runs. A look-up in the same number of separate
-// filters would read at least one cache line of each.
+// of a key reads at most K bits of each member. A look-up in the same number of separate filters
+// would read at least one cache line of each.
 //
 // Any number of goroutines may use a Bank; see "Goroutines" in package bloom. Calls that write take
 // turns. Which, WhichAll and ContainsHash take no lock, so they may see a part of a concurrent
@@ -54,7 +54,7 @@ type state struct {
 // member with n keys has a false-positive rate of about p, or more if n is small; to avoid that,
 // pass the results of [bloom.StrictSize] to [NewSize].
 //
-// New returns the same errors as bloom.New. The Bank's Info has n and p.
+// New accepts the same arguments as bloom.New. The Bank's Info has n and p.
 func New(n uint64, p float64) (*Bank, error) {
 	m, k, bad := door.Size(n, p, form.MaxWords)
 	if bad != nil {

@@ -44,7 +44,7 @@ func (r *Reader) read(offset, n int) ([]byte, error) {
 // Which is like [Bank.Which]. For each segment of 32,736 members it requests K pages, but stops
 // when all members of the segment are ruled out. It makes up to 64 requests in parallel. Each page
 // is 4 KiB, or less in the last segment. After an error, Which makes no further request, and
-// returns dst unchanged. It needs at most about 512 KiB of memory.
+// returns dst unchanged. It needs up to about 512 KiB of memory, plus the result.
 func (r *Reader) Which(dst []int, h bloom.Hash) ([]int, error) {
 	return r.WhichAll(dst, []bloom.Hash{h})
 }

@@ -71,7 +71,7 @@ func (s *segment) get(r uint64, i int) bool {
 	return s.data[8*s.row(r)+i/8]>>(i%8)&1 != 0
 }
 
-// setBit reports whether the bit was clear. No other call may write at the same time.
+// setBit reports whether the bit was clear. The caller must hold state.mu.
 func (s *segment) setBit(r uint64, i int) bool {
 	word := &s.words[s.row(r)+i/64]
 	bit := uint64(1) << (i % 64)
@@ -82,7 +82,7 @@ func (s *segment) setBit(r uint64, i int) bool {
 	return true
 }
 
-// No other call may write during clearBit.
+// The caller of clearBit must hold state.mu.
 func (s *segment) clearBit(r uint64, i int) {
 	word := &s.words[s.row(r)+i/64]
 	bit := uint64(1) << (i % 64)
@@ -128,7 +128,7 @@ func andWords(acc, a, b, c, d []uint64) bool {
 	return left != 0
 }
 
-// andBytes is like andWords, for rows of little-endian words, which need not be aligned.
+// andBytes is like segment.and, for rows of little-endian words, which need not be aligned.
 func andBytes(acc []uint64, a, b, c, d []byte) bool {
 	le := binary.LittleEndian
 	var left uint64

@@ -90,8 +90,8 @@ func (l *layout) table() int {
 	return start + g.words(l.bits())
 }
 
-// sum returns a checksum of data and of numbers, which identify the place of data. So data in a
-// wrong place has a wrong checksum.
+// sum returns a checksum of data and of numbers, which identify the place of data, so that
+// misplaced data is noticed.
 func sum(data []byte, numbers ...uint64) uint32 {
 	var start [24]byte
 	for i, x := range numbers {
@@ -111,8 +111,7 @@ func pageSum(page []byte, s, p int) uint32 {
 // valid until the next call.
 type source func(offset, n int) ([]byte, error)
 
-// readPage returns page p of segment s, or an error if the checksum is wrong or if a bit that
-// belongs to no member is set.
+// readPage reads and checks page p of segment s.
 func (l *layout) readPage(read source, s, p int) ([]byte, error) {
 	start, g, members := l.segment(s)
 	page, err := read(8*(start+p*g.page), 8*g.page)
@@ -159,7 +158,7 @@ func nameSum(name []byte, i, start int) uint32 {
 }
 
 // entry returns the start and the end of member i's name in the names, and the name's checksum. A
-// name starts where the previous one ends, so entry also reads the entry of member i-1.
+// name starts where the previous one ends, so entry also reads the previous entry, if any.
 func (l *layout) entry(read source, i int) (start, end int, sum uint32, err error) {
 	before := min(i, 1)
 	data, err := read(8*l.table()+entryBytes*(i-before), entryBytes*(1+before))
@@ -195,7 +194,7 @@ func (l *layout) readName(read source, i int) (string, error) {
 	return string(name), nil
 }
 
-// readAll reads and checks all words of a frame, and returns all names.
+// readAll reads and checks all words of a frame, and returns the names.
 func (l *layout) readAll(read source) (names []string, err error) {
 	if err := readZeros(read, 0, 8*l.padding()); err != nil {
 		return nil, err
