@@ -70,7 +70,7 @@ type Config struct {
 	// about 2 GiB on 32-bit platforms. If it is not a multiple of Ways, the remainder is not used.
 	Slots uint64
 	// Ways is the number of slots to which each key is written, from 1 to 64. With more ways,
-	// recent keys are more likely to be found, and old keys less likely.
+	// recent keys are usually more likely to be found, and old keys less likely.
 	Ways int
 	// Bits is the size of a slot in bits: 8, 16 or 32. When all slots are full, a key that was
 	// never added is reported as present with probability 1 - (1 - 1/(2^Bits - 1))^Ways.
@@ -153,9 +153,8 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	}
 	// ContainsHash reads the slots before the first write, so that their cache misses overlap.
 	isNew := !f.ContainsHash(h)
-	// If several calls add the key concurrently, the slot of way 0 decides which of them gets true.
-	// The first call that writes this slot did not find the key, because no other call had written
-	// any of the key's slots. The others find the fingerprint there.
+	// If several calls add a new key concurrently, usually only the first to write to the slot of
+	// way 0 gets true. The others find the fingerprint there.
 	x, step := h.Words()
 	for way := range f.ways {
 		word, shift, fingerprint := f.slot(way, x)

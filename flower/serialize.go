@@ -65,8 +65,8 @@ func read(r io.Reader) (f filter, n int64, err error) {
 // checkParams is the form.Check for the frames of Filters. It accepts what New accepts.
 func checkParams(p []uint64) (uint64, error) { return config(p).words() }
 
-// config returns the Config with the parameters p. A parameter that is too large for an int becomes
-// a smaller one that is also out of range.
+// config returns the Config with the parameters p. Values of Ways and Bits above math.MaxInt32
+// become math.MaxInt32, which is also out of range.
 func config(p []uint64) Config {
 	return Config{
 		Slots: p[0],
