@@ -9,8 +9,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
-// AddBatch adds hs; see "Batches" in package bloom. A batch is at least as fast as single calls,
-// and fastest if it has a thousand keys or more.
+// AddBatch adds hs; see "Batches" in package bloom. Batches of a thousand keys or more are the
+// fastest.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	if f.zero() && len(hs) > 0 {
 		panic(errZeroAdd)
@@ -77,11 +77,11 @@ const (
 	// Sorting pays off for batches of at least shortBatch digests if layers are large, and of at
 	// least shortInCache digests if layers fit in the processor's cache.
 	shortBatch, shortInCache = limits.ShortBatch, limits.ShortInCache
-	// Layers fit in the cache if a shard's newest layer has at most cachedBits bits.
+	// Layers are assumed to fit in the cache if a shard's newest layer has at most cachedBits bits.
 	cachedBits = 1 << 20
 )
 
-// isShort reports whether n single calls are faster than sorting n digests.
+// isShort reports whether n digests are too few to be worth sorting.
 func (s *state) isShort(n int) bool {
 	if n < shortBatch || n >= shortInCache {
 		return n < shortBatch

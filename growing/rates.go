@@ -68,14 +68,15 @@ func (r *rates) first(i int) float64 {
 	if r.n == 0 {
 		return firstBits * stagger(i)
 	}
-	// Only one shard in a thousand gets more keys than the mean plus three standard deviations.
+	// If n is large, about one shard in a thousand gets more keys than the mean plus three standard
+	// deviations.
 	keys := float64(r.n) / shards
 	return (keys + float64(3*math.Sqrt(keys))) * r.sizing(0).bits
 }
 
-// following returns the number of bits in the next layer of shard i: as many as all layers in list
-// have together. If n is known, all first layers have the same size, so stagger applies to the
-// second layers.
+// following returns the number of bits in the next layer of shard i, usually as many as all layers
+// in list have together. If n is known, all first layers have the same size, so stagger applies to
+// the second layers.
 func (r *rates) following(i int, list []*layer) uint64 {
 	m := uint64(0)
 	for _, l := range list {
@@ -96,8 +97,8 @@ type sizing struct {
 	bits  float64 // for each key
 }
 
-// newSizing returns the sizing of a blocked filter for 4096 keys. Rounding up to whole blocks adds
-// less than 2 %.
+// newSizing returns the sizing of a blocked filter for 4096 keys. For so many, rounding up to whole
+// blocks adds little.
 func newSizing(rate float64) sizing {
 	const keys = 4096
 	m, lines, err := blocked.Size(keys, rate)

@@ -93,8 +93,8 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	return total, err
 }
 
-// UnmarshalBinary implements encoding.BinaryUnmarshaler. f then grows as the encoded filter would
-// have grown.
+// UnmarshalBinary implements encoding.BinaryUnmarshaler. f then grows about as the encoded filter
+// would have grown.
 func (f *filter) UnmarshalBinary(data []byte) error {
 	return form.Unmarshal("growing", data, f, read)
 }

@@ -15,7 +15,7 @@ import (
 // list, so look-ups need no lock.
 type shard struct {
 	layers  atomic.Pointer[[]*layer] // oldest first
-	_       [56]byte                 // keeps the lock off the cache line that look-ups read
+	_       [56]byte                 // separates the lock from what look-ups read
 	mu      sync.Mutex               // held while a key or a layer is added
 	pending chan *layer              // yields the next layer; nil until one is needed
 	rates   *rates                   // shared by all shards
