@@ -9,12 +9,12 @@
 //	err = g.InsertString(name, func() error { return store(name) })
 //	found, err := g.LookupString(name, func() (bool, error) { return query(name) })
 //
-// A [Guard] reports as present every row that was in the store when the last load began, and every
-// row for which [Guard.Insert] or [Guard.Add] has returned. It rebuilds its filter from the store
-// while it is in use. If another program inserts a row without telling the Guard, the row may be
-// missed until the next load has succeeded. So every writer must use Insert, or announce its rows
-// to Add. "A filter in front of a database" in docs/questions.md compares three designs for several
-// processes.
+// A [Guard] reports as present every row that was in the store when the last successful load began,
+// and every row for which [Guard.Insert] or [Guard.Add] has returned. It rebuilds its filter from
+// the store while it is in use. If another program inserts a row without telling the Guard, the row
+// may be missed until the next load has succeeded. So every writer must use Insert, or announce its
+// rows to Add. "A filter in front of a database" in docs/questions.md compares three designs for
+// several processes.
 //
 // Load is a function that lists the store's keys. The price is one pass over the keys for each
 // load, and memory: at a rate of 1 %, usually at most 13.5 bits for each key from the second load
@@ -47,8 +47,8 @@ import (
 // Config configures a Guard. Load and P are required.
 type Config struct {
 	// Load must add every key in the store to keys. It must return every error of reading, such as
-	// that of sql.Rows.Err: if it misses a key and returns no error, the Guard reports that key as
-	// certainly absent.
+	// that of sql.Rows.Err: if it misses a key and returns no error, the Guard may report that key
+	// as certainly absent.
 	Load func(ctx context.Context, keys *Loader) error
 	// P is the largest probability that a key which was never in the store is reported as present,
 	// however many keys there are: 1e-9 <= P < 1. The key of a removed row, or of a failed insert,
@@ -69,14 +69,14 @@ type Config struct {
 	// copy from which they read, such as a standby server, and that of late commits. A commit is
 	// late if it follows an Add, or an insert that returned an error, such as a time-out. Lag
 	// counts from just before Insert or Add returns, so it must also cover a pause of the process
-	// at that moment. A Guard keeps each key for that time, in about 80 bytes, or in 16 if it is
-	// part of a large InsertBatch.
+	// at that moment. A Guard keeps each inserted key for at least that time, in about 80 bytes, or
+	// in 16 if it is part of a large InsertBatch.
 	Lag time.Duration
 	// Learn is the number of keys that a Guard remembers because its filter reports them as present
-	// although the store does not have them. [Guard.Lookup] then asks the store for such a key only
-	// once between two loads. A learned key is reported as absent until an insert of the key or the
-	// next load. If look-ups of absent keys follow Zipf's law with an exponent of 1 to 1.3, a
-	// memory of 1,024 keys saves the store half to nine tenths of the false positives.
+	// although the store does not have them. [Guard.Lookup] then usually asks the store for such a
+	// key only once between two loads. It may report a learned key as absent until an insert of
+	// the key or the next load. If look-ups of absent keys follow Zipf's law with an exponent of 1
+	// to 1.3, a memory of 1,024 keys saves the store half to nine tenths of the false positives.
 	//
 	// Learn must be at most 2^26, and is rounded up to a multiple of 1,024. A key needs 16 bytes.
 	// About four fifths of the last Learn keys are remembered. Each load starts with an empty
@@ -392,9 +392,9 @@ func (g *Guard) abandon() {
 }
 
 // expected returns the number of keys for the next filter. After the first load, it leaves room for
-// at least 1/16 more keys than there are; growing.New itself adds room for 12 standard deviations.
-// A growing filter makes another layer when 1/32 of its room is left, so the next filter has one
-// layer unless many keys are added.
+// at least 1/16 more keys than there are, up to maxN; growing.New itself adds room for 12 standard
+// deviations. A growing filter makes another layer when 1/32 of its room is left, so the next
+// filter has one layer unless many keys are added.
 func (g *Guard) expected() uint64 {
 	f := g.filter()
 	if f == nil {

@@ -25,7 +25,7 @@ import (
 //     a key that has a row's digest. A denial of that key must not hide the row.
 type memory struct {
 	seed maphash.Seed
-	sets [][ways]denial // the sets of stripe 0, then those of stripe 1, and so on
+	sets [][ways]denial // all sets of stripe 0, then all sets of stripe 1, and so on
 }
 
 // denial identifies a key that the store denied. The zero denial is an empty place.
