@@ -13,8 +13,8 @@ import (
 // FileSource loads the whole file at Path whenever its content has changed. It also notices a new
 // file that has the size and the modification time of the old one, for example after "cp -p" or
 // "rsync -t". On systems that report no time of change, such as Windows, it misses a file that was
-// written in place and has its old size and time. On every system it misses later writes through a
-// memory map that another program keeps, because only the first such write changes the times.
+// written in place and has its old size and time. On every system it may miss later writes through
+// a memory map that another program keeps, because only the first such write changes the times.
 //
 // A version consists of the file's modification time, its size, and a checksum of its bytes. To
 // compute the checksum, a FileSource reads the file once more. If only the time changes, it loads
@@ -56,7 +56,7 @@ func (s *FileSource) fetch(have string, load func(string) (*bloom.Filter, error)
 	return Update{Version: version, Full: f, Made: made}, nil
 }
 
-// identify must be called before the file is loaded. If the file is replaced in between, fetch
+// identify must be called before the file is loaded. If the content changes in between, fetch
 // returns the new filter with the old version, and the next fetch loads the file again.
 func (s *FileSource) identify() (files.Identity, error) {
 	s.mu.Lock()

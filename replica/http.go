@@ -34,10 +34,10 @@ import (
 // 1,024 bytes, every refresh loads the whole filter, and Version is "". Behind a CDN, a replica
 // lags for as long as the CDN keeps a copy, and may return to an older version; see [Status].
 //
-// After a failed transfer, or after three failed requests, the next request asks for the whole
-// filter, without compression. A transfer also counts as failed if the filter is larger than a
-// megabyte and gzip makes it more than a hundred times shorter, as it does with a nearly empty
-// filter.
+// After a failed transfer, or after three failed requests in a row, the next request usually asks
+// for the whole filter, without compression. A transfer also counts as failed if the filter is
+// larger than a megabyte and gzip makes it more than a hundred times shorter, as it does with a
+// nearly empty filter.
 //
 // The fields must be set before the first use. Many goroutines may use an HTTPSource. An HTTPSource
 // must not be copied.
@@ -111,7 +111,7 @@ func (s *HTTPSource) Fetch(ctx context.Context, have string) (Update, error) {
 
 var errTransfer = errors.New("transfer failed")
 
-// fetch makes one request. On success, it returns the update and the new value of s.last.
+// On success, fetch returns the update and the new value of s.last.
 func (s *HTTPSource) fetch(
 	ctx context.Context, have string, last known, plain bool,
 ) (u Update, latest known, err error) {
@@ -145,7 +145,7 @@ func (s *HTTPSource) fetch(
 			latest.size = u.Full.SizeBytes()
 		}
 	case http.StatusIMUsed:
-		if have == last.version && last.size > 0 { // the patched filter has the same size
+		if have == last.version && last.size > 0 { // a patch hardly changes the size
 			latest.size = last.size
 			limit = min(limit, last.size)
 		}

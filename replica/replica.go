@@ -131,7 +131,7 @@ type Replica struct {
 
 const hadVersions = 64
 
-// state is a filter and its version. After a patch, there is a new state with the same filter.
+// state is a filter and its version. Patches change the filter in place.
 type state struct {
 	filter  *bloom.SyncFilter
 	size    int64 // length of the binary form
@@ -210,7 +210,8 @@ func (r *Replica) Refresh(ctx context.Context) error {
 	return err
 }
 
-// refresh takes the caller's token out of busy when it ends. warnings are other errors for OnError.
+// refresh takes the caller's token out of busy when it ends. warnings are further errors for
+// OnError.
 func (r *Replica) refresh(ctx context.Context) (warnings []error, err error) {
 	defer func() { <-r.busy }()
 	started := time.Now()
@@ -276,7 +277,8 @@ func (r *Replica) fetch(ctx context.Context, version string, warnings *[]error) 
 		return errors.New("replica: the source sent no full filter")
 	default:
 		r.again = 0
-		// The bits change before the version, so that a Replica has all keys of its version.
+		// The bits change before the version: when Version returns the new one, all of its keys are
+		// present.
 		if u.Patch != nil {
 			if err := cur.filter.Patch(u.Patch); err != nil {
 				return unfitError{fmt.Errorf("replica: patch of version %q: %w", version, err)}
@@ -323,8 +325,8 @@ func (s *state) holds(f *bloom.Filter) bool {
 	return err == nil && failed == nil && ours == theirs
 }
 
-// countBack returns an error if u's version is one that r had before cur, or is known to be older
-// than cur. It also adds the version of cur to r.had.
+// countBack returns an error if u's version is in r.had, or is known to be older than cur. It also
+// maintains r.had.
 func (r *Replica) countBack(cur *state, u *Update) error {
 	if cur == nil || cur.version == u.Version && u.Version != "" {
 		return nil
