@@ -12,8 +12,8 @@ const (
 	chunk = 64
 	// shortBatch is the smallest number of keys for which reading ahead pays off.
 	shortBatch = 2
-	// farLanes is the smallest number of lanes for which reading ahead pays off. That many lanes do
-	// not fit in a core's own caches.
+	// farLanes is the smallest number of lanes for which reading ahead pays off. That many lanes
+	// usually do not fit in a core's own caches.
 	farLanes = 1 << 19
 )
 

@@ -16,7 +16,8 @@ import (
 // Planes are numbered in the order in which they begin. Plane i is bit i mod 64 of each lane. A
 // plane begins with its first key, and is the newest until the next one begins. It ends by count
 // when it holds its share, or by time, usually a part after it began; see prolong. It dies a Span
-// after its end, or with Renew a Span and a part. The live planes have consecutive numbers.
+// after its end, or with Renew a Span and a part, unless it is given up earlier. The live planes
+// have consecutive numbers.
 //
 // The time at which a plane ends is its stamp, in nanoseconds since 1970; the plane takes keys only
 // before that time. Stamps never decrease from one plane to the next. When a plane has ended, its
@@ -31,7 +32,8 @@ import (
 //     removes dead planes or lowers stamps first stores shut in expires, then reads the clock, then
 //     stores live, and finally stores expires. So an add that did not wait for the lock has read
 //     the time before that goroutine.
-//   - A plane that becomes full is closed before the time of its end is read, for the same reason.
+//   - A plane that becomes full is closed before the time of its end is read. So no key was added
+//     to it after that time.
 type ring struct {
 	clock
 	span int64 // Config.Span, in nanoseconds
@@ -160,7 +162,8 @@ func (r *ring) publish(live run) {
 
 func (r *ring) death(plane uint64) int64 { return r.stampOf(plane).Load() + r.life }
 
-// current reports whether no plane is due to die, and the clock has not stepped back.
+// current returns false if a plane is due to die, if now is before r.stamped, or while r.expires is
+// shut.
 func (r *ring) current(now int64) bool { return now >= r.stamped.Load() && now < r.expires.Load() }
 
 // age reads the time, removes the planes that are due to die, and returns the time. If a plane is
@@ -214,7 +217,7 @@ func (r *ring) begin(now int64) run {
 	r.Lock()
 	defer r.Unlock()
 	if r.wake != nil || !r.current(now) {
-		now = r.age() // with a coarse clock, now may be a tenth of a second old
+		now = r.age() // with a coarse clock, now may be out of date
 	}
 	live := r.planes()
 	if r.accepts(live, now) || r.prolong(live, now) {
@@ -309,8 +312,9 @@ func (r *ring) countKeys(n uint64) {
 //
 // The newest of these planes decides. The key is written again if that plane ended at least a part
 // ago, or if more than r.lean planes follow it, including one that the write would begin. Otherwise
-// at least a Span is left, because the plane lives for a Span and a part after its end. It is given
-// up earlier only if r.fulls full planes follow it, and by then N more keys have been added.
+// at least a Span is left, because the plane lives for a Span and a part after its end. While the
+// clock runs evenly, it is given up earlier only if r.fulls full planes follow it, and by then N
+// more keys have been added.
 func (r *ring) renews(columns uint64, live run, now int64) bool {
 	newest := live.newest()
 	// The bit of the newest plane becomes the highest bit.
@@ -318,7 +322,7 @@ func (r *ring) renews(columns uint64, live run, now int64) bool {
 	plane := newest - uint64(bits.LeadingZeros64(inOrder))
 	end := r.stampOf(plane).Load()
 	if now >= end && r.wake != nil {
-		now = r.read() // with a coarse clock, now may be a tenth of a second old
+		now = r.read() // with a coarse clock, now may be out of date
 	}
 	age := newest - plane
 	if !r.accepts(live, now) {
@@ -348,9 +352,9 @@ func (r *ring) reset() {
 
 // clock reads the time in nanoseconds since 1970.
 //
-// A coarse clock does not read the time on each call, because that takes longer than a look-up. It
-// uses its last reading until a timer fires. If the timer is late, keys may have been written to a
-// plane after its end; endLate then moves the end, so that no key is forgotten early. Only the
+// A coarse clock does not read the time on each call, because that can take longer than a look-up.
+// It uses its last reading until a timer fires. If the timer is late, keys may have been written to
+// a plane after its end; endLate then moves the end, so that no key is forgotten early. Only the
 // holder of the ring's lock replaces a reading, so endLate knows which reading was in use.
 //
 // A clock may be read before it has been set. The zero Time means that the time is unknown: the

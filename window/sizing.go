@@ -15,7 +15,7 @@ const (
 	maxGenerations = 31
 	maxSpan        = 1 << 60 // in nanoseconds; 36 years
 	maxK           = 64      // the largest k in a file; New chooses at most 38
-	leastRate      = 1e-18   // the lowest rate that sized uses; it needs 38 positions
+	leastRate      = 1e-18   // lower rates count as this one, which needs 38 positions
 
 	leastPage = limits.WindowPage
 	pageFeed  = limits.WindowFeed // the feed of a page, if there are several pages

@@ -127,8 +127,7 @@ type Config struct {
 	// Generations + 1 times within a Span.
 	//
 	// Without Renew, a repeat needs no memory, and a key is remembered for a Span from the Add that
-	// returned true. If an event repeats forever, Add returns true for it at most once in each
-	// Span.
+	// returned true. If an event repeats forever, Add returns true for it about once in each Span.
 	Renew bool
 	// Generations is the number of periods into which a Span is divided, from 1 to 31. 0 means 7.
 	// Compared with 7 generations, a window needs 7 % less memory with 3, 17 % more with 15, and
