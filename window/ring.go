@@ -53,13 +53,13 @@ type ring struct {
 	// Keys that were given up before their Span was over were added no later than lost. If there
 	// are none, lost is the constant never.
 	lost      int64
-	prolonged bool   // the newest plane lasts for a second part; see prolong
+	prolonged bool   // the newest plane may be in its second part; see prolong
 	fresh     bool   // the planes were decoded, and the clock has not shown a time since
-	undated   uint64 // the first plane that began before the clock was set; 0 if there is none
+	undated   uint64 // the first plane that began after decoding but before the clock was set, or 0
 }
 
 const (
-	shut  = math.MinInt64 // the value of expires while every call needs the lock
+	shut  = math.MinInt64 // the value of expires while adds need the lock
 	never = math.MinInt64 // the value of lost while no key has been given up early
 )
 
@@ -143,8 +143,7 @@ func (r *ring) reopened(live run) run {
 	return live.opened()
 }
 
-// publish stores live and expires. After that, calls no longer need the lock, unless r is fresh.
-// The caller must hold the lock.
+// publish stores live and expires; expires is shut while r is fresh. The caller must hold the lock.
 func (r *ring) publish(live run) {
 	expires := int64(math.MaxInt64)
 	switch {

@@ -50,7 +50,7 @@ import (
 //	generation  one of the Config.Generations periods into which a Span is divided
 //	part        the length of a generation in nanoseconds: Span/Generations
 //	share       the number of keys that fill a plane
-//	full        a plane that holds its share is full; other planes, which end by time, are partial
+//	full        a plane that holds its share is full; a plane that has ended by time is partial
 //	fulls       the number of full planes that are enough for the newest N keys
 //	spare       the largest number of live partial planes while the clock runs evenly
 //	lean        with Renew, how many planes may follow a key's plane before a repeat is written
