@@ -28,7 +28,7 @@ const (
 	maxLayers = 64
 
 	// firstBits is the number of bits in the smallest first layer if n is unknown. The binary forms
-	// of all first layers together then take just under 64 KB.
+	// of all first layers together then take about 64 KB.
 	firstBits = 88 * 256
 )
 
