@@ -30,9 +30,9 @@ const (
 )
 
 type grid struct {
-	stride int // words in a row
+	stride int // number of words in a row
 	shift  int // a page has 1<<shift rows
-	page   int // words in a page
+	page   int // number of words in a page
 }
 
 // gridFor returns the grid that a segment with the given number of members has in a file. Short
@@ -155,7 +155,7 @@ func andRow(acc []uint64, row []byte) bool {
 
 // shape has what all members have in common.
 type shape struct {
-	size       int    // words in a member; a segment has 64 rows for each word
+	size       int    // number of words in a member; a segment has 64 rows for each word
 	reciprocal uint64 // digest.Reciprocal(size)
 	k          int
 }

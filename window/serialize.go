@@ -25,7 +25,7 @@ const (
 	paramRenew       // 0 or 1
 	paramK           // number of positions of a key
 	paramPages
-	paramLanes  // lanes in a page
+	paramLanes  // number of lanes in a page
 	paramLive   // number of live planes
 	paramNewest // column of the newest plane
 	paramCount  // number of keys in the newest plane

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	planes         = 64 // bits in a lane
+	planes         = 64 // number of bits in a lane
 	maxGenerations = 31
 	maxSpan        = 1 << 60 // in nanoseconds; 36 years
 	maxK           = 64      // the largest k in a file; New chooses at most 38
@@ -25,7 +25,7 @@ const (
 type layout struct {
 	k     int    // number of positions of a key; even
 	pages uint64 // at least 1
-	lanes uint64 // in each page
+	lanes uint64 // number of lanes in each page
 }
 
 func (c Config) withDefaults() Config {
