@@ -19,8 +19,8 @@ import (
 //   - An insert removes its keys from the memory when it begins. Until it has ended, no key in the
 //     same stripe is noted. If it ends during a query for a key in the same stripe, that key is not
 //     noted, because the query may have missed the insert's row.
-//   - A key is not noted if its query began within a Lag after the end of the load, or after the
-//     end of an insert in the same stripe.
+//   - A key is not noted if its query began within a Lag after the end of the load or of an insert
+//     in the same stripe.
 //   - A denial identifies a key, not only its digest. Murmur3 can be inverted, so anybody can make
 //     a key that has a row's digest. A denial of that key must not hide the row.
 type memory struct {

@@ -156,8 +156,7 @@ func (u *Update) after(s *state) time.Time {
 	return u.Made
 }
 
-// nothing is the state before the first load. Code that treats this case differently, such as
-// look-ups, reads Replica.copy instead.
+// nothing is the state before the first load.
 var nothing = &state{filter: new(bloom.SyncFilter)}
 
 func (r *Replica) state() *state { return cmp.Or(r.copy.Load(), nothing) }
