@@ -15,9 +15,9 @@ import (
 //
 // Planes are numbered in the order in which they begin. Plane i is bit i mod 64 of each lane. A
 // plane begins with its first key, and is the newest until the next one begins. It ends by count
-// when it holds its share, or by time, usually a part after it began; see prolong. It dies a Span
-// after its end, or with Renew a Span and a part, unless it is given up earlier. The live planes
-// have consecutive numbers.
+// when it holds its share, or by time, usually a part after it began; see prolong. With a clock, it
+// dies a Span after its end, or with Renew a Span and a part, unless it is given up earlier. The
+// live planes have consecutive numbers.
 //
 // The time at which a plane ends is its stamp, in nanoseconds since 1970; the plane takes keys only
 // before that time. Stamps never decrease from one plane to the next. When a plane has ended, its
