@@ -26,8 +26,9 @@ type Reader struct {
 	info   form.Info
 }
 
-// NewReader returns a Reader for the file in r, which has size bytes. It reads at most 8 KiB. If
-// the file does not hold a Bank, the error wraps [bloom.ErrFormat]. If r fails, it wraps r's error.
+// NewReader returns a Reader for the file in r, which has size bytes. It reads at most 8 KiB of an
+// intact file. If the file does not hold a Bank, the error wraps [bloom.ErrFormat]. If r fails, the
+// error wraps r's error.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	var l layout
 	_, info, err := form.Bank.ParseAt(r, size, l.parse)
