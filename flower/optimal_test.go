@@ -149,9 +149,23 @@ func TestErrors(t *testing.T) {
 		{math.MaxUint64, 0.9, 0.1, "flower: t = 18446744073709551615 is outside [1, "},
 		{1 << 50, 1 - 1e-16, 1e-9,
 			"flower: t = 1125899906842624 is outside [1, "},
+		{1 << 39, 0.5, 1e-9, "flower: t = 549755813888 is outside [1, "}, // only 8 bits suffice
 	} {
 		c, err := Optimal(test.t, test.recall, test.fpr)
 		assert.ErrorContains(t, err, test.want)
 		assert.Zero(t, c)
+	}
+}
+
+// TestLimits: the largest number of slots and the lowest rates are accepted.
+func TestLimits(t *testing.T) {
+	words, err := Config{Slots: 2 * form.MaxFrameWords, Ways: 2, Bits: 32}.words()
+	require.NoError(t, err)
+	require.EqualValues(t, form.MaxFrameWords, words)
+	for _, bits := range []int{8, 16, 32} {
+		c, err := Optimal(1000, 0.5, Config{Ways: 1, Bits: bits}.fpr())
+		require.NoError(t, err)
+		require.Equal(t, bits, c.Bits)
+		require.Equal(t, 1, c.Ways)
 	}
 }

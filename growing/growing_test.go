@@ -143,3 +143,9 @@ func TestLayersBegin(t *testing.T) {
 		}
 	}
 }
+
+// TestMostKeys: mostKeys is accepted.
+func TestMostKeys(t *testing.T) {
+	require.Nil(t, (&rates{p: 0.01, n: mostKeys}).check())
+	require.NotNil(t, (&rates{p: 0.01, n: mostKeys + 1}).check())
+}
