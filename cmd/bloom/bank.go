@@ -346,9 +346,9 @@ func (d *doubt) which(r *bank.Reader, hs []bloom.Hash, args []string, all bool) 
 func checkValues(b informed, d *doubt, args []string) error {
 	for _, arg := range args {
 		if hasAny([]byte(arg), d.bars) {
-			return usageError{fmt.Errorf("%s was made with %s --sep %q: "+
+			return usageError{fmt.Errorf("it was made with %s --sep %q: "+
 				"a LINE is the value of that field, and %q has the separator",
-				d.path, placeFlag(d.made), separatorOf(b), arg)}
+				placeFlag(d.made), separatorOf(b), arg)}
 		}
 	}
 	return nil

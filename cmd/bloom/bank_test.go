@@ -54,26 +54,29 @@ func TestBank(t *testing.T) {
 	good(t, "x\n", "build -o a.filter")
 	write(t, "damaged.bank", data[:8]+string(data[8]^1)+data[9:])
 	for line, says := range map[string]string{
-		"bank":                               "bank needs build, info or which",
-		"bank wich":                          `"wich" is not a command: did you mean which`,
-		"bank build -o x.bank":               "bank build needs at least one",
-		"bank build a.log":                   "build needs -o FILE",
+		"bank":                 "bank needs build, info or which; see bloom help bank",
+		"bank wich":            `"wich" is not a command: did you mean which; see bloom help bank`,
+		"bank build -o x.bank": "bank build needs at least one FILE; see bloom help bank build",
+
+		"bank build a.log":                   "build needs -o FILE; see bloom help build",
 		"bank build -o x.bank -":             "- can be read only once: give -n",
 		"bank build -p 2 -o x.bank a.log":    "-p 2 is outside (0, 1)",
-		"bank which":                         "bank which needs the BANK",
+		"bank which":                         "bank which needs the BANK; see bloom help bank which",
 		"bank build -n 1 -o y a.log ./a.log": "./a.log is given twice",
-		"bank which none x":                  "bloom: none: no such file",
-		"bank which a.log x.bank":            `a.log is not a bank: it begins with "10.0.0.1" (the bank comes first, then lines: bloom bank which BANK LINE)`,
+		"bank which none x":                  "none: no such file or directory",
+		"bank which a.log x.bank": `a.log is not a bank: it begins with "10.0.0.1" (the bank ` +
+			`comes first, then lines: bloom bank which BANK LINE)`,
 		"bank which a.filter x": "a.filter is a bloom.Filter, not a bank: bloom " +
 			"check looks lines up in it",
-		"bank which damaged.bank x": "invalid format",
-		"bank which hex.bank xyz":   "is not an even number",
+		"bank which damaged.bank x": "damaged.bank: bank: invalid format: 512 bytes too many",
+		"bank which hex.bank xyz":   `hex.bank: "xyz" is not an even number of hexadecimal digits`,
 		"bank which . x":            ".: is a directory",
-		"check hex.bank":            "is a bank, not a filter; see bloom help bank",
+		"check hex.bank":            "hex.bank is a bank, not a filter; see bloom help bank",
 	} {
 		require.Empty(t, saying(t, 2, says, "", line))
 	}
-	require.Empty(t, saying(t, 2, "a LINE is empty", "", "bank which x.bank", ""))
+	require.Empty(t, saying(t, 2,
+		"x.bank: a LINE is empty, but banks have no blank lines", "", "bank which x.bank", ""))
 	write(t, "blank", "\n\nx\n\r\n")
 	good(t, "", "bank build -o x.bank a.log blank")
 	require.Regexp(t, `(?s)bank.Bank\n.*files     2\n.*keys      about 3\n  made for  2 keys at a rate of 0.001\n.*checksum  right`, good(t, "", "bank info x.bank"))
@@ -85,14 +88,16 @@ func TestBank(t *testing.T) {
 	}
 	write(t, "damaged.bank", data[:len(data)-1]+string(data[len(data)-1]^1))
 	for path, says := range map[string]string{
-		"damaged.bank": "damaged.bank",
-		"a.log":        "bloom: a.log is not a bank: it begins with",
-		"a.filter":     "bloom: a.filter is a bloom.Filter, not a bank: bloom info shows it",
-		"missing":      "bloom: missing: no such file",
+		"damaged.bank": "bank: invalid format: checksum is ..., should be ... (in damaged.bank)",
+		"a.log":        `a.log is not a bank: it begins with "10.0.0.1"`,
+		"a.filter":     "a.filter is a bloom.Filter, not a bank: bloom info shows it",
+		"missing":      "missing: no such file or directory",
 	} {
 		saying(t, 1, says, "", "bank info", path)
 	}
-	saying(t, 0, "has about 11 different lines, but filters have room for 3",
+	good(t, "1\n2\n3\n4\n", "bank build --force -n 3 -o x.bank -") // the count is an estimate
+	saying(t, 0, "warning: - has about 11 different lines, but filters have room for 3: bank "+
+		"which names it for other lines at a rate of 0.002",
 		"1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "bank build -n 3 -o x.bank -")
 }
 
@@ -167,16 +172,17 @@ func TestBankWhichReadsLines(t *testing.T) {
 	require.Equal(t, `"c\nd"`+"\n", good(t, "z\n", "bank which bank"))
 	saying(t, 1, "", "", "bank which bank")
 	saying(t, 1, "", "x\ny\n", "bank which --all bank")
-	saying(t, 2, "standard input: it is a tar archive", tarred(t, "a", "x\n"), "bank which bank")
+	saying(t, 2, "standard input: it is a tar archive: unpack it first: tar -xOf",
+		tarred(t, "a", "x\n"), "bank which bank")
 	// Of lines that break off there is no answer.
 	cut := gzipped("x\n")
 	for says, lines := range map[string]string{
-		"standard input: unexpected EOF": cut[:len(cut)-4],
-		"standard input: 1 byte follows": cut + "x",
+		"standard input: unexpected EOF":                                       cut[:len(cut)-4],
+		"standard input: 1 byte follows its gzip data: neither gzip nor zeros": cut + "x",
 	} {
 		require.Empty(t, saying(t, 2, says, lines, "bank which bank"))
 	}
-	saying(t, 2, `"uniq" is not a command: did you mean dedupe`, "", "uniq")
+	saying(t, 2, `"uniq" is not a command: did you mean dedupe; see bloom help`, "", "uniq")
 }
 
 // TestBankThatSaysNothing: if a bank does not say how its keys were made, a line is a key as it

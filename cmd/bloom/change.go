@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -135,6 +136,11 @@ func unionOf(ctx context.Context, names []string) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
+	type spared struct { // names that a filter reported none of
+		path  string
+		names uint64
+	}
+	nevers := []spared{{all.path, neverOf(all)}}
 	for _, name := range names[1:] {
 		if ctx.Err() != nil {
 			return nil, errInterrupted
@@ -145,6 +151,15 @@ func unionOf(ctx context.Context, names []string) (*loaded, error) {
 		}
 		if err := union(all, next); err != nil {
 			return nil, fmt.Errorf("%s and %s: %w", all.path, name, err)
+		}
+		never := spared{next.path, neverOf(next)}
+		if !slices.Contains(nevers, never) {
+			nevers = append(nevers, never)
+		}
+	}
+	for _, never := range nevers {
+		if never.names > 0 && len(names) > 1 {
+			warnNever(never.path, never.names)
 		}
 	}
 	return all, nil
@@ -168,11 +183,6 @@ func union(a, b *loaded) error {
 	facts, err := joinFacts(a, b)
 	if err != nil {
 		return err
-	}
-	for _, f := range []*loaded{a, b} {
-		if n := neverOf(f); n > 0 {
-			warnNever(f.path, n)
-		}
 	}
 	err = a.kind.merge(a.filter, b.filter)
 	if err != nil && a.Stats().M != b.Stats().M {

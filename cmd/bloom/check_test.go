@@ -20,12 +20,15 @@ func TestCheckSkipsMissingFiles(t *testing.T) {
 	write(t, "a", "apple\n")
 	write(t, "b", "plum\npear\n")
 	require.NoError(t, os.Mkdir("folder", 0o777))
-	require.Equal(t, "apple\npear\n", saying(t, 2, "none: no such file", "", "check list a none b"))
-	require.Equal(t, "2\n", saying(t, 2, "none: no such file", "", "check -c list a none b"))
-	require.Equal(t, "plum\n", saying(t, 2, "folder: is a directory", "", "check -v list folder a b"))
-	require.Empty(t, saying(t, 0, "none: no such file", "", "check -q list none a"),
+	require.Equal(t, "apple\npear\n", saying(t, 2,
+		"none: no such file or directory", "", "check list a none b"))
+	require.Equal(t, "2\n", saying(t, 2,
+		"none: no such file or directory", "", "check -c list a none b"))
+	require.Equal(t, "plum\n", saying(t, 2,
+		"folder: is a directory", "", "check -v list folder a b"))
+	require.Empty(t, saying(t, 0, "none: no such file or directory", "", "check -q list none a"),
 		"grep -q found a line, too")
-	require.Empty(t, saying(t, 2, "none: no such file", "apple\n", "check list none"),
+	require.Empty(t, saying(t, 2, "none: no such file or directory", "apple\n", "check list none"),
 		"standard input is not read")
 	_, stderr, status := bloomRun(t, "", "check list none a nothing")
 	require.Equal(t, 2, status)

@@ -138,7 +138,8 @@ func TestGoesOnWithAnotherInput(t *testing.T) {
 		})
 		require.NoError(t, cmd.Process.Kill())
 		require.Error(t, cmd.Wait())
-		saying(t, 0, "out has 2 bytes that this run does not write", "b\nc\na\nd\na\n", line)
+		saying(t, 0, "warning: out has 2 bytes that this run does not write: they stay before "+
+			"its lines", "b\nc\na\nd\na\n", line)
 		require.Equal(t, "a\nb\nc\nd\n", read(t, "out"), flags)
 	}
 }

@@ -58,7 +58,8 @@ func TestState(t *testing.T) {
 	}
 	before := read(t, "state")
 	for _, flags := range []string{"-n 1M", "-p 0.01", "-n 20k -p 0.001"} {
-		require.Empty(t, saying(t, 1, "-n, -p and --span do not fit", "g\n", "dedupe --state state "+flags))
+		require.Empty(t, saying(t, 1,
+			doNotFit, "g\n", "dedupe --state state "+flags))
 	}
 	require.Equal(t, before, read(t, "state"))
 
@@ -84,7 +85,7 @@ func TestGrowingState(t *testing.T) {
 				good(t, numbers(0, from+30000), "dedupe -p 1e-9 --state state"))
 	}
 	require.Contains(t, good(t, "", "info state"), "growing.Filter")
-	saying(t, 1, "-n, -p and --span do not fit", "", "dedupe -p 1e-8 --state state")
+	saying(t, 1, doNotFit, "", "dedupe -p 1e-8 --state state")
 
 	// A file promises a number of lines, and the state has room for half of them.
 	good(t, "", "dedupe --state other",
@@ -165,19 +166,22 @@ func TestLinesLeft(t *testing.T) {
 }
 
 func TestWarning(t *testing.T) {
-	const warning = "warning: more than 1000 different lines (-n)"
+	const warning = "warning: more than 1000 different lines (-n): new lines are left out by " +
+		"mistake more and more often"
 	t.Chdir(t.TempDir())
 	const line = "dedupe -n 1000 -p 1e-9 --state state"
 	good(t, numbers(0, 900)+numbers(0, 900), line)
 	good(t, numbers(0, 1000), line)
 	saying(t, 0, warning, numbers(900, 1100), line)
-	saying(t, 0, "fuller than it was made for", numbers(2000, 9000), "dedupe --state state")
+	saying(t, 0, "warning: the filter is fuller than it was made for: new lines are left out by "+
+		"mistake more and more often", numbers(2000, 9000), "dedupe --state state")
 
 	// What a killed run wrote counts, too.
 	const tail = "dedupe -n 3 -p 1e-9 --state s -o out"
 	good(t, "a\n", tail)
 	write(t, "out", "a\nb\nc\n")
-	saying(t, 0, "more than 3 different lines (-n)", "b\nc\nd\n", tail)
+	saying(t, 0, "warning: more than 3 different lines (-n): new lines are left out by mistake "+
+		"more and more often", "b\nc\nd\n", tail)
 }
 
 // TestPackedState: a compressed list is told as such, and --force does not replace it by an empty
@@ -187,17 +191,22 @@ func TestPackedState(t *testing.T) {
 	good(t, "a\n", "build -n 10 -o list")
 	packed := gzipped(read(t, "list"))
 	for says, text := range map[string]string{
-		"s is compressed; decompress it first": packed,
-		"unpack it first: xz -dc":              "\xfd7zXZ\x00" + packed,
+		"s is compressed; decompress it first":                 packed,
+		"s: it is compressed with xz: unpack it first: xz -dc": "\xfd7zXZ\x00" + packed,
 	} {
 		for _, force := range []string{"", " --force"} {
 			write(t, "s", text)
 			require.Empty(t, saying(t, 1, says, "new\n", "dedupe --state s"+force), force)
 			require.Equal(t, text, read(t, "s"))
 		}
-		saying(t, 1, "is compressed, and stays as it is; --force replaces it", "new\n", "build -o s")
+		saying(t, 1,
+			"s is compressed, and stays as it is; --force replaces it", "new\n", "build -o s")
 	}
 }
+
+// doNotFit is the error of dedupe for flags that a state does not fit.
+const doNotFit = "state holds a ...Filter that -n, -p and --span do not fit; leave them out to " +
+	"continue with it"
 
 // TestErrors: what is wrong with the state is noticed before any input, and an error in
 // the input keeps what was written.
@@ -205,13 +214,13 @@ func TestErrors(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	for line, says := range map[string]string{
-		"missing":               "missing",
-		dir:                     dir,
-		"--state missing/state": "missing",
-		"--state " + dir:        dir,
-		"--state " + write(t, "text", "https://example.org/\n"): "is not a filter",
-		"--state /dev/null":   "/dev/null",
-		"--state /proc/state": "/proc", // where not even root may write
+		"missing":               "nothing was read: missing: no such file or directory",
+		dir:                     "nothing was read: " + dir + ": is a directory",
+		"--state missing/state": "...missing: no such file or directory",
+		"--state " + dir:        dir + " is not a regular file",
+		"--state " + write(t, "text", "https://example.org/\n"): "text" + stays,
+		"--state /dev/null":   "/dev/null is not a regular file",
+		"--state /proc/state": "/proc...", // where not even root may write
 	} {
 		require.Empty(t, saying(t, 1, says, "new\n", "dedupe "+line), line)
 	}
@@ -223,17 +232,20 @@ func TestErrors(t *testing.T) {
 
 	require.NoError(t, os.Remove("cut"))
 	whole := read(t, "state")
-	for name, data := range map[string]string{
-		"truncated": whole[:len(whole)-1], "too long": whole + "\x00", "empty": "",
-		"one bit": whole[:20] + string([]byte{whole[20] ^ 1}) + whole[21:],
+	for says, data := range map[string]string{
+		"...: truncated: unexpected EOF (in state)": whole[:len(whole)-1],
+		"...: 1 bytes too many (in state)":          whole + "\x00",
+		"state is not a filter: it is empty":        "",
+		"...: checksum of header and info is ..., should be ... (in state)": whole[:20] +
+			string([]byte{whole[20] ^ 1}) + whole[21:],
 	} {
 		write(t, "state", data)
 		for line, status := range map[string]int{
 			"dedupe --state": 1, "check": 2, "info": 1, "add": 1, "serve": 1,
 		} {
-			assert.Empty(t, saying(t, status, "state", "new\n", line, "state"), name)
+			assert.Empty(t, saying(t, status, says, "new\n", line, "state"), says)
 		}
-		assert.Equal(t, data, read(t, "state"), name)
+		assert.Equal(t, data, read(t, "state"), says)
 		requireAlone(t, "state")
 	}
 }
@@ -255,7 +267,7 @@ func TestOutputErrors(t *testing.T) {
 		var stderr strings.Builder
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("a\n"), full, &stderr
 		require.Error(t, cmd.Run(), line)
-		requireError(t, stderr.String(), "no space left")
+		requireError(t, stderr.String(), "write /dev/stdout: no space left on device")
 	}
 	require.NoFileExists(t, "state", "its line was not written")
 }

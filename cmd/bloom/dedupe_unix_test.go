@@ -102,7 +102,8 @@ func TestIgnoredSignal(t *testing.T) {
 func TestPipeFilter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, syscall.Mkfifo(path, 0o600))
-	saying(t, 2, "cannot come through a pipe", "a\n", "check", path)
+	saying(t, 2,
+		"... is not a regular file: a filter cannot come through a pipe", "a\n", "check", path)
 }
 
 // TestSpoolErrors: a build of lines that it cannot count beforehand fails if what it keeps of them
@@ -213,7 +214,8 @@ func TestStuck(t *testing.T) {
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	require.Error(t, cmd.Wait())
 	require.Equal(t, 128+int(syscall.SIGTERM), cmd.ProcessState.ExitCode())
-	requireError(t, stderr.String(), "the output accepts nothing, and state is as it was last saved")
+	requireError(t, stderr.String(),
+		"the output accepts nothing, and state is as it was last saved")
 	require.Equal(t, before, read(t, "state"))
 	require.Equal(t, in, good(t, "old\n"+in, "dedupe --state state"))
 }

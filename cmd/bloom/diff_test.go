@@ -75,7 +75,7 @@ func TestPatchRefuses(t *testing.T) {
 		before[name] = read(t, name)
 	}
 	const other = "was made from a different filter, or has already been applied"
-	const damaged = " is not a patch that bloom diff made: "
+	const damaged = " is not a patch that bloom diff made: bloom: invalid format: "
 	for _, test := range []struct {
 		line   string
 		status int
@@ -83,27 +83,34 @@ func TestPatchRefuses(t *testing.T) {
 	}{
 		{"patch new good.patch", 1, "new was not changed: good.patch " + other},
 		{"patch larger good.patch", 1, "larger was not changed: good.patch " + other},
-		{"patch old cut", 1, "old was not changed: cut" + damaged},
-		{"patch old changed", 1, "old was not changed: changed" + damaged},
-		{"patch old text", 1, "old was not changed: text" + damaged},
-		{"patch old empty", 1, "old was not changed: empty" + damaged},
-		{"patch old new", 1, "old was not changed: new" + damaged},
-		{"patch old missing", 1, "no such file"},
-		{"patch old old", 2, "old: it would be both read and written"},
+		{"patch old cut", 1, "old was not changed: cut" + damaged +
+			"179 bytes, not 180: truncated: unexpected EOF"},
+		{"patch old changed", 1, "old was not changed: changed" + damaged +
+			"checksum is ..., should be ..."},
+		{"patch old text", 1, "old was not changed: text" + damaged +
+			`it starts with 6e 6f 20, not with "BLM"`},
+		{"patch old empty", 1, "old was not changed: empty" + damaged + "it is empty: EOF"},
+		{"patch old new", 1, "old was not changed: new" + damaged +
+			"it seems to be a bloom.Filter, not a patch"},
+		{"patch old missing", 1, "...no such file..."},
+		{"patch old old", 2, "old: it would be both read and written: name another file"},
 		{"patch blocked good.patch", 1,
 			"blocked is a blocked.Filter: only a bloom.Filter can be patched"},
 		{"patch packed good.patch", 1, "packed is compressed; decompress it first"},
 		{"patch good.patch old", 1, "good.patch is a patch, not a filter: bloom patch FILE PATCH"},
-		{"patch - good.patch", 2, "- is not a file"},
-		{"patch old", 2, "patch needs the filter's FILE and the PATCH"},
-		{"diff -o good.patch old larger", 1, "build both with the same -n and -p"},
+		{"patch - good.patch", 2, "- is not a file: bloom can change only files"},
+		{"patch old", 2, "patch needs the filter's FILE and the PATCH; see bloom help patch"},
+		{"diff -o good.patch old larger", 1, "old and larger: bloom: filters differ in " +
+			"parameters: m = 3008, k = 10, strategy = Mitz64 and m = 287552, k = 10, strategy = " +
+			"Mitz64; build both with the same -n and -p"},
 		{"diff -o good.patch old blocked", 1,
 			"blocked is a blocked.Filter: only a bloom.Filter can be patched"},
-		{"diff -o good.patch old missing", 1, "no such file"},
-		{"diff -o text old new", 1, "is not a filter"},
-		{"diff -o old old new", 2, "old: it would be both read and written"},
-		{"diff old new", 2, "diff needs -o FILE"},
-		{"diff -o x old", 2, "diff needs the filters FROM and TO"},
+		{"diff -o good.patch old missing", 1, "...no such file..."},
+		{"diff -o text old new", 1,
+			"text is not a filter, and stays as it is; --force replaces it"},
+		{"diff -o old old new", 2, "old: it would be both read and written: name another file"},
+		{"diff old new", 2, "diff needs -o FILE; see bloom help diff"},
+		{"diff -o x old", 2, "diff needs the filters FROM and TO; see bloom help diff"},
 	} {
 		saying(t, test.status, test.says, "", test.line)
 		for name, was := range before {

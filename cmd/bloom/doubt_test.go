@@ -3,9 +3,11 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/dustin/go-humanize"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -34,8 +36,8 @@ func names(from, to int) string {
 // by mistake. Lines that may be keys need no warning, whether or not they are found.
 func TestDoubtGoesByTheRate(t *testing.T) {
 	t.Chdir(t.TempDir())
-	const made = "was made with -f 1, but there is "
-	const mistaken = "that do not look like keys, no more were found"
+	const made = " was made with -f 1, but there is "
+	const mistaken = " lines that do not look like keys, no more were found than of any lines: "
 	for name, flags := range map[string]string{
 		"colon": "--sep :", "tab": "", "guava": "--sep : -n 10000", "small": "--sep : -n 2000",
 		"blocked": "--sep : --type blocked",
@@ -52,25 +54,32 @@ func TestDoubtGoesByTheRate(t *testing.T) {
 		if sep == ":" {
 			second += " --sep :"
 		}
+		none := name + made + "no -f now: of "
 		for line, says := range map[string]string{
-			"check " + name: mistaken, "check -c " + name: mistaken, "check -v " + name: mistaken,
-			"check -cv " + name: mistaken,
-			"check -qv " + name: made, second: mistaken, "check -v -f 1 --sep @ " + name: "keys have it now",
+			"check " + name: none, "check -c " + name: none, "check -v " + name: none,
+			"check -cv " + name: none, "check -qv " + name: none, second: name + made + "-f 2 now: of ",
+			"check -v -f 1 --sep @ " + name: name + ` was made with --sep ":", but keys have it now: of `,
 		} {
 			if name == "tab" && strings.Contains(line, "@") { // a field may have tabs, in a file with commas
 				continue
 			}
+			asked, level, number := in, "warning: ", "10,000"
 			if strings.Contains(line, "q") { // it ends after few lines, of which one is a false positive
-				in = users(20, 10_000, sep)
+				asked, level, number = users(20, 10_000, sep), "", "9,980"
 			}
-			_, stderr, status := bloomRun(t, in, line)
-			requireError(t, stderr, says)
-			requireError(t, stderr, name+" was made with ")
-			require.Equal(t, line == "check -qv "+name, status == 2, "%s: %d", line, status)
+			stdout, stderr, status := bloomRun(t, asked, line)
+			found := "..."
+			if line == "check -c "+name {
+				n, err := strconv.Atoi(strings.TrimSpace(stdout))
+				require.NoError(t, err)
+				found = humanize.Comma(int64(n))
+			}
+			requireError(t, stderr, level+says+number+mistaken+found)
+			require.Equal(t, level == "", status == 2, "%s: %d", line, status)
 		}
 		// Some lines are names, and some of those are found.
 		_, stderr, _ = bloomRun(t, names(0, 1000)+users(1000, 2000, sep), "check "+name)
-		requireError(t, stderr, "of 1,000 lines "+mistaken)
+		requireError(t, stderr, "warning: "+none+"1,000"+mistaken+"...")
 		for _, in := range []string{
 			names(0, 10_000), names(20_000, 30_000), names(9_000, 11_000), users(0, 10_000, ";"), "",
 		} {
@@ -90,7 +99,7 @@ func TestDoubtGoesByTheRate(t *testing.T) {
 	good(t, quoted.String(), "build -f 1 -o quoted")
 	require.Equal(t, "1000\n", good(t, values.String(), "check -c quoted"))
 	good(t, values.String()+users(0, 10, ","), "check quoted")
-	saying(t, 1, "none of the lines was found", users(0, 3, ","), "check quoted")
+	saying(t, 1, "...none of the lines was found", users(0, 3, ","), "check quoted")
 	saying(t, 1, "", "\"Doe, Jane\",x\n", "check -f 1 quoted") // it is such a value, and is new
 
 	// The files of shards are one list.
@@ -100,8 +109,7 @@ func TestDoubtGoesByTheRate(t *testing.T) {
 				" --type growing")
 	}
 	_, stderr, _ := bloomRun(t, users(0, 1000, ":"), "check -v shard0 shard1")
-	requireError(t, stderr, "shard0 "+made+
-		"no -f now: of 1,000 lines that do not look like keys, no more were found than of any lines")
+	requireError(t, stderr, "warning: shard0"+made+"no -f now: of 1,000"+mistaken+"...")
 }
 
 // TestQuietIsUnderstood: check -q gives the certain answer only to lines that it understands. To
@@ -118,8 +126,9 @@ func TestQuietIsUnderstood(t *testing.T) {
 	require.NoError(t, theirs.SaveFile("theirs"))
 	write(t, "a", "a\n")
 	many := strings.Repeat("Doe, 3\n", 100_000) // several batches
-	const colon, mixed = "colon was made with -f 1, ", "mixed has keys of several fields, "
-	const foreign, whole = `theirs says that its keys are "by hand"`, "the whole line was taken as"
+	const colon, mixed = "...colon was made with -f 1, ...", "mixed has keys of several fields, ..."
+	const foreign, whole = `...theirs says that its keys are "by hand"...`,
+		"...the whole line was taken as..."
 	for _, test := range []struct {
 		line, in string
 		status   int
@@ -133,14 +142,14 @@ func TestQuietIsUnderstood(t *testing.T) {
 		{"-qv colon", "a\nc\n", 0, ""},
 		{"-qv colon", "a:1\n", 2, colon},
 		{"-qv colon", "a\nb\n", 1, ""},
-		{"-q colon none", "", 2, "none: no such file"},
+		{"-q colon none", "", 2, "none: no such file or directory"},
 		{"-q colon -f 1", "c\n", 2, whole},
 		{"-qv colon -f 1", "c\n", 2, whole},
 		{"-q colon -f 1", "a\n", 0, whole},
 		{"-q colon -f 1 --sep :", "c\n", 1, ""}, // they are one column
-		{"-q quoted", "Doe, 3\n", 2, "none of the lines was found"},
+		{"-q quoted", "Doe, 3\n", 2, "...none of the lines was found"},
 		{"-qv quoted", many + "Doe, 1\n", 0, ""}, // a value may have commas
-		{"-qv quoted", many, 2, "none of the lines was found"},
+		{"-qv quoted", many, 2, "...none of the lines was found"},
 		{"-q mixed", "a\n", 0, ""},
 		{"-q mixed", "c\n", 2, mixed},
 		{"-q mixed", "", 1, ""},
@@ -189,7 +198,8 @@ func TestDoubtAfterMixing(t *testing.T) {
 	good(t, "", "merge -o all colon semicolon comma")
 	require.Equal(t, "a\nb\nc\n", good(t, "a\nb\nc\nd\n", "check all"))
 	for _, line := range []string{"a:1\n", "b;1\n", "c,1\n", "c\t1\n"} {
-		saying(t, 1, "all was made with -f 1, but there is no -f now: none of the lines was found",
+		saying(t, 1,
+			"warning: all was made with -f 1, but there is no -f now: none of the lines was found",
 			line, "check all")
 	}
 	good(t, "d:2\n", "add -f 1 all") // by the separator of the first list
@@ -198,18 +208,20 @@ func TestDoubtAfterMixing(t *testing.T) {
 	require.Equal(t, "field=1&sep=%3A&sep=%3B&sep=%09%2C", metaOf(t, "all"))
 
 	good(t, "x\n", "add --force all")
-	const mixed = "all has keys of several fields, or of fields and whole lines (--force): this run " +
-		"looks lines up with "
+	const mixed = "warning: all has keys of several fields, or of fields and whole lines " +
+		"(--force): this run looks lines up with "
 	require.Equal(t, "x\n", good(t, "x\n", "check all"))
 	require.Equal(t, "x\n", saying(t, 0, mixed+"no -f", "x\na:1\n", "check all"))
 	saying(t, 0, mixed+"-f 2", "a:1\n", "check -v -f 2 --sep : all")
 	good(t, "", "merge -o more all colon --force")
-	saying(t, 1, "more has keys of several fields", "y\n", "check more")
+	saying(t, 1, "warning: more has keys of several fields, or of fields and whole lines "+
+		"(--force): this run looks lines up with no -f", "y\n", "check more")
 
 	b := bloom.Must(bloom.LoadFile("colon"))
 	b.UpdateInfo(func(i *bloom.Info) { i.Hash = "several ways" })
 	require.NoError(t, b.SaveFile("ways"))
-	saying(t, 0, `ways says that its keys are "several ways"`, "a\n", "check ways")
+	saying(t, 0, `warning: ways says that its keys are "several ways", but bloom looks lines up `+
+		`as the flags say`, "a\n", "check ways")
 }
 
 // TestBankDoubts: bank which warns if no more files are named than by mistake, and of a Hash that
@@ -226,9 +238,9 @@ func TestBankDoubts(t *testing.T) {
 	require.Equal(t, 300, strings.Count(good(t, "", "bank which bank b,b"), "\n"))
 	require.Equal(t, 300, strings.Count(good(t, "", "bank which bank --all b,b both"), "\n"))
 	_, stderr, _ := bloomRun(t, "", "bank which bank both,x")
-	requireError(t, stderr, "bank was made with -f 1: a LINE is the value of that field")
+	requireError(t, stderr, "warning: bank was made with -f 1: a LINE is the value of that field")
 	_, stderr, _ = bloomRun(t, "", "bank which bank --all both,x both")
-	requireError(t, stderr, "bank was made with -f 1: a LINE is the value of that field")
+	requireError(t, stderr, "warning: bank was made with -f 1: a LINE is the value of that field")
 	_, stderr, _ = bloomRun(t, "", "bank which bank absent")
 	require.Empty(t, stderr)
 }
@@ -287,7 +299,8 @@ func TestServeDoubts(t *testing.T) {
 // what was meant. Each command says so, once.
 func TestNoSeparator(t *testing.T) {
 	t.Chdir(t.TempDir())
-	const says = "no line has a tab or a comma: the whole line was taken as field 1 (--sep)"
+	const says = "warning: no line has a tab or a comma: the whole line was taken as field 1 " +
+		"(--sep)"
 	write(t, "in", "a;1\na;2\nb;3\n")
 	write(t, "two", "c,1\n")
 	write(t, "none", "")
@@ -305,6 +318,6 @@ func TestNoSeparator(t *testing.T) {
 	require.Equal(t, "a;1\nb;3\n", good(t, "", "dedupe -f 1 --sep ; in"))
 	good(t, "", "dedupe -f 1 --sep , in") // a file of one column
 	good(t, "", "build -f 1 --sep : -o colon -n 10 two")
-	saying(t, 0, `no line has ":": the whole line was taken as field 1 (--sep)`, "",
+	saying(t, 0, `warning: no line has ":": the whole line was taken as field 1 (--sep)`, "",
 		"add -f 1 colon in")
 }

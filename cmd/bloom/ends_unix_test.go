@@ -239,7 +239,8 @@ func TestOutIsRemoved(t *testing.T) {
 			}
 			require.Error(t, cmd.Wait())
 			require.Equal(t, 1, cmd.ProcessState.ExitCode(), "it does not end by itself")
-			requireError(t, stderr.String(), " was removed while lines were written to it")
+			requireError(t, stderr.String(), "... was removed while lines were written to it, and "+
+				"they are lost: another run writes those that came since the last save of --state")
 			require.Equal(t, state, read(t, "state"), "the state is as it was last saved")
 			require.Equal(t, test.left != "", exists("dir/out"))
 			if test.left != "" {
@@ -314,7 +315,8 @@ func TestAppendsToNoHalfLine(t *testing.T) {
 		stderr, status := appends(line)
 		require.Equal(t, want, status, line)
 		requireError(t, stderr,
-			"ends with half a line of 2 bytes, and stays as it is; to cut that off: truncate -s 6 FILE")
+			"standard output goes to a file that ends with half a line of 2 bytes, and stays as "+
+				"it is; to cut that off: truncate -s 6 FILE")
 		require.Equal(t, "whole\nha", read(t, "out"), line)
 		require.NoFileExists(t, "s")
 

@@ -41,7 +41,7 @@ func TestCommentIsNoFact(t *testing.T) {
 		require.Equal(t, comment, bloom.Must(bloom.LoadFile("list")).Info().Comment)
 		require.Equal(t, "blank=1", metaOf(t, "list"))
 	}
-	saying(t, 2, "--comment has 4097 bytes", "a\n",
+	saying(t, 2, "--comment has 4,097 bytes: it must be UTF-8, and no longer than 4,096 bytes", "a\n",
 		"build -f 1 -o list --comment "+strings.Repeat("c", 4097))
 }
 
@@ -101,11 +101,12 @@ func TestFieldIsKept(t *testing.T) {
 			saying(t, 2, made+now+", so its keys would be mixed; --force continues anyway", "", line+flags)
 			require.Equal(t, before, read(t, "list"), line)
 		}
-		saying(t, 1, made+now+": none of the lines was found", "", "check list w1"+flags)
-		saying(t, 1, made+now, "", "check -c list w1"+flags)
-		saying(t, 2, made+now, "", "check -q list w1"+flags)
-		saying(t, 2, made+now, "", "check -qv list w1"+flags)
-		require.NotEmpty(t, saying(t, 0, made+now, "", "check -v list w1"+flags))
+		says := made + now + ": none of the lines was found"
+		saying(t, 1, "warning: "+says, "", "check list w1"+flags)
+		saying(t, 1, "warning: "+says, "", "check -c list w1"+flags)
+		saying(t, 2, says, "", "check -q list w1"+flags)
+		saying(t, 2, says, "", "check -qv list w1"+flags)
+		require.NotEmpty(t, saying(t, 0, "warning: "+says, "", "check -v list w1"+flags))
 	}
 	saying(t, 1, "", "", "check list") // there was no line
 	require.Equal(t, "apple\n", good(t, "apple\n", "check list"))
@@ -121,7 +122,8 @@ func TestFieldIsKept(t *testing.T) {
 	require.Equal(t, "fig\n", good(t, "plum\nfig\n", "check list"))
 	require.Equal(t, "field=1&sep=%3A&sep=%09", metaOf(t, "list"))
 	for _, line := range []string{"plum:7\n", "fig\t8\n"} {
-		saying(t, 1, made+"no -f now: none of the lines was found", line, "check list")
+		saying(t, 1, "warning: "+made+"no -f now: none of the lines was found", line,
+			"check list")
 	}
 
 	// --force goes on, and the list does not say any more what its keys are.
@@ -129,10 +131,10 @@ func TestFieldIsKept(t *testing.T) {
 	require.Equal(t, "field=several", metaOf(t, "list"))
 	require.Equal(t, "kiwi:1\n", good(t, "kiwi:1\n", "check list"))
 	good(t, "a:b\n", "add -f 2 --sep : list")
-	saying(t, 1, "list has keys of several fields, or of fields and whole lines (--force): this run "+
-		"looks lines up with no -f",
-		"x\n", "check list")
-	saying(t, 1, "this run looks lines up with -f 2", "x:y\n", "check list -f 2 --sep :")
+	saying(t, 1, "warning: list has keys of several fields, or of fields and whole lines "+
+		"(--force): this run looks lines up with no -f", "x\n", "check list")
+	saying(t, 1, "warning: list has keys of several fields, or of fields and whole lines "+
+		"(--force): this run looks lines up with -f 2", "x:y\n", "check list -f 2 --sep :")
 
 	// A list or a state of whole lines takes no fields.
 	good(t, "a\n", "dedupe --state lines")
@@ -143,8 +145,8 @@ func TestFieldIsKept(t *testing.T) {
 			if line == "remove" && name == "lines" { // it is no counting filter
 				continue
 			}
-			saying(t, 2, name+" was made with no -f, but there is -f 1 now, so its keys would be mixed",
-				"a,1\n", line+" "+name+" -f 1")
+			saying(t, 2, name+" was made with no -f, but there is -f 1 now, so its keys would be "+
+				"mixed; --force continues anyway", "a,1\n", line+" "+name+" -f 1")
 			require.Equal(t, before, read(t, name), line)
 		}
 		require.Equal(t, "a,1\n", good(t, "a,1\n", "check -f 1 "+name), "values may be looked up")
@@ -164,14 +166,16 @@ func TestFieldIsKept(t *testing.T) {
 		good(t, "x,a:1\n", "remove theirs --skip-bad "+first)
 		require.Empty(t, metaOf(t, "theirs"), "no key was added")
 		good(t, "x,y:1\n", "add theirs "+first)
-		saying(t, 2, "its keys would be mixed", "x,y:1\n", "add theirs "+then)
-		saying(t, 2, "its keys would be mixed", "x,y:1\n", "dedupe --state theirs "+then)
+		saying(t, 2, "theirs was made with ..., but there is ... now, so its keys would be mixed; "+
+			"--force continues anyway", "x,y:1\n", "add theirs "+then)
+		saying(t, 2, "theirs was made with ..., but there is ... now, so its keys would be mixed; "+
+			"--force continues anyway", "x,y:1\n", "dedupe --state theirs "+then)
 		good(t, "x,y:1\n", "add theirs "+first)
 	}
 
 	good(t, "", "bank build -n 100 -f 1 --sep : -o bank w1")
 	require.Equal(t, "w1\n", good(t, "", "bank which bank apple"))
-	saying(t, 2, `bank was made with -f 1 --sep ":": a LINE is the value of that field, `+
+	saying(t, 2, `bank: it was made with -f 1 --sep ":": a LINE is the value of that field, `+
 		`and "apple:3" has the separator`,
 		"", "bank which bank apple apple:3")
 	saying(t, 1, "", "", "bank which bank kiwi")
@@ -179,12 +183,14 @@ func TestFieldIsKept(t *testing.T) {
 	write(t, "w2", "\"a,b\",1\n")
 	good(t, "", "bank build -n 100 -f 1 -o bank --force w2")
 	require.Equal(t, "w2\n", good(t, "", "bank which bank a,b"))
-	saying(t, 1, "bank was made with -f 1: a LINE is the value of that field", "",
+	saying(t, 1, "warning: bank was made with -f 1: a LINE is the value of that field", "",
 		"bank which bank a,b,1")
 }
 
 // TestMergeJoinsFacts: a union says what its filters said, or refuses.
 func TestMergeJoinsFacts(t *testing.T) {
+	const shards = ": they have different shards, or one of them has all lines: bloom check reads " +
+		"the files of all shards"
 	t.Chdir(t.TempDir())
 	const size = " -n 1000 -p 1e-6 -o "
 	for name, line := range map[string]string{
@@ -213,11 +219,14 @@ func TestMergeJoinsFacts(t *testing.T) {
 		{"field1 field1sep", "field=1&sep=%09%2C&sep=%3B", ""},
 		{"field1sep field1", "field=1&sep=%3B&sep=%09%2C", ""},
 		{"field1sep field1 field1sep", "field=1&sep=%3B&sep=%09%2C", ""},
-		{"field1 field2", "", "keys made with -f 1 and keys made with -f 2 do not mix"},
-		{"field1 plain", "", "keys made with -f 1 and keys made with no -f do not mix"},
-		{"plain field1", "", "keys made with no -f and keys made with -f 1 do not mix"},
-		{"shard0 shard1", "", "different shards"},
-		{"shard0 plain", "", "different shards"},
+		{"field1 field2", "",
+			"field1 and field2: keys made with -f 1 and keys made with -f 2 do not mix"},
+		{"field1 plain", "",
+			"field1 and plain: keys made with -f 1 and keys made with no -f do not mix"},
+		{"plain field1", "",
+			"plain and field1: keys made with no -f and keys made with -f 1 do not mix"},
+		{"shard0 shard1", "", "shard0 and shard1" + shards},
+		{"shard0 plain", "", "shard0 and plain" + shards},
 		{"shard0 shard0", "shard=0%2F2", ""},
 		{"theirs plain", "", ""},
 		{"field1sep theirs", "field=1&sep=%3B", ""},
@@ -269,7 +278,9 @@ func TestMergeJoinsFacts(t *testing.T) {
 	for _, name := range []string{"ab", "abc", "cab"} {
 		require.Equal(t, "out.size=several", metaOf(t, name))
 		for _, out := range []string{"out.a", "out.c"} {
-			saying(t, 1, out, "new\n", "dedupe --state "+name+" -o "+out)
+			saying(t, 1, out+" is not as a run with --state "+name+" left it, and stays as it is: "+
+				"append to it with >> instead of -o, name another OUT, or remove it", "new\n",
+				"dedupe --state "+name+" -o "+out)
 		}
 	}
 	good(t, "new\n", "dedupe --state ab -o out.ab")

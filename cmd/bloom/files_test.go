@@ -74,6 +74,9 @@ func TestTwoWriters(t *testing.T) {
 	}
 }
 
+// inUse follows the name of a file in the error of a command that does not wait for it.
+const inUse = " is in use: another bloom that changes it has not ended in 0s (--wait)"
+
 // TestInUse: a command that may not wait says why, and changes nothing. A process that was
 // killed holds nothing.
 func TestInUse(t *testing.T) {
@@ -87,7 +90,7 @@ func TestInUse(t *testing.T) {
 		"merge --force -o list list", "bank build --force -o list " + in,
 	}
 	for _, line := range commands {
-		saying(t, 1, "list is in use: another bloom that changes it", "", line, "--wait", "0s")
+		saying(t, 1, "list"+inUse, "", line, "--wait", "0s")
 	}
 	require.Equal(t, before, read(t, "list"))
 	require.Equal(t, "a\n", good(t, "a\nb\n", "check list"), "who only reads need not wait")
@@ -120,7 +123,7 @@ func TestTwoRunsOneOut(t *testing.T) {
 	require.True(t, read(t, in) == read(t, "out"))
 
 	holding(t, "other", "dedupe --state a -o other")
-	saying(t, 1, "other is in use", "", "dedupe --wait 0s --state b -o other")
+	saying(t, 1, "other"+inUse, "", "dedupe --wait 0s --state b -o other")
 }
 
 // TestWaitsForLock: the command waits for programs that lock a file by file.Lock, however long its
@@ -132,7 +135,7 @@ func TestWaitsForLock(t *testing.T) {
 		good(t, "a\n", "build -n 1000 -o", path)
 		_, unlock, err := file.Lock(t.Context(), path)
 		require.NoError(t, err)
-		saying(t, 1, path+" is in use: another bloom that changes it", "b\n", "add --wait 0s", path)
+		saying(t, 1, path+inUse, "b\n", "add --wait 0s", path)
 		waits := waiting(t, path)
 		require.NoError(t, unlock())
 		require.NoError(t, waits.Wait())
@@ -153,7 +156,7 @@ func TestLockIsALink(t *testing.T) {
 		if err := os.Symlink(to, files.LockName("list")); err != nil {
 			t.Skip(err)
 		}
-		saying(t, 1, "list: lock .list.bloom-lock: not a regular file", "b\n", "add list")
+		saying(t, 1, "list: lock .list.bloom-lock: not a regular file...", "b\n", "add list")
 		require.NoFileExists(t, "created")
 		info, err := os.Stat(key)
 		require.NoError(t, err)
@@ -200,7 +203,9 @@ func TestListOfOthersStays(t *testing.T) {
 				in.Close()
 				require.Error(t, cmd.Wait(), "%s, %s", name, line)
 				require.Equal(t, 1, cmd.ProcessState.ExitCode(), "%s, %s", name, line)
-				require.Contains(t, stderr.String(), "list was changed by another program")
+				said := strings.TrimSuffix(stderr.String(), "\n") // remove also counts its lines
+				requireError(t, said[strings.LastIndex(said, "\n")+1:]+"\n", "list was changed by "+
+					"another program, and bloom did not replace it: run bloom again")
 				require.True(t, theirs == read(t, "list"), "%s, %s", name, line)
 				good(t, "c\n", "add list")
 			}
@@ -235,7 +240,8 @@ func TestStateOfOthersStays(t *testing.T) {
 	write(t, "state", theirs)
 	send(t, in, "last\n")
 	require.Error(t, cmd.Wait())
-	requireError(t, stderr.String(), "state was changed by another program")
+	requireError(t, stderr.String(),
+		"state was changed by another program, and bloom did not replace it: run bloom again")
 	require.Equal(t, theirs, read(t, "state"))
 }
 
@@ -267,7 +273,8 @@ func TestMergeOfOthersStays(t *testing.T) {
 	send(t, in, other[len(other)-1:])
 	require.NoError(t, in.Close())
 	require.Error(t, cmd.Wait())
-	requireError(t, stderr.String(), "list was changed by another program")
+	requireError(t, stderr.String(),
+		"list was changed by another program, and bloom did not replace it: run bloom again")
 	require.Equal(t, "x\n", good(t, "a\nb\nx\n", "check list"))
 	good(t, "", "merge -o list list other")
 	require.Equal(t, "b\nx\n", good(t, "a\nb\nx\n", "check list"))

@@ -239,8 +239,8 @@ const maxComment = 4096
 func (f *makeFlags) config(names []string) (*lines.Config, error) {
 	if len(f.comment) > maxComment || !utf8.ValidString(f.comment) {
 		return nil, usageError{fmt.Errorf(
-			"--comment has %d bytes: it must be UTF-8, and no longer than %d bytes",
-			len(f.comment), maxComment)}
+			"--comment has %s: it must be UTF-8, and no longer than %s",
+			counted(uint64(len(f.comment)), "byte"), counted(maxComment, "byte"))}
 	}
 	return f.input.config(names)
 }

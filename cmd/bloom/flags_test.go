@@ -86,6 +86,15 @@ func TestTooLittleMemory(t *testing.T) {
 	}
 }
 
+// TestFits: what takes all memory but the command's own fits, and a byte more does not.
+func TestFits(t *testing.T) {
+	defer func(old func() uint64) { machine = old }(machine)
+	machine = func() uint64 { return ownMemory + 1000 }
+	require.NoError(t, fits("it", 1000))
+	require.EqualError(t, fits("it", 1001), "it takes 1.0 kB of memory, but there are only 34 MB, "+
+		"of which bloom itself needs 34 MB")
+}
+
 // TestUnescaped: --sep takes a byte, or an escape for one. A letter of several bytes is none.
 func TestUnescaped(t *testing.T) {
 	for s, want := range map[string]string{
@@ -125,7 +134,9 @@ func TestOutOfRange(t *testing.T) {
 		{"build -o x", "-n 100000000000", keys + blocked},
 		{"build -o x --type counting", "-n 10000000000", keys + blocked},
 		{"build -o x", "-n 1000000000000000", keys},
+		{"build -o x -p 1e-12", "-n 100000000000", keys + blocked},
 		{"build -o x -p 1e-13", "-n 100000000000", keys},
+		{"build -o x --shard 0/1", "-n 1000000000000000", keys},
 		{"build -o x --never in", "-n 100000000000", keys},
 		{"build -o x --type counting", "-n 1000000000000000", keys},
 		{"build -o x --type blocked", "-n 1000000000000000", keys},

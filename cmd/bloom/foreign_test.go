@@ -24,6 +24,8 @@ func TestFiltersOfOtherLibraries(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(read(t, "../../foreign/testdata/spark-answers.json")),
 		&answers))
 	path := filepath.Join(t.TempDir(), "filter")
+	says := "it begins like a filter of ..., but cannot be read: foreign: invalid format: ... (in " +
+		path + ")"
 	for _, name := range []string{
 		"bits.bin", "bits.json", "bits-little.bin", "bits-std.json", "bits-longer.bin", "willf.bin",
 		"dcso.bin", "spark-v1.bin", "spark-v2.bin", "holiman.bin", "holiman.gz",
@@ -38,7 +40,9 @@ func TestFiltersOfOtherLibraries(t *testing.T) {
 		if strings.HasPrefix(name, "holiman") {
 			for _, command := range []string{"check", "add", "serve"} {
 				_, stderr, _ := bloomRun(t, "a\n", command, path)
-				requireError(t, stderr, "foreign.NewHoliman")
+				requireError(t, stderr, path+" holds hashes that only the program that made it "+
+					"can compute, so bloom cannot look lines up in it: a Go program can, with "+
+					"foreign.NewHoliman")
 			}
 			continue
 		}
@@ -66,13 +70,16 @@ func TestFiltersOfOtherLibraries(t *testing.T) {
 		if strings.HasSuffix(name, ".json") {
 			continue
 		}
-		saying(t, 1, path, "a\n", "add", write(t, path, whole[:len(whole)/2]))
+		saying(t, 1, says, "a\n", "add", write(t, path, whole[:len(whole)/2]))
 	}
 	for _, text := range []string{`{"a":1}`, "\x00\x00\x00"} {
-		saying(t, 2, path, "a\n", "check", write(t, path, text))
-		saying(t, 1, "stays as it is", "a\n", "build -o", path)
+		saying(t, 2, says, "a\n", "check", write(t, path, text))
+		saying(t, 1, path+stays, "a\n", "build -o", path)
 	}
 }
+
+// stays follows the name of a file that no command replaces.
+const stays = " is not a filter, and stays as it is; --force replaces it"
 
 // bigEndian returns the big-endian bytes of 32-bit numbers.
 func bigEndian(of ...uint32) string {
@@ -94,6 +101,8 @@ func TestKindByFirstBytes(t *testing.T) {
 		{"Spark", []uint32{1, 7, 100, 0, 0}},
 		{"Spark", []uint32{1, 1, 1, 0, 0}},
 		{"Spark", []uint32{1, 5815, 131072, 0, 0}}, // more hashes than package foreign takes
+		{"Spark", []uint32{1, 7, 100, 0}},          // the shortest one
+		{"Spark", []uint32{2, 1024, 0, 20, 0, 0}},
 		{"Spark", []uint32{2, 7, 0, 20, 0, 0}},
 		{"Spark", []uint32{2, 7, 0, 20, 2, 8}},
 		{"Spark", []uint32{2, 7, minusSeven, 20, 0, 0}},
@@ -103,6 +112,8 @@ func TestKindByFirstBytes(t *testing.T) {
 		{"bits-and-blooms", []uint32{1, 7, 0, 7, 1, 7}},
 		{"bits-and-blooms", []uint32{2, 0, 0, 7, 2, 0}},
 		{"bits-and-blooms", []uint32{2, 7, 0, 7, 2, 7}},
+		{"bits-and-blooms", []uint32{2, 7, 0, 1024, 2, 7}},
+		{"bits-and-blooms", []uint32{2, 1025, 0, 20, 0, 0}},
 		{"bits-and-blooms", []uint32{2, 7, 0, 7, 7 << 24, 2 << 24}}, // the set is little-endian
 		{"bits-and-blooms", []uint32{2, 1025, 0, 7, 2, 1025}},
 		{"bits-and-blooms", []uint32{3, 7, 0, 7, 3, 7}},
@@ -121,7 +132,7 @@ func TestReplaceSpark(t *testing.T) {
 	for _, head := range []string{bigEndian(1, 7, 2), bigEndian(2, 7, 0, 2)} {
 		words := strings.Repeat("x", 16)
 		for _, other := range []string{head + words + "x", head + words[1:]} {
-			saying(t, 1, "stays as it is", "a\n", "build -o", write(t, path, other))
+			saying(t, 1, path+stays, "a\n", "build -o", write(t, path, other))
 			require.Equal(t, other, read(t, path))
 		}
 		good(t, "a\n", "build -o", write(t, path, head+words))
@@ -133,10 +144,12 @@ func TestReplaceSpark(t *testing.T) {
 func TestErrorsOfNoFilter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "filter")
 	for data, names := range map[string]string{
-		"PAR1 and more":             `it begins with "PAR1 and"`,
-		gzipped("PAR1 and more"):    `it begins with "PAR1 and"`,
-		"\xac\xed\x00\x05 and more": "BloomFilter.writeTo writes a filter",
-		`{"a":1}`:                   "begins like a filter of bits-and-blooms, but cannot be read",
+		"PAR1 and more":          path + ` is not a filter: it begins with "PAR1 and"...`,
+		gzipped("PAR1 and more"): path + ` is not a filter: it begins with "PAR1 and"...`,
+		"\xac\xed\x00\x05 and more": path + " is not a filter: a Java ObjectOutputStream wrote it; " +
+			"BloomFilter.writeTo writes a filter...",
+		`{"a":1}`: "it begins like a filter of bits-and-blooms, but cannot be read: foreign: " +
+			"invalid format: truncated: unexpected EOF (in " + path + ")",
 	} {
 		write(t, path, data)
 		for command, status := range map[string]int{"info": 1, "check": 2, "add": 1, "serve": 1} {
@@ -144,7 +157,8 @@ func TestErrorsOfNoFilter(t *testing.T) {
 		}
 	}
 	write(t, path, "PAR1 and more")
-	const order = " (the filter comes first, then lines: bloom %s FILE lines.txt)"
+	order := path + ` is not a filter: it begins with "PAR1 and"` +
+		" (the filter comes first, then lines: bloom %s FILE lines.txt)"
 	for command, status := range map[string]int{"check": 2, "add": 1, "remove": 1} {
 		saying(t, status, fmt.Sprintf(order, command), "a\n", command, path)
 	}
@@ -155,6 +169,6 @@ func TestErrorsOfNoFilter(t *testing.T) {
 	for command, status := range map[string]int{
 		"check": 2, "add": 1, "info": 1, "serve": 1, "diff -o new missing": 1,
 	} {
-		saying(t, status, "bloom: missing: no such file", "", command, "missing")
+		saying(t, status, "missing: no such file or directory", "", command, "missing")
 	}
 }

@@ -44,16 +44,23 @@ func TestKeys(t *testing.T) {
 		assert.Equal(t, test.out, good(t, test.in, "dedupe "+test.flags), test.flags)
 	}
 	for _, test := range []struct{ flags, in, out, says string }{
-		{"--hex", "ab\nxy\ncd\n", "ab\n", `line 2: "xy" is not`},
-		{"--hex", "abc\n", "", `line 1: "abc" is not`},
+		{"--hex", "ab\nxy\ncd\n", "ab\n",
+			`standard input: line 2: "xy" is not an even number of hexadecimal digits`},
+		{"--hex", "abc\n", "",
+			`standard input: line 1: "abc" is not an even number of hexadecimal digits`},
 		{"--hex", "00ff:3\n", "",
-			`line 1: "00ff:3" is not an even number of hexadecimal digits; if the digits end at ":", add -f 1 --sep ":"`},
-		{"--hex", "00ff\t3\n", "", `digits; if the digits end at "\t", add -f 1 --sep "\t"`},
-		{"--hex", "00f:3\n", "", "is not an even number of hexadecimal digits\n"},
-		{"--hex -f 1 --sep :", "00ff,3:4\n", "", "is not an even number of hexadecimal digits\n"},
-		{"-f 3", "1,2,3\n4,5,6\n7,8\n", "1,2,3\n4,5,6\n", "line 3: it has only 2 of 3 fields"},
-		{"-f 1", "\"a\n", "", `closing " is missing`},
-		{"-f 1", "\"a\"b,c\n", "", `goes on after its closing "`},
+			`standard input: line 1: "00ff:3" is not an even number of hexadecimal digits; if ` +
+				`the digits end at ":", add -f 1 --sep ":"`},
+		{"--hex", "00ff\t3\n", "", `standard input: line 1: "00ff\t3" is not an even number of ` +
+			`hexadecimal digits; if the digits end at "\t", add -f 1 --sep "\t"`},
+		{"--hex", "00f:3\n", "",
+			`standard input: line 1: "00f:3" is not an even number of hexadecimal digits`},
+		{"--hex -f 1 --sep :", "00ff,3:4\n", "",
+			`standard input: line 1: "00ff,3" is not an even number of hexadecimal digits`},
+		{"-f 3", "1,2,3\n4,5,6\n7,8\n", "1,2,3\n4,5,6\n",
+			"standard input: line 3: it has only 2 of 3 fields, with ',' between them (--sep)"},
+		{"-f 1", "\"a\n", "", `standard input: line 1: a field's closing " is missing`},
+		{"-f 1", "\"a\"b,c\n", "", `standard input: line 1: a field goes on after its closing "`},
 	} {
 		assert.Equal(t, test.out, saying(t, 1, test.says, test.in, "dedupe "+test.flags), test.flags)
 	}
@@ -61,8 +68,8 @@ func TestKeys(t *testing.T) {
 
 	// The line's number is that in its file, however large.
 	long := strings.Repeat("00\n", 300_000)
-	saying(t, 1, "standard input: line 300001:", long+"0\n", "dedupe --hex",
-		write(t, filepath.Join(t.TempDir(), "x"), long), "-")
+	saying(t, 1, `standard input: line 300001: "0" is not an even number of hexadecimal digits`,
+		long+"0\n", "dedupe --hex", write(t, filepath.Join(t.TempDir(), "x"), long), "-")
 }
 
 func TestCompressed(t *testing.T) {
@@ -75,7 +82,8 @@ func TestCompressed(t *testing.T) {
 		require.True(t, want == good(t, "", "dedupe -p 1e-9", file, file))
 
 		assert.True(t, strings.HasPrefix(want,
-			saying(t, 1, "standard input: ", packed[:len(packed)-10], "dedupe -p 1e-9")))
+			saying(t, 1,
+				"standard input: unexpected EOF", packed[:len(packed)-10], "dedupe -p 1e-9")))
 	}
 	// What only begins like one is text.
 	for _, in := range []string{"\x28", "\x28\xb5\x2f", "\x1f", "\x28\xb5\x2f\n"} {
@@ -101,15 +109,16 @@ func TestLineEnds(t *testing.T) {
 // TestForeign: what no one can compare line by line is refused by its first bytes.
 func TestForeign(t *testing.T) {
 	for data, says := range map[string]string{
-		"\xfd7zXZ\x00\x00\x04":                  "xz -dc",
-		"BZh91AY&SY\x10":                        "bzip2 -dc",
-		"PK\x03\x04\x14\x00":                    "unzip -p",
-		"7z\xbc\xaf\x27\x1c\x00":                "7z x -so",
-		"\xff\xfea\x00\n\x00":                   "UTF-16",
-		"\xfe\xff\x00a\x00\n":                   "UTF-16",
-		gzipped("\xff\xfea\x00\n\x00"):          "UTF-16",
-		gzipped(gzipped("a\n")):                 "compressed twice",
-		"\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00a": "--long", // whose window has 2 GiB
+		"\xfd7zXZ\x00\x00\x04":         "...xz -dc",
+		"BZh91AY&SY\x10":               "...bzip2 -dc",
+		"PK\x03\x04\x14\x00":           "...unzip -p",
+		"7z\xbc\xaf\x27\x1c\x00":       "...7z x -so",
+		"\xff\xfea\x00\n\x00":          "...UTF-16...",
+		"\xfe\xff\x00a\x00\n":          "...UTF-16...",
+		gzipped("\xff\xfea\x00\n\x00"): "...UTF-16...",
+		gzipped(gzipped("a\n")):        "...compressed twice",
+		"\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00a": "...: unpacking it needs more than " +
+			"128 MiB of memory: see --long, or unpack it first: zstd -dc --long=31", // its window has 2 GiB
 	} {
 		for _, file := range []string{"-", write(t, filepath.Join(t.TempDir(), "f"), data)} {
 			assert.Empty(t, saying(t, 1, says, data, "dedupe", file), "%q", data)
@@ -126,7 +135,8 @@ func TestForeign(t *testing.T) {
 	// Arguments in the wrong order: the list is not unpacked to know that it is none.
 	words := write(t, filepath.Join(t.TempDir(), "words.gz"),
 		gzipped(strings.Repeat("a", 1<<20))[:500])
-	saying(t, 2, "is not a filter: it begins with", "", "check", words)
+	saying(t, 2, `... is not a filter: it begins with "aaaaaaaa" (the filter comes first, then `+
+		`lines: bloom check FILE lines.txt)`, "", "check", words)
 }
 
 // TestSkipBad: lines without a key are left out, and counted.
@@ -142,14 +152,17 @@ func TestSkipBad(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	write(t, "list", in.String())
-	saying(t, 0, "left out 29,428 lines (", "", "build --skip-bad -f 2 -o filter list")
+	saying(t, 0, "warning: left out 29,428 lines (--skip-bad), the first of them is list: line "+
+		"4: it has only 1 of 2 fields, with ',' between them (--sep)", "",
+		"build --skip-bad -f 2 -o filter list")
 	for _, line := range []string{"dedupe -p 1e-9", "check filter"} {
-		const says = "left out 29,428 lines (--skip-bad), the first of them is list: line 4: " +
-			"it has only 1 of 2 fields"
+		const says = "warning: left out 29,428 lines (--skip-bad), the first of them is list: line 4: " +
+			"it has only 1 of 2 fields, with ',' between them (--sep)"
 		require.True(t, want.String() == saying(t, 0, says, "", line+" --skip-bad -f 2 list"), line)
 	}
-	require.Equal(t, "ff\n", saying(t, 0, "left out 3 lines", "x\nff\nxx\nff\ny",
-		"dedupe --hex --skip-bad"))
+	require.Equal(t, "ff\n", saying(t, 0, `warning: left out 3 lines (--skip-bad), the first of `+
+		`them is standard input: line 1: "x" is not an even number of hexadecimal digits`,
+		"x\nff\nxx\nff\ny", "dedupe --hex --skip-bad"))
 }
 
 // TestCheckCounts: check -c and -q are like those of grep.
@@ -193,7 +206,7 @@ func TestStreams(t *testing.T) {
 	require.Contains(t, good(t, both, "info --json -"), `{"file":"-","type":"bloom.Filter","size":`)
 	require.Equal(t, "apple\nplum\n", good(t, "apple\nplum\napple\n", "dedupe --state seen -o -"))
 	saying(t, 1, "standard input is not a filter: it is empty", "", "info -")
-	saying(t, 2, "the filter must be in a file", "", "check -")
+	saying(t, 2, "standard input is for lines here: the filter must be in a file", "", "check -")
 	require.NoFileExists(t, "-")
 }
 
@@ -206,9 +219,13 @@ func TestPackedFilter(t *testing.T) {
 		whole := read(t, "packed")
 		write(t, "packed", gzipped(whole))
 		require.Equal(t, "a\n", good(t, "a\nb\n", "check packed"), kind)
-		for _, tail := range []string{"x", strings.Repeat("\x00", 64<<20)} {
+		for tail, says := range map[string]string{
+			"x": "...invalid format: ... (in packed)",
+			strings.Repeat("\x00", 64<<20): "packed: it unpacks to more than 100 times the " +
+				"compressed bytes so far: unpack it first, with gunzip or zstd -d",
+		} {
 			write(t, "packed", gzipped(whole+tail))
-			saying(t, 2, "packed", "a\n", "check packed")
+			saying(t, 2, says, "a\n", "check packed")
 		}
 	}
 }

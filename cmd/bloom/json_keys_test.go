@@ -42,16 +42,17 @@ func TestJSONKeys(t *testing.T) {
 	} {
 		for _, command := range []string{"add list", "remove list", "dedupe --state list"} {
 			saying(t, 2, "list was made with --json url, but there is "+now+
-				" now, so its keys would be mixed", `{"id":"a"}`+"\n", command+flags)
+				" now, so its keys would be mixed; --force continues anyway", `{"id":"a"}`+"\n", command+flags)
 			require.Equal(t, before, read(t, "list"))
 		}
 	}
 	for _, line := range []string{"check list", "check -v list", "check list --json id"} {
 		_, stderr, _ := bloomRun(t, in, line)
-		requireError(t, stderr, "list was made with --json url, but there is ")
+		requireError(t, stderr, "warning: list was made with --json url, but there is ...")
 	}
 	good(t, in, "build --type counting -n 100 -p 1e-9 --json id -o other")
-	saying(t, 1, "keys made with --json url and keys made with --json id do not mix", "",
+	saying(t, 1,
+		"list and other: keys made with --json url and keys made with --json id do not mix", "",
 		"merge -o all list other")
 	good(t, "", "merge -o all list list")
 	require.Equal(t, "json=url", metaOf(t, "all"))
@@ -62,17 +63,19 @@ func TestJSONKeys(t *testing.T) {
 	require.Equal(t, lines[0]+lines[2], good(t, in, "dedupe --json url --state seen"))
 	require.Empty(t, good(t, in, "dedupe --json url --state seen"))
 	require.Equal(t, "json=url", metaOf(t, "seen"))
-	saying(t, 2, "seen was made with --json url, but there is --json id now", in,
+	saying(t, 2, "seen was made with --json url, but there is --json id now, so its keys would "+
+		"be mixed; --force continues anyway", in,
 		"dedupe --json id --state seen")
 	good(t, "x\n", "dedupe --state whole")
-	saying(t, 2, "whole was made with no -f, but there is --json id now", in,
+	saying(t, 2, "whole was made with no -f, but there is --json id now, so its keys would be "+
+		"mixed; --force continues anyway", in,
 		"dedupe --json id --state whole")
 
 	write(t, "a.jsonl", `{"url":"a"}`+"\n")
 	write(t, "b.jsonl", `{"url":"b"}`+"\n")
 	good(t, "", "bank build --json url -p 1e-9 -o bank a.jsonl b.jsonl")
 	require.Equal(t, "b.jsonl\n", good(t, "", "bank which bank b"))
-	saying(t, 1, "bank was made with --json url: a LINE is the value of that name", "",
+	saying(t, 1, "warning: bank was made with --json url: a LINE is the value of that name", "",
 		"bank which bank", `{"url":"b"}`)
 	require.Contains(t, good(t, "", "info other"), "json=id")
 
@@ -102,15 +105,15 @@ func TestJSONErrors(t *testing.T) {
 		saying(t, 1, says, "", "build -n 10 --json a -o list in")
 		require.NoFileExists(t, "list")
 		require.Equal(t, `{"a":0}`+"\n"+`{"a":9}`+"\n",
-			saying(t, 0, "left out 1 line (--skip-bad), the first of them is "+says, "",
+			saying(t, 0, "warning: left out 1 line (--skip-bad), the first of them is "+says, "",
 				"dedupe --skip-bad --json a in"))
 	}
 	for flags, says := range map[string]string{
-		"--json a -f 1":                      "--json and -f cannot",
+		"--json a -f 1":                      "--json and -f cannot be used together",
 		"--json=":                            `--json "" is not the name of a value`,
-		"--json \xff":                        "is not the name of a value",
+		"--json \xff":                        `--json "\xff" is not the name of a value`,
 		"--json a --sep ,":                   "--sep needs -f",
-		"--json " + strings.Repeat("a", 513): "--json has 513 bytes",
+		"--json " + strings.Repeat("a", 513): "--json has 513 bytes, but may have only 512",
 	} {
 		saying(t, 2, says, "{}\n", "dedupe "+flags)
 	}

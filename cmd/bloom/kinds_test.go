@@ -38,7 +38,7 @@ func TestEveryDoorRefusesArchives(t *testing.T) {
 			"add list in": 1, "remove list in": 1, "check list in": 2, "check -v list": 2,
 			"check -cv list in": 2, "bank build -n 10 -o bank in": 1,
 		} {
-			require.Empty(t, saying(t, status, "it is a tar archive: unpack it first: tar -xOf",
+			require.Empty(t, saying(t, status, "...it is a tar archive: unpack it first: tar -xOf",
 				packed, line), line)
 			require.NoFileExists(t, "new")
 			require.NoFileExists(t, "bank")

@@ -130,7 +130,8 @@ func good(t testing.TB, stdin, line string, more ...string) (stdout string) {
 	return saying(t, 0, "", stdin, line, more...)
 }
 
-// saying is a run that must end with the status, and with one line that says so, or in silence.
+// saying is a run that must end with the status, and with the one line of requireError, or in
+// silence.
 func saying(t testing.TB, want int, says, stdin, line string, more ...string) (stdout string) {
 	t.Helper()
 	stdout, stderr, status := bloomRun(t, stdin, line, more...)
@@ -197,11 +198,12 @@ func defaultSignals(t *testing.T) {
 	t.Cleanup(func() { signal.Stop(handled) })
 }
 
-// requireError requires one line that says what is wrong.
+// requireError requires one line that says what is wrong, word for word, after "bloom: ". In says,
+// "..." stands for any text.
 func requireError(t testing.TB, stderr, says string) {
 	t.Helper()
-	require.Regexp(t, `^bloom: [^\n]*\n$`, stderr)
-	require.Contains(t, stderr, says)
+	pattern := strings.ReplaceAll(regexp.QuoteMeta(says), `\.\.\.`, `[^\n]*`)
+	require.Regexp(t, "^bloom: "+pattern+"\n$", stderr)
 }
 
 // requireAlone fails if anything lies beside path.
@@ -282,67 +284,87 @@ func lengths() string {
 
 // TestUsage looks at the exit status of wrong command lines, and at their one line.
 func TestUsage(t *testing.T) {
+	number := func(value string) string {
+		return `invalid argument "` + value + `" for "-n, --lines" flag: "` + value +
+			`" is not a number of lines, such as 1000, 1e6 or 10M; see bloom help dedupe`
+	}
+	span := func(value string) string {
+		return `invalid argument "` + value + `" for "--span" flag: must be a duration like ` +
+			`"90m", "24h", "7d" or "1w"; see bloom help dedupe`
+	}
 	for _, test := range []struct {
 		args string
 		says string
 	}{
-		{"", "no command"},
-		{"sort", `"sort" is not a command`},
+		{"", "no command; see bloom help"},
+		{"sort", `"sort" is not a command; see bloom help`},
 		{"dedup", `"dedup" is not a command: did you mean dedupe; see bloom help`},
-		{"-x", "unknown flag -x: the command comes first"},
-		{"- x", "unknown flag -: the command comes first"},
-		{"-check F list", "unknown flag -check: the command comes first"},
+		{"-x", "unknown flag -x: the command comes first; see bloom help"},
+		{"- x", "unknown flag -: the command comes first; see bloom help"},
+		{"-check F list", "unknown flag -check: the command comes first; see bloom help"},
 		{"bank", "bank needs build, info or which; see bloom help bank"},
 		{"bank sort", `"sort" is not a command; see bloom help bank`},
-		{"-V", "unknown flag -V"},
-		{"sort -x", `"sort" is not a command`},
-		{"dedupe -n 1,0000", "is not a number of lines"},
-		{"dedupe -p one", `"one" is not a rate, such as 0.001, 1e-6 or 1%`},
-		{"dedupe -p 100%", "-p 1 is outside"},
+		{"-V", "unknown flag -V: the command comes first; see bloom help"},
+		{"sort -x", `"sort" is not a command; see bloom help`},
+		{"dedupe -n 1,0000", number("1,0000")},
+		{"dedupe -p one", `invalid argument "one" for "-p, --rate" flag: "one" is not a rate, ` +
+			`such as 0.001, 1e-6 or 1%; see bloom help dedupe`},
+		{"dedupe -p 100%", "-p 1 is outside (0, 1)"},
 		{"dedupe -f 1 --sep ab", `--sep "ab" is not one byte`},
-		{"dedupe --state -", "- is not a file"},
-		{"add -", "- is not a file"},
+		{"dedupe --state -", "- is not a file: bloom can change only files"},
+		{"add -", "- is not a file: bloom can change only files"},
 		{"dedupe -x", "unknown shorthand flag: 'x' in -x; see bloom help dedupe"},
 		{"bank build --frobnicate", "unknown flag: --frobnicate; see bloom help bank build"},
-		{"check -f abc", `invalid argument "abc" for "-f, --field" flag: must be an integer; see bloom help check`},
-		{"dedupe --span 1x", `must be a duration like "90m", "24h", "7d" or "1w"; see`},
-		{"dedupe -n 9 --span d", "must be a duration"},
-		{"dedupe -n 9 --span 1d1w", "must be a duration"},
-		{"dedupe -n 9 --span 1h7d", "must be a duration"},
-		{"dedupe -n 9 --span 1d-1h", "must be a duration"},
-		{"dedupe -n 9 --span 1e3d", "must be a duration"},
-		{"dedupe -n 9 --span -1d", "must be a duration"},
-		{"dedupe -n 9 --span 106752d", "longer than 292 years"},
-		{"check -v=x", "must be true or false"},
-		{"dedupe -p 1e-20", "-p 1e-20 is below 1e-09, the lowest possible rate; with -n it is 1e-12"},
-		{"dedupe -n 10 -p 1e-20", "-p 1e-20 is below 1e-12"},
+		{"check -f abc", `invalid argument "abc" for "-f, --field" flag: must be an integer; see ` +
+			`bloom help check`},
+		{"dedupe --span 1x", span("1x")},
+		{"dedupe -n 9 --span d", span("d")},
+		{"dedupe -n 9 --span 1d1w", span("1d1w")},
+		{"dedupe -n 9 --span 1h7d", span("1h7d")},
+		{"dedupe -n 9 --span 1d-1h", span("1d-1h")},
+		{"dedupe -n 9 --span 1e3d", span("1e3d")},
+		{"dedupe -n 9 --span -1d", span("-1d")},
+		{"dedupe -n 9 --span=", span("")},
+		{"dedupe -n 9 --span 2562047h47m16.854775807s",
+			`invalid argument "2562047h47m16.854775807s" for "--span" flag: ` +
+				`"2562047h47m16.854775807s" is longer than 292 years; see bloom help dedupe`},
+		{"dedupe -n 9 --span 106752d", `invalid argument "106752d" for "--span" flag: "106752d" ` +
+			`is longer than 292 years; see bloom help dedupe`},
+		{"check -v=x", `invalid argument "x" for "-v, --invert" flag: must be true or false; see ` +
+			`bloom help check`},
+		{"dedupe -p 1e-20",
+			"-p 1e-20 is below 1e-09, the lowest possible rate; with -n it is 1e-12"},
+		{"dedupe -n 10 -p 1e-20", "-p 1e-20 is below 1e-12, the lowest possible rate"},
 		{"build --type blocked -p 1e-13 -o x",
 			"-p 1e-13 is below 1e-12, the lowest possible rate; --type guava allows lower ones"},
-		{"serve --addr 99999 x", `--addr "99999" is not an address, such as :8080`},
-		{"dedupe -n 0", "is not a number of lines"},
-		{"dedupe -n 1.5", "is not a number of lines"},
-		{"dedupe -n -1", "is not a number of lines"},
-		{"dedupe -n 10X", "is not a number of lines"},
+		{"serve --addr 99999 x",
+			`--addr "99999" is not an address, such as :8080 or localhost:8080`},
+		{"dedupe -n 0", number("0")},
+		{"dedupe -n 1.5", number("1.5")},
+		{"dedupe -n -1", number("-1")},
+		{"dedupe -n 10X", number("10X")},
+		{"dedupe -n 9223372036854775808e0", number("9223372036854775808e0")}, // 2^63
 		{"dedupe -p 1", "-p 1 is outside (0, 1)"},
-		{"dedupe -f -1", "counted from 1"},
+		{"dedupe -f -1", "-f -1: fields are counted from 1"},
 		{"dedupe --sep ,", "--sep needs -f"},
-		{"dedupe --save-every 1s", "--save-every needs --state"},
-		{"dedupe -n 10 --wait 1s", "--wait needs --state"},
-		{"dedupe --force", "--force needs --state"},
-		{"build x", "build needs -o FILE"},
-		{"build -o x --type y", `--type "y" is not guava`},
+		{"dedupe --save-every 1s",
+			"--save-every needs --state: without it there is no file to save"},
+		{"dedupe -n 10 --wait 1s", "--wait needs --state: without it there is no file to save"},
+		{"dedupe --force", "--force needs --state: without it there is no file to save"},
+		{"build x", "build needs -o FILE; see bloom help build"},
+		{"build -o x --type y", `--type "y" is not guava, blocked, growing, counting or cuckoo`},
 		{"build -o x -p 0", "-p 0 is outside (0, 1)"},
-		{"check", "check needs the filter's FILE"},
-		{"merge -o x", "at least one FILE"},
-		{"info", "at least one FILE"},
-		{"plan", "plan needs -n N"},
-		{"plan -n 10 x", "plan takes no arguments"},
-		{"plan -n 10 -p 2", "-p 2 is outside"},
+		{"check", "check needs the filter's FILE; see bloom help check"},
+		{"merge -o x", "merge needs at least one FILE to read; see bloom help merge"},
+		{"info", "info needs at least one FILE; see bloom help info"},
+		{"plan", "plan needs -n N; see bloom help plan"},
+		{"plan -n 10 x", "plan takes no arguments; see bloom help plan"},
+		{"plan -n 10 -p 2", "-p 2 is outside (0, 1)"},
 		{"dedupe -n 10 --span 0", "--span 0s must be longer than 0"},
 		{"dedupe -n 10 --span -1h", "--span -1h0m0s must be longer than 0"},
-		{"help sort", `"sort" is not a command`},
-		{"help check fast", `"check fast" is not a command`},
-		{"completion", "needs bash, fish, powershell or zsh; see bloom help completion"},
+		{"help sort", `"sort" is not a command; see bloom help`},
+		{"help check fast", `"check fast" is not a command; see bloom help`},
+		{"completion", "completion needs bash, fish, powershell or zsh; see bloom help completion"},
 		{"completion csh",
 			`"csh" is not a command: did you mean bash or zsh or fish; see bloom help completion`},
 		{"completion bash now",
@@ -454,21 +476,24 @@ func TestOneDash(t *testing.T) {
 			}
 		}
 	}
+	oneDash := func(name, see string) string {
+		return fmt.Sprintf("-%s has one dash, but long names have two: --%[1]s; %s", name, see)
+	}
 	for line, says := range map[string]string{
-		"dedupe -n 10 -state s":       "two: --state; see bloom help dedupe",
-		"dedupe --lines 10 -state s":  "two: --state; see bloom help dedupe",
-		"dedupe --state s -n10 -null": "two: --null; see bloom help dedupe",
-		"dedupe -0o -n -output list":  "two: --output; see bloom help dedupe",
-		"build -output f":             "two: --output; see bloom help build",
-		"build -zn 5 -output=f":       "two: --output; see bloom help build",
-		"bank build -output f list":   "two: --output; see bloom help bank build",
-		"check -hex list":             "two: --hex; see bloom help check",
-		"check -count list":           "two: --count; see bloom help check",
-		"info -help":                  "two: --help; see bloom help info",
-		"-help":                       "two: --help; see bloom help",
-		"-version":                    "two: --version; see bloom help",
+		"dedupe -n 10 -state s":       oneDash("state", "see bloom help dedupe"),
+		"dedupe --lines 10 -state s":  oneDash("state", "see bloom help dedupe"),
+		"dedupe --state s -n10 -null": oneDash("null", "see bloom help dedupe"),
+		"dedupe -0o -n -output list":  oneDash("output", "see bloom help dedupe"),
+		"build -output f":             oneDash("output", "see bloom help build"),
+		"build -zn 5 -output=f":       oneDash("output", "see bloom help build"),
+		"bank build -output f list":   oneDash("output", "see bloom help bank build"),
+		"check -hex list":             oneDash("hex", "see bloom help check"),
+		"check -count list":           oneDash("count", "see bloom help check"),
+		"info -help":                  oneDash("help", "see bloom help info"),
+		"-help":                       oneDash("help", "see bloom help"),
+		"-version":                    oneDash("version", "see bloom help"),
 		"-state s dedupe":             "unknown flag -state: the command comes first; see bloom help",
-		"serve -hex list":             "two: --hex; see bloom help serve",
+		"serve -hex list":             oneDash("hex", "see bloom help serve"),
 	} {
 		require.Empty(t, saying(t, 2, says, "a\n", line), line)
 	}
@@ -481,9 +506,10 @@ func TestOneDash(t *testing.T) {
 // TestNumbers: how numbers of lines, and rates, may be written.
 func TestNumbers(t *testing.T) {
 	for s, want := range map[string]count{
-		"1": 1, "1000000": 1e6, "1e6": 1e6, "10M": 1e7, "2.5k": 2500, "1G": 1e9, "1b": 1e9,
+		"1": 1, "1e0": 1, "1000000": 1e6, "1e6": 1e6, "10M": 1e7, "2.5k": 2500, "1G": 1e9, "1b": 1e9,
 		"3T": 3e12, "1_000": 1000, "1,000,000": 1e6, "12,345": 12345,
-		"9007199254740993": 1<<53 + 1, "18446744073709551615": math.MaxUint64,
+		"9007199254740993": 1<<53 + 1, "9223372036854774784e0": 1<<63 - 1024,
+		"18446744073709551615": math.MaxUint64,
 	} {
 		var c count
 		require.NoError(t, c.Set(s), s)

@@ -715,7 +715,7 @@ func (m *model) which(names []string, has []keySet, keys []string) {
 		if !ok || key == "" || named != "" && strings.Contains(line, named) {
 			stdout, stderr, ended := inProcess(m, stdin, append(l.args, args...)...)
 			require.Equal(m, 2, ended, "%q: %s", l.args, stderr)
-			requireError(m, stderr, "")
+			requireError(m, stderr, "...")
 			require.Empty(m, stdout)
 			return
 		}

@@ -35,15 +35,18 @@ func TestNever(t *testing.T) {
 	}
 	// What is counted of the names is not counted of the input.
 	before := read(t, "list")
-	saying(t, 1, "the input has no lines, so list stays as it is", "", "build -o list --never names")
+	saying(t, 1, "the input has no lines, so list stays as it is; --force replaces it anyway", "",
+		"build -o list --never names")
 	require.Equal(t, before, read(t, "list"))
 	good(t, in, "build --force --blank -p 0.02 -o list --never names")
 	require.NotContains(t, metaOf(t, "list"), "blank", "the blank line is a name")
 	write(t, "bad", "1,y\nname\n")
-	saying(t, 0, "left out 1 line (--skip-bad), the first of them is bad: line 2", "1,x\n",
+	saying(t, 0, "warning: left out 1 line (--skip-bad), the first of them is bad: line 2: it "+
+		"has only 1 of 2 fields, with ',' between them (--sep)", "1,x\n",
 		"build --force --skip-bad -f 2 -o list --never bad")
 	write(t, "one", "name\n")
-	saying(t, 0, "lines, more than it was made for: ", in,
+	saying(t, 0, "warning: the filter has about ... lines, more than it was made for: "+
+		"other lines are reported at a rate of ...", in,
 		"build --force -n 1000 -p 0.02 -o list --never one")
 	// Lines are keys as the input's are.
 	write(t, "upper", strings.ToUpper("a1,x\na2,x\na3,y\n"))
@@ -81,21 +84,30 @@ func TestNeverRefused(t *testing.T) {
 		spellsInput bool
 	}{
 		{1, "--never one", `"line 7" is in the input and in one: ` +
-			"a filter reports every line that it has\n", true},
-		{1, "-n 100 --never one", `"line 7" is in the input and in one`, true},
-		{1, "--never two", `"line 7" is in the input and in two (and 1 more line): a filter`, true},
+			"a filter reports every line that it has", true},
+		{1, "-n 100 --never one",
+			`"line 7" is in the input and in one: a filter reports every line that it has`, true},
+		{1, "--never two", `"line 7" is in the input and in two (and 1 more line): a filter ` +
+			`reports every line that it has`, true},
 		{1, "-p 1e-9 --never names", `"line 0" is in the input and in names ` +
 			`(and 19 more lines): a filter reports every line that it has`, true},
 		{2, "-p 0.01 --never names", "names has 1,000 names, of which a filter at a rate of 0.01 " +
 			"reports 10: -p 0.003 is low enough", false},
-		{2, "--never -", "--never -: the names are read twice, so they must be in a regular file", false},
-		{2, "--never /dev/null", "must be in a regular file", false},
-		{1, "--never none", "none: ", false},
-		{2, "--never names --type blocked", "--never needs --type guava", false},
-		{2, "--never names --type growing", "--never needs --type guava", false},
-		{2, "--never names --type counting", "--never needs --type guava", false},
-		{2, "--never names --type cuckoo", "--never needs --type guava", false},
-		{1, "--never names -f 2", "names: line 1: ", false},
+		{2, "--never -",
+			"--never -: the names are read twice, so they must be in a regular file", false},
+		{2, "--never /dev/null", "--never /dev/null: the names are read twice, so they must be " +
+			"in a regular file", false},
+		{1, "--never none", "none: no such file or directory", false},
+		{2, "--never names --type blocked", "--never needs --type guava: a larger filter of " +
+			"another type reports mostly the same lines, or changes its size later", false},
+		{2, "--never names --type growing", "--never needs --type guava: a larger filter of " +
+			"another type reports mostly the same lines, or changes its size later", false},
+		{2, "--never names --type counting", "--never needs --type guava: a larger filter of " +
+			"another type reports mostly the same lines, or changes its size later", false},
+		{2, "--never names --type cuckoo", "--never needs --type guava: a larger filter of " +
+			"another type reports mostly the same lines, or changes its size later", false},
+		{1, "--never names -f 2",
+			"names: line 1: it has only 1 of 2 fields, with ',' between them (--sep)", false},
 	} {
 		in := "a,b\n"
 		if test.spellsInput {
@@ -104,7 +116,10 @@ func TestNeverRefused(t *testing.T) {
 		saying(t, test.status, test.says, in, "build -o list "+test.line)
 		require.False(t, exists("list"), test.line)
 	}
-	good(t, "a,b\n", "build -o list -f 2 --skip-bad --never", write(t, "bad", "x,y\n"))
+	saying(t, 1, `"line 7" is in the input and in one: a filter reports every line that it has`,
+		"line 7\nline 7\n", "build -o list --never one")
+	good(t, "a,b\n", "build -p 0.003 -o list --never names") // the advice above
+	good(t, "a,b\n", "build --force -o list -f 2 --skip-bad --never", write(t, "bad", "x,y\n"))
 }
 
 // TestNeverEnds: whatever adds lines to such a filter says that it may report names, and info does
@@ -113,25 +128,28 @@ func TestNeverEnds(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "names", "x\ny\n")
 	const build = "build --force -n 1000 -o list --never names"
-	const says = "was made to report none of 2 names (--never), but may report some now"
+	const says = "warning: list was made to report none of 2 names (--never), but may report " +
+		"some now"
 	good(t, "b\n", "build -n 1000 -o other")
 	for _, line := range []string{
 		"add list", "dedupe --state list", "merge -o list list other", "merge -o list other list",
-		"merge -o list list list",
+		"merge -o list list list list",
 	} {
 		good(t, "a\n", build)
 		before := good(t, "", "info list")
 		require.Contains(t, before, "none of 2 given names is reported", line)
-		_, stderr, status := bloomRun(t, "c\n", line)
-		assert.Zero(t, status, line)
-		assert.Contains(t, stderr, says, line)
+		saying(t, 0, says, "c\n", line)
 		assert.NotContains(t, good(t, "", "info list"), "given name", line)
 		assert.NotContains(t, good(t, "", "info --json list"), `"never"`, line)
 		if !strings.HasPrefix(line, "merge") { // it is said once
-			_, stderr, _ = bloomRun(t, "d\n", line)
-			assert.NotContains(t, stderr, says, line)
+			good(t, "d\n", line)
 		}
 	}
+	good(t, "a\n", build)
+	good(t, "", "build -n 10 -o small")
+	saying(t, 1, "list and small: bloom: filters differ in m: ... and ...; build both with "+
+		"the same --type, -n and -p", "",
+		"merge -o new list small") // there is no union that reports more
 	// A patch makes of it what the later filter is.
 	good(t, "a\n", build)
 	good(t, "a\nb\n", "build --force -n 1000 -o plain")

@@ -35,7 +35,7 @@ func TestHalfLineOfOthersStays(t *testing.T) {
 			good(t, numbers(0, 1000), line)
 			write(t, "out", numbers(0, 1000)+left)
 			state := read(t, "state")
-			says := "out ends with half a line"
+			says := "out ends with half a line..."
 			saying(t, 1, says, numbers(900, 1010), line)
 			require.True(t, numbers(0, 1000)+left == read(t, "out"), "OUT is as it was")
 			require.Equal(t, state, read(t, "state"), "the state is as it was")
@@ -102,7 +102,8 @@ func TestRunGoesOnInItsLine(t *testing.T) {
 	t.Chdir(t.TempDir())
 	good(t, "a\n", line)
 	write(t, "out", "a\nb\nline 1\nc\n")
-	saying(t, 0, "out has 9 bytes that this run does not write", "b\nline 2\n", line)
+	saying(t, 0, "warning: out has 9 bytes that this run does not write: they stay before its "+
+		"lines", "b\nline 2\n", line)
 	require.Equal(t, "a\nb\nline 1\nc\nline 2\n", read(t, "out"))
 }
 
@@ -149,11 +150,13 @@ func TestBytesOfOthers(t *testing.T) {
 			write(t, "out", test.old+test.left)
 			switch {
 			case test.out == "":
-				saying(t, 1, "out ends with half a line of 2 bytes", test.in, line)
+				saying(t, 1, "out ends with half a line of 2 bytes, which this run does not "+
+					"write, and stays as it is; to cut it off: truncate -s 4 out", test.in, line)
 				require.Equal(t, test.old+test.left, read(t, "out"))
 				return
 			case test.bytes > 0:
-				says := fmt.Sprintf("out has %d bytes that this run does not write", test.bytes)
+				says := fmt.Sprintf("warning: out has %d bytes that this run does not write: they "+
+					"stay before its lines", test.bytes)
 				saying(t, 0, says, test.in, line)
 			default:
 				good(t, test.in, line)
@@ -163,7 +166,8 @@ func TestBytesOfOthers(t *testing.T) {
 			require.Equal(t, test.out, read(t, "out"))
 			// A run that has appended nothing leaves it to the next one to say so.
 			if name == "nothing to append" {
-				saying(t, 0, "out has 6 bytes that this run does not write", "c\n", line)
+				saying(t, 0, "warning: out has 6 bytes that this run does not write: they stay "+
+					"before its lines", "c\n", line)
 				require.Equal(t, test.out+"c\n", read(t, "out"))
 			}
 			const later = "later;1\t2;later\n" // of several fields, by any separator

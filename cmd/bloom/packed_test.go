@@ -32,19 +32,20 @@ func TestBehindGzip(t *testing.T) {
 		require.Equal(t, "a\n", good(t, "", "check packed in"))
 		require.Contains(t, good(t, list+behind, "info -"), "keys      about 1\n")
 	}
-	saying(t, 1, "the bytes after its zstd data are not zstd", zstded("a\n")+zeros(600),
+	saying(t, 1,
+		"standard input: the bytes after its zstd data are not zstd", zstded("a\n")+zeros(600),
 		"dedupe")
 	for behind, says := range map[string]string{
-		"a line\n":                   "7 bytes follow its gzip data",
-		"x":                          "1 byte follows its gzip data",
-		"\x1f":                       "1 byte follows its gzip data",
-		zeros(9) + "x":               "10 bytes follow its gzip data",
-		"x" + zeros(9):               "10 bytes follow its gzip data",
-		zeros(512) + gzipped("c\n"):  "bytes follow its gzip data",
-		zstded("c\n"):                "bytes follow its gzip data",
-		gzipped("c\n")[:12]:          "unexpected EOF",
-		"\x1f\x8b":                   "unexpected EOF",
-		zeros(2<<20) + "text behind": "2097163 bytes follow its gzip data",
+		"a line\n":                   "...7 bytes follow its gzip data: neither gzip nor zeros",
+		"x":                          "...1 byte follows its gzip data: neither gzip nor zeros",
+		"\x1f":                       "...1 byte follows its gzip data: neither gzip nor zeros",
+		zeros(9) + "x":               "...10 bytes follow its gzip data: neither gzip nor zeros",
+		"x" + zeros(9):               "...10 bytes follow its gzip data: neither gzip nor zeros",
+		zeros(512) + gzipped("c\n"):  "...bytes follow its gzip data: neither gzip nor zeros",
+		zstded("c\n"):                "...bytes follow its gzip data: neither gzip nor zeros",
+		gzipped("c\n")[:12]:          "...unexpected EOF",
+		"\x1f\x8b":                   "...unexpected EOF",
+		zeros(2<<20) + "text behind": "...2097163 bytes follow its gzip data: neither gzip nor zeros",
 	} {
 		require.Equal(t, "a\nb\n", saying(t, 1, says, lines+behind, "dedupe"), "%.20q", behind)
 		write(t, "packed", list+behind)
@@ -140,7 +141,7 @@ func TestFiltersAreNotLines(t *testing.T) {
 	for _, kind := range []string{"blocked", "counting", "cuckoo"} {
 		good(t, "", "build -n 9 -o "+kind+" a --type", kind)
 	}
-	const says = "it is a filter, bank or patch that bloom wrote, not lines"
+	const says = "...it is a filter, bank or patch that bloom wrote, not lines"
 	for _, name := range []string{
 		"growing", "window", "bank", "patch", "blocked", "counting", "cuckoo",
 	} {

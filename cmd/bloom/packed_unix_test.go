@@ -95,7 +95,8 @@ func TestTemporary(t *testing.T) {
 	for line, in := range map[string]string{
 		"build -o " + dir + "/new": "a\n", "merge -o " + dir + "/new -": filter,
 	} {
-		saying(t, 1, "cannot create a temporary file in "+dir+"/none ($TMPDIR): no such", in, line)
+		saying(t, 1, "cannot create a temporary file in "+dir+
+			"/none ($TMPDIR): no such file or directory", in, line)
 		require.Empty(t, filesIn(t, dir), line)
 	}
 }

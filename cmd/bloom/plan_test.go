@@ -35,7 +35,11 @@ func TestPlan(t *testing.T) {
 		require.Equal(t, planned{Type: name, Keys: 1e18, Rate: 0.001, Note: none.Note}, none)
 	}
 	saying(t, 2, "--size shows rates: leave -p out", "", "plan -n 10 --size 1k -p 0.1")
-	saying(t, 2, `"0" is not a size, such as 64M`, "", "plan -n 10 --size 0")
+	for _, size := range []string{"0", "-1", "1e19", "64X"} {
+		saying(t, 2, `invalid argument "`+size+`" for "--size" flag: "`+size+
+			`" is not a size, such as 64M, 64MiB or 1e9; see bloom help plan`, "",
+			"plan -n 10 --size", size)
+	}
 }
 
 // planOf returns the figures of plan for each type.

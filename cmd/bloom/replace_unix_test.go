@@ -83,7 +83,8 @@ func TestEveryWriterNeedsTheDirectory(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, test := range writers {
 		line := strings.Replace(test.command, "list", "none/list", 1)
-		saying(t, 1, "it needs the directory none: no such file or directory", "a\n", line)
+		saying(t, 1, "replace none/list: it needs the directory none: no such file or directory",
+			"a\n", line)
 	}
 }
 
@@ -128,7 +129,7 @@ func TestOutputByName(t *testing.T) {
 			require.True(t, made == read(t, "out"), "%s > out", line)
 			os.Remove("s")
 		}
-		saying(t, 2, name+" is not a file", "", "add "+name+" a")
+		saying(t, 2, name+" is not a file: bloom can change only files", "", "add "+name+" a")
 	}
 	for _, name := range []string{"/dev/null", "/dev/fd/3"} {
 		out, err := child(t, "bash", "-c",

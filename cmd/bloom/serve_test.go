@@ -74,7 +74,8 @@ func TestServeProgram(t *testing.T) {
 	write(t, "list", "no filter")
 	line, err := log.ReadString('\n')
 	require.NoError(t, err)
-	requireError(t, line, "continuing with the old filter")
+	requireError(t, line,
+		`continuing with the old filter: list is not a filter: it begins with "no filte"`)
 	answer, _ = ask(t, "GET", url+"/contains?key=pear", "")
 	require.Equal(t, "true\n", answer, "a damaged file replaces no filter")
 	says := func(want string) {
@@ -948,17 +949,20 @@ func TestServeStart(t *testing.T) {
 	f.UpdateInfo(func(i *bloom.Info) { i.Hash = "by hand" })
 	require.NoError(t, f.SaveFile("theirs"))
 	for path, says := range map[string]string{
-		"list":   "bloom: warning: list has keys of several fields",
-		"theirs": `bloom: warning: theirs says that its keys are "by hand"`,
+		"list": "list has keys of several fields, or of fields and whole lines (--force): this run " +
+			"looks lines up with no -f",
+		"theirs": `theirs says that its keys are "by hand", but bloom looks lines up as the flags say`,
 	} {
 		_, stderr, status := bloomRun(t, "", "serve --addr", taken.Addr().String(), path)
 		require.Equal(t, 1, status, path)
-		require.Contains(t, stderr, says)
-		require.Contains(t, stderr, "bloom: listen tcp "+taken.Addr().String())
+		warning, listen, _ := strings.Cut(stderr, "\n")
+		require.Equal(t, "bloom: warning: "+says, warning)
+		requireError(t, listen, "listen tcp "+taken.Addr().String()+": bind: ...")
 	}
 	good(t, "a\n", "build -n 10 --shard 0/1 -o whole")
 	good(t, "a\n", "build -n 10 --shard 1/2 -o half")
-	saying(t, 1, "bloom: listen tcp", "", "serve --addr", taken.Addr().String(), "whole")
+	saying(t, 1, "listen tcp "+taken.Addr().String()+": bind: ...", "", "serve --addr",
+		taken.Addr().String(), "whole")
 	saying(t, 1, "half is one of 2 shards, and lacks the lines of the others", "", "serve half")
 }
 

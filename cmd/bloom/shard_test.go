@@ -73,7 +73,7 @@ func TestShardIsKept(t *testing.T) {
 	require.InDelta(t, 1000, strings.Count(out, "\n"), 150)
 	good(t, "", build+"out --force", write(t, "lines", out))
 	require.True(t, read(t, "whole") == read(t, "out"), "dedupe")
-	saying(t, 2, "shard 1/2 is missing", "", "check list")
+	saying(t, 2, "list is one of 2 shards, and shard 1/2 is missing", "", "check list")
 }
 
 // TestShardMemory: a shard takes its part of the memory, and a little for chance.
@@ -106,14 +106,14 @@ func TestShardFiles(t *testing.T) {
 		require.Equal(t, numbers(9_000, 10_000), good(t, asked, "check "+files), kind)
 		require.Equal(t, numbers(10_000, 11_000), good(t, "", "check -v "+files+" words"), kind)
 		for files, says := range map[string]string{
-			"list2 list1":       "shard 0/3 is missing",
-			"list2 list2 list1": "list2 is shard 2/3, which is given twice",
-			"list2 words list1": "the files of all shards come first",
+			"list2 list1":       "list2 is one of 3 shards, and shard 0/3 is missing",
+			"list2 list2 list1": "list2 is shard 2/3, which is given twice...",
+			"list2 words list1": "...; the files of all shards come first...",
 		} {
 			saying(t, 2, says, asked, "check "+files)
 		}
 	}
-	saying(t, 1, "is one of 3 shards", "", "serve list0")
+	saying(t, 1, "list0 is one of 3 shards, and lacks the lines of the others...", "", "serve list0")
 	good(t, in, "build -n 20k --shard 0/3 -o list0")
 	good(t, in, "build -n 20k --shard 2/3 -o list2")
 	for _, flags := range []string{
@@ -121,7 +121,7 @@ func TestShardFiles(t *testing.T) {
 		"--type blocked --shard 1/3", "",
 	} {
 		good(t, "", "build --force --type guava -o other "+flags)
-		saying(t, 2, "other belongs to a different list from list0", asked, "check list0 other list2")
+		saying(t, 2, "other belongs to a different list from list0...", asked, "check list0 other list2")
 	}
 }
 
@@ -132,10 +132,10 @@ func TestShardState(t *testing.T) {
 		for _, test := range []struct{ made, runs, says string }{
 			{"--shard 1/4", "--shard 1/4", ""},
 			{"--shard 0/1", "", ""},
-			{"--shard 1/4", "--shard 2/4", "was made with --shard \"1/4\", but --shard is \"2/4\" now"},
-			{"--shard 1/4", "--shard 1/8", "was made with --shard \"1/4\", but --shard is \"1/8\" now"},
-			{"--shard 1/4", "", "was made with --shard \"1/4\", but --shard is \"\" now"},
-			{"", "--shard 1/4", "was made with --shard \"\", but --shard is \"1/4\" now"},
+			{"--shard 1/4", "--shard 2/4", `state was made with --shard "1/4", but --shard is "2/4" now`},
+			{"--shard 1/4", "--shard 1/8", `state was made with --shard "1/4", but --shard is "1/8" now`},
+			{"--shard 1/4", "", `state was made with --shard "1/4", but --shard is "" now`},
+			{"", "--shard 1/4", `state was made with --shard "", but --shard is "1/4" now`},
 		} {
 			os.Remove("state")
 			good(t, "a\nb\nc\n", "dedupe --state state "+test.made+" "+size)
@@ -144,22 +144,25 @@ func TestShardState(t *testing.T) {
 			require.True(t, test.says == "" || before == read(t, "state"))
 		}
 	}
-	for _, bad := range []string{"8/8", "-1/8", "1", "1/0", "a/b", "1/8/2", "1/2000000"} {
-		saying(t, 2, "is not a shard, such as", "", "dedupe --shard", bad)
+	good(t, "", "dedupe --shard 1048575/1048576")
+	for _, bad := range []string{"1/1048577", "8/8", "-1/8", "1", "1/0", "a/b", "1/8/2", "1/2000000"} {
+		saying(t, 2, `invalid argument "`+bad+`" for "--shard" flag: "`+bad+
+			`" is not a shard, such as 0/8 or 7/8; see bloom help dedupe`, "", "dedupe --shard", bad)
 	}
 }
 
 // TestStateIsOfOneKindOfKeys: a state records which field of the lines is the key, and other keys
 // are refused.
 func TestStateIsOfOneKindOfKeys(t *testing.T) {
+	const mixed = " now, so its keys would be mixed; --force continues anyway"
 	t.Chdir(t.TempDir())
 	for _, test := range []struct{ made, runs, says string }{
 		{"--hex -f 1", "-f 1", ""},
 		{"--hex -f 1", "--skip-bad",
-			"was made with -f 1, but there is no -f now, so its keys would be mixed"},
-		{"-f 2", "", "was made with -f 2, but there is no -f now, so its keys would be mixed"},
-		{"-f 2", "-f 1", "was made with -f 2, but there is -f 1 now, so its keys would be mixed"},
-		{"", "-f 1", "was made with no -f, but there is -f 1 now, so its keys would be mixed"},
+			"-f 1, but there is no -f"},
+		{"-f 2", "", "-f 2, but there is no -f"},
+		{"-f 2", "-f 1", "-f 2, but there is -f 1"},
+		{"", "-f 1", "no -f, but there is -f 1"},
 		{"-f 1 --hex", "-f 1 --hex", ""},
 		{"", "", ""},
 	} {
@@ -172,7 +175,8 @@ func TestStateIsOfOneKindOfKeys(t *testing.T) {
 					require.Empty(t, good(t, "ff,aa\n", "dedupe --state state "+test.runs))
 					continue
 				}
-				saying(t, 2, test.says, "ff,bb\n", "dedupe --state state "+test.runs)
+				saying(t, 2, "state was made with "+test.says+mixed, "ff,bb\n",
+					"dedupe --state state "+test.runs)
 				require.Equal(t, before, read(t, "state"), "%+v", test)
 			}
 		}
@@ -180,16 +184,18 @@ func TestStateIsOfOneKindOfKeys(t *testing.T) {
 	// Which field of a list was the key does not matter if its values are the lines: --force says
 	// so.
 	good(t, "1,a\n2,b\n", "build -n 10 -f 2 -o list")
-	saying(t, 2, "list was made with -f 2", "a\nc\n", "dedupe --state list")
+	saying(t, 2, "list was made with -f 2, but there is no -f"+mixed, "a\nc\n", "dedupe --state list")
 	require.Equal(t, "c\n", good(t, "a\nc\n", "dedupe --force --state list"))
 	require.Equal(t, "field=several", metaOf(t, "list"))
 	good(t, "a\nb\n", "build -n 10 -o values")
-	saying(t, 2, "values was made with no -f", "1,a\n3,c\n", "dedupe -f 2 --state values")
+	saying(t, 2, "values was made with no -f, but there is -f 2"+mixed, "1,a\n3,c\n",
+		"dedupe -f 2 --state values")
 	require.Equal(t, "3,c\n", good(t, "1,a\n3,c\n", "dedupe --force -f 2 --state values"))
 	for _, kind := range []string{"guava", "blocked", "counting"} {
 		good(t, "ff\n", "build -n 10 -o a --type", kind)
 		good(t, "ff\n", "build -n 10 --hex -o b --type", kind)
-		saying(t, 1, "do not mix", "", "merge -o a a b")
+		saying(t, 1, "a and b: keys of SumString and keys of Sum of the bytes given in hexadecimal "+
+			"do not mix", "", "merge -o a a b")
 	}
 }
 
@@ -200,19 +206,21 @@ func TestRemove(t *testing.T) {
 		good(t, "a\na\nb\r\n", "build -p 1e-6 -o list --type "+kind)
 		good(t, "a\nb\n", "remove list")
 		require.Equal(t, "a\n", good(t, "a\nb\n", "check list"))
-		saying(t, 0, "2 lines did not occur in list", "a\nx\ny\n", "remove list")
-		saying(t, 0, "1 line did not occur in list", "a\n", "remove list")
+		saying(t, 0, "warning: 2 lines did not occur in list", "a\nx\ny\n", "remove list")
+		saying(t, 0, "warning: 1 line did not occur in list", "a\n", "remove list")
 		saying(t, 1, "", "a\n", "check list")
 		requireAlone(t, "list")
 		good(t, "b\n", "add list")
 		require.Equal(t, "b\n", good(t, "a\nb\n", "check list"))
 	}
 	good(t, "a\n", "build -o guava")
+	const fullWith = "the filter is full with ... lines, repeats included; no file was changed"
 	for line, says := range map[string]string{
-		"add list":                           "the filter is full with",
-		"build --type cuckoo -n 100 -o list": "the filter is full with",
-		"dedupe --state list":                "to which dedupe cannot add",
-		"remove guava": "is a bloom.Filter: lines can be removed only " +
+		"add list":                           fullWith,
+		"build --type cuckoo -n 100 -o list": fullWith,
+		"dedupe --state list": "list is a cuckoo.Filter, to which dedupe cannot add; bloom build " +
+			"makes filters of other types",
+		"remove guava": "guava is a bloom.Filter: lines can be removed only " +
 			"from a counting.Filter or a cuckoo.Filter",
 	} {
 		before := read(t, "list") + read(t, "guava")

@@ -71,7 +71,11 @@ func TestForce(t *testing.T) {
 		} {
 			good(t, "x\n", "build -o filter")
 			write(t, "list", text)
-			saying(t, 1, "list", "x\n", line)
+			says := "list is not a filter, and stays as it is; --force replaces it"
+			if line == "add list" {
+				says = "...list..."
+			}
+			saying(t, 1, says, "x\n", line)
 			require.Equal(t, text, read(t, "list"), line)
 			if line == "add list" {
 				continue
@@ -87,7 +91,7 @@ func TestForce(t *testing.T) {
 	write(t, "list", "")
 	good(t, "a\n", "build -o list")
 	write(t, "list", "")
-	saying(t, 1, "is empty", "a\n", "dedupe --state list")
+	saying(t, 1, "list is not a filter: it is empty", "a\n", "dedupe --state list")
 	good(t, "a\n", "dedupe --force --state list")
 }
 
@@ -116,10 +120,10 @@ func TestSymlink(t *testing.T) {
 	requireAlone(t, "far/state")
 
 	holding(t, "far/state", "dedupe --state link")
-	saying(t, 1, "is in use", "", "add --wait 0s far/state")
+	saying(t, 1, "far/state"+inUse, "", "add --wait 0s far/state")
 
 	require.NoError(t, os.Symlink("round", "round"))
-	saying(t, 1, "too many symbolic links", "", "build -o round")
+	saying(t, 1, "...too many symbolic links...", "", "build -o round")
 }
 
 // TestTick: a run saves its state when that is due, and not before. It says then that its filter is
@@ -147,7 +151,8 @@ func TestTick(t *testing.T) {
 	require.NoError(t, d.tick())
 	require.FileExists(t, "state")
 	require.Zero(t, d.state.unsaved)
-	require.Contains(t, read(t, "stderr"), "the filter is fuller than it was made for")
+	require.Equal(t, "bloom: warning: the filter is fuller than it was made for: new lines are "+
+		"left out by mistake more and more often\n", read(t, "stderr"))
 
 	require.NoError(t, os.Remove("state"))
 	d.state.unsaved = 1
@@ -211,13 +216,15 @@ func TestKilledBeforeFirstSave(t *testing.T) {
 // TestOutOfOthers: a file that the state does not know is left as it is, whatever is in it.
 func TestOutOfOthers(t *testing.T) {
 	t.Chdir(t.TempDir())
-	const unknown = "append to it with >>"
+	const unknown = "out is not as a run with --state state left it, and stays as it is: append to " +
+		"it with >> instead of -o, name another OUT, or remove it"
 	for name, test := range map[string]struct{ made, now, flags, says string }{
-		"lines":             {"", "a\nb\n", "", unknown},
-		"half a line":       {"", "a\nhalf", "", unknown},
-		"a photo":           {"", "\xff\xd8\x00\n photo", "", unknown},
-		"-z on lines":       {"", "a\nb\n", "-z", unknown},
-		"-z on our lines":   {"a\nb\n", "a\nb\n", "-z", "lines that end with the byte 0x0a"},
+		"lines":       {"", "a\nb\n", "", unknown},
+		"half a line": {"", "a\nhalf", "", unknown},
+		"a photo":     {"", "\xff\xd8\x00\n photo", "", unknown},
+		"-z on lines": {"", "a\nb\n", "-z", unknown},
+		"-z on our lines": {"a\nb\n", "a\nb\n", "-z", "out has lines that end with the " +
+			"byte 0x0a, which -0 (-z) would change: use the same flags as before, or name another OUT"},
 		"edited":            {"a\nb\n", "a\nB\nha", "", unknown},
 		"shorter":           {"a\nb\n", "a\n", "", unknown},
 		"another, as large": {"a\nb\n", "c\nd\n", "", unknown},
@@ -257,33 +264,34 @@ func TestEmptyInTwoRoles(t *testing.T) {
 func TestSecondRole(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.Symlink("filter", "link"))
+	const another = ": name another file"
+	const both = ": it would be both read and written" + another
+	const stdin = ": it would be written, but is also standard input" + another
+	const alsoRead = ", which is also read: write to another file"
+	written := func(out, in string) string {
+		return out + ": it would be written, but is the same file as " + in + another
+	}
 	for line, says := range map[string]string{
-		"dedupe --state filter -o ./filter": "./filter: it would be written, but is " +
-			"the same file as filter",
-		"dedupe --state filter -o link": "link: it would be written, but is " +
-			"the same file as filter",
-		"dedupe --state new -o ./new": "./new: it would be written, but is " +
-			"the same file as new",
-		"dedupe --state filter -o filter":      "filter: it would be both read and written",
-		"dedupe --state filter >> filter":      "standard output goes to filter, which is also read",
-		"dedupe --state filter -o list list":   "list: it would be both read and written",
-		"dedupe --state filter -o list < list": "list: it would be written, but is also standard input",
-		"dedupe --state filter list >> list":   "standard output goes to list, which is also read",
-		"dedupe --state filter link": "filter: it would be written, but is " +
-			"the same file as link",
-		"dedupe < list >> list": "standard output goes to standard input, which " +
-			"is also read",
-		"check filter list >> list":   "standard output goes to list, which is also read",
-		"merge -o - filter >> filter": "standard output goes to filter, which is also read",
-		"build -o - list >> list":     "standard output goes to list, which is also read",
-		"build -o - < list >> list": "standard output goes to standard input, which " +
-			"is also read",
-		"build -o filter filter":                "filter: it would be both read and written",
-		"bank build -n 9 -o filter list filter": "filter: it would be both read and written",
-		"add filter filter":                     "filter: it would be both read and written",
-		"remove filter < filter":                "filter: it would be written, but is also standard input",
-		"dedupe -o list":                        "-o needs --state",
-		"dedupe --state filter -o /dev/null":    "not a regular file",
+		"dedupe --state filter -o ./filter":     written("./filter", "filter"),
+		"dedupe --state filter -o link":         written("link", "filter"),
+		"dedupe --state new -o ./new":           written("./new", "new"),
+		"dedupe --state filter -o filter":       "filter" + both,
+		"dedupe --state filter >> filter":       "standard output goes to filter" + alsoRead,
+		"dedupe --state filter -o list list":    "list" + both,
+		"dedupe --state filter -o list < list":  "list" + stdin,
+		"dedupe --state filter list >> list":    "standard output goes to list" + alsoRead,
+		"dedupe --state filter link":            written("filter", "link"),
+		"dedupe < list >> list":                 "standard output goes to standard input" + alsoRead,
+		"check filter list >> list":             "standard output goes to list" + alsoRead,
+		"merge -o - filter >> filter":           "standard output goes to filter" + alsoRead,
+		"build -o - list >> list":               "standard output goes to list" + alsoRead,
+		"build -o - < list >> list":             "standard output goes to standard input" + alsoRead,
+		"build -o filter filter":                "filter" + both,
+		"bank build -n 9 -o filter list filter": "filter" + both,
+		"add filter filter":                     "filter" + both,
+		"remove filter < filter":                "filter" + stdin,
+		"dedupe -o list":                        "-o needs --state; without a state, use > OUT",
+		"dedupe --state filter -o /dev/null":    "/dev/null is not a regular file",
 	} {
 		good(t, "a\n", "build --type counting -n 100 -o filter")
 		write(t, "list", "b\na\n")
@@ -311,8 +319,9 @@ func TestSpan(t *testing.T) {
 	}
 	require.Contains(t, good(t, "", "info state"), "window.Filter")
 	for flags, says := range map[string]string{
-		"--span 1h -n 1000": "-n, -p and --span do not fit", "--span 24h -n 10k": "-n, -p and --span do not fit",
-		"-n 1000": "-n, -p and --span do not fit", "--span 1h": "--span needs -n", "--span 1ns -n 5": "--span 1ns is outside",
+		"--span 1h -n 1000": doNotFit, "--span 24h -n 10k": doNotFit, "-n 1000": doNotFit,
+		"--span 1h":       "--span needs -n, the number of lines that come in that time",
+		"--span 1ns -n 5": "--span 1ns is outside [7ms, 36 years)",
 	} {
 		_, stderr, status := bloomRun(t, "x\n", "dedupe --state state "+flags)
 		require.NotZero(t, status, flags)
@@ -334,13 +343,16 @@ func TestSpan(t *testing.T) {
 	// time.
 	require.True(t, numbers(0, 10_000) == good(t, numbers(0, 10_000),
 		"dedupe --span 1h -n 10k -p 1e-9"))
-	burst := saying(t, 0, "more than 1000 lines came within 1h0m0s (-n, --span): lines are "+
-		"remembered for", numbers(0, 50_000), "dedupe --span 1h -n 1000 -p 1e-9 --state burst")
+	burst := saying(t, 0, "warning: more than 1000 lines came within 1h0m0s (-n, --span): lines "+
+		"are remembered for only ...s", numbers(0, 50_000),
+		"dedupe --span 1h -n 1000 -p 1e-9 --state burst")
 	require.True(t, numbers(0, 50_000) == burst)
 }
 
 // TestMemory: what cannot fit is refused in a sentence, before anything is read.
 func TestMemory(t *testing.T) {
+	const tooMuch = "... takes ... of memory, but there are only ..., of which bloom itself needs " +
+		"34 MB"
 	state := filepath.Join(t.TempDir(), "state")
 	in := write(t, filepath.Join(t.TempDir(), "in"), "a\n")
 	for _, args := range []string{
@@ -351,9 +363,9 @@ func TestMemory(t *testing.T) {
 		"bank build -n 1000 -p 1e-16 -o " + state + " " + in,
 		"bank build -n 1e9 -p 1e-12 -o " + state + " " + in,
 	} {
-		status, says := 1, "of memory, but there are only"
+		status, says := 1, tooMuch
 		if strconv.IntSize == 32 && !strings.Contains(args, "growing") && !strings.Contains(args, "1000") {
-			status, says = 2, " is outside [1, " // with an int that long, there is no such filter
+			status, says = 2, "... is outside [1, ..." // with an int that long, there is no such filter
 		}
 		saying(t, status, says, "a\n", args)
 	}
@@ -365,5 +377,5 @@ func TestMemory(t *testing.T) {
 	if huge.Truncate(1<<43) != nil {
 		t.Skip("no sparse files")
 	}
-	saying(t, 2, "of memory, but there are only", "a\n", "check", state)
+	saying(t, 2, tooMuch, "a\n", "check", state)
 }
