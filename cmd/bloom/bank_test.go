@@ -59,6 +59,7 @@ func TestBank(t *testing.T) {
 		"bank build -o x.bank": "bank build needs at least one FILE; see bloom help bank build",
 
 		"bank build a.log":                   "build needs -o FILE; see bloom help build",
+		"bank build -o x.bank " + os.DevNull: os.DevNull + " can be read only once: give -n",
 		"bank build -o x.bank -":             "- can be read only once: give -n",
 		"bank build -p 2 -o x.bank a.log":    "-p 2 is outside (0, 1)",
 		"bank which":                         "bank which needs the BANK; see bloom help bank which",
@@ -95,7 +96,14 @@ func TestBank(t *testing.T) {
 	} {
 		saying(t, 1, says, "", "bank info", path)
 	}
+	saying(t, 1, "nothing was read: none: no such file or directory", "", "bank build -o y none")
+	good(t, "x\r\n", "bank build -n 1 --keep-cr -o cr.bank -")
+	saying(t, 1, "", "", "bank which cr.bank x")
+	require.Equal(t, "-\n", good(t, "", "bank which cr.bank", "x\r"))
 	good(t, "1\n2\n3\n4\n", "bank build --force -n 3 -o x.bank -") // the count is an estimate
+	saying(t, 0, "warning: - has about 5 different lines, but filters have room for 3: bank "+
+		"which names it for other lines at a rate of ...", "1\n2\n3\n4\n5\n",
+		"bank build --force -n 3 -o x.bank -")
 	saying(t, 0, "warning: - has about 11 different lines, but filters have room for 3: bank "+
 		"which names it for other lines at a rate of 0.002",
 		"1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "bank build -n 3 -o x.bank -")

@@ -162,8 +162,9 @@ func TestQuietIsUnderstood(t *testing.T) {
 		{"-qv theirs", "a\n", 1, foreign},
 		{"-q theirs -f 1", "c\n", 2, whole},
 	} {
-		_, stderr, status := bloomRun(t, test.in, "check "+test.line)
+		stdout, stderr, status := bloomRun(t, test.in, "check "+test.line)
 		assert.Equal(t, test.status, status, "%s %.20q: %s", test.line, test.in, stderr)
+		assert.Empty(t, stdout, "%s %.20q", test.line, test.in)
 		if test.says == "" {
 			assert.Empty(t, stderr, "%s %.20q", test.line, test.in)
 			continue
@@ -171,6 +172,13 @@ func TestQuietIsUnderstood(t *testing.T) {
 		requireError(t, stderr, test.says)
 		assert.NotEqual(t, test.status == 2, strings.Contains(stderr, "warning"),
 			"%s %.20q: %s", test.line, test.in, stderr)
+	}
+	// The first line that decides ends it.
+	for line, in := range map[string]string{"-q colon": "a:1\na\n", "-qv colon": "c\n"} {
+		cmd := command(t, "check "+line)
+		stdin, _ := start(t, cmd)
+		send(t, stdin, in)
+		require.NoError(t, cmd.Wait(), line)
 	}
 }
 

@@ -326,7 +326,9 @@ func TestAppendsToNoHalfLine(t *testing.T) {
 		require.Equal(t, "whole\na\nb\n", read(t, "out"), line)
 		os.Remove("s")
 	}
-	write(t, "out", "whole\nha")
-	stderr, status := appends("check -c list")
-	require.Zero(t, status, stderr)
+	write(t, "out", "whole\nha") // it is not written, or gets a whole line
+	for _, line := range []string{"check -c list", "check -q list"} {
+		stderr, status := appends(line)
+		require.Zero(t, status, "%s: %s", line, stderr)
+	}
 }

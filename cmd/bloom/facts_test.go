@@ -45,6 +45,23 @@ func TestCommentIsNoFact(t *testing.T) {
 		"build -f 1 -o list --comment "+strings.Repeat("c", 4097))
 }
 
+// TestDamagedFacts: facts that no command writes count as none.
+func TestDamagedFacts(t *testing.T) {
+	f := bloom.Must(bloom.New(10, 0.01))
+	for meta, sizeIsKnown := range map[string]bool{
+		"field=0&out.size=0&out.delim=10&out.digest=0":    true,
+		"field=-1&out.size=-1&out.delim=10&out.digest=0":  false,
+		"field=1.0&out.size=0&out.delim=256&out.digest=0": false,
+		"field=&out.size=0&out.delim=10&out.digest=x":     false,
+	} {
+		f.UpdateInfo(func(i *bloom.Info) { i.Meta = meta })
+		_, known := placeOf(f)
+		require.Equal(t, sizeIsKnown, known, meta)
+		_, known = outRecordOf(f)
+		require.Equal(t, sizeIsKnown, known, meta)
+	}
+}
+
 // TestFactsOfABuild: a list says what its later users need, beside the facts of other programs,
 // which stay.
 func TestFactsOfABuild(t *testing.T) {

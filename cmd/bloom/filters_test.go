@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -155,6 +156,40 @@ func TestCuckooOfRepeatedLines(t *testing.T) {
 		numbers(0, 1000)+numbers(0, 1000), "build -n 1000 --type cuckoo -o none")
 }
 
+// TestRefused: a cuckoo filter that refuses a line has as many as it was made for, or repeats.
+func TestRefused(t *testing.T) {
+	f := bloom.Must(newCuckoo(10, 0.01))
+	f.AddBatch(nil, []bloom.Hash{bloom.SumString("a"), bloom.SumString("b")})
+	for n, repeat := range map[uint64]bool{1: false, 2: false, 3: true} {
+		f.UpdateInfo(func(i *bloom.Info) { i.N = n })
+		require.NoError(t, refused(f, 5, 5))
+		require.Equal(t, repeat, errors.Is(refused(f, 4, 5), errRepeats), n)
+	}
+}
+
+// TestMemoryForRepeats: without -n, a filter that is too large at once is an error, too.
+func TestMemoryForRepeats(t *testing.T) {
+	cfg := &lines.Config{Names: []string{write(t, filepath.Join(t.TempDir(), "in"), "a\n")},
+		Delim: '\n', Counts: new(lines.Counts)}
+	f, err := buildMeasured(t.Context(), cfg, true, func(uint64) (hashFilter, error) {
+		return nil, memoryError{errors.New("it is too large")}
+	})
+	require.EqualError(t, err, "it is too large")
+	require.Nil(t, f)
+}
+
+// TestErrorBeforeInterrupt: a signal hides no error.
+func TestErrorBeforeInterrupt(t *testing.T) {
+	cfg := &lines.Config{Names: []string{write(t, filepath.Join(t.TempDir(), "in"), "a\n")},
+		Delim: '\n', Counts: new(lines.Counts)}
+	ctx, cancel := context.WithCancel(t.Context())
+	err := scan(ctx, cfg, "", func(*lines.Batch) (int, error) {
+		cancel()
+		return 0, errors.New("the filter is full")
+	})
+	require.EqualError(t, err, "the filter is full")
+}
+
 // TestSample compares the error of the estimate with its standard error, 1.2/sqrt(maxSample/2) at
 // worst. An estimate is rarely too small.
 func TestSample(t *testing.T) {
@@ -201,6 +236,11 @@ func TestCheck(t *testing.T) {
 	saying(t, 1, "", "other\n", "check list")
 	for _, args := range []string{"list missing", "missing", dir, "-x list", "/dev/null"} {
 		saying(t, 2, "...", "", "check "+args)
+	}
+
+	for _, nothing := range []string{gzipped(""), zstded("")} {
+		write(t, "packed", nothing)
+		saying(t, 2, "packed is not a filter: it is empty", "x\n", "check packed")
 	}
 
 	// A filter may be compressed, but nothing is added to it then.

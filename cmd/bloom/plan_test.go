@@ -35,6 +35,7 @@ func TestPlan(t *testing.T) {
 		require.Equal(t, planned{Type: name, Keys: 1e18, Rate: 0.001, Note: none.Note}, none)
 	}
 	saying(t, 2, "--size shows rates: leave -p out", "", "plan -n 10 --size 1k -p 0.1")
+	require.NotZero(t, planOf(t, "-n 1099511627776")["growing.Filter"].Size) // the most keys
 	for _, size := range []string{"0", "-1", "1e19", "64X"} {
 		saying(t, 2, `invalid argument "`+size+`" for "--size" flag: "`+size+
 			`" is not a size, such as 64M, 64MiB or 1e9; see bloom help plan`, "",

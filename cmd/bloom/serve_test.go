@@ -723,7 +723,7 @@ func TestServeNames(t *testing.T) {
 		}
 	}
 	for host, want := range map[string]bool{
-		"[::1]": true, "[::1]:80": true, "::1": true, "[::2]:80": false, "::": false,
+		"": true, "[::1]": true, "[::1]:80": true, "::1": true, "[::2]:80": false, "::": false,
 		"[::ffff:127.0.0.1]": true, "[fe80::1]": false, "other.example:8443": true,
 	} {
 		require.Equal(t, want, s.answersFor(host), host)

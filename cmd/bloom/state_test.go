@@ -95,6 +95,19 @@ func TestForce(t *testing.T) {
 	good(t, "a\n", "dedupe --force --state list")
 }
 
+// TestReplaceable: a frame's first six bytes are unlike text.
+func TestReplaceable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	for text, want := range map[string]bool{
+		"": true, "BLMA\x00\x00": true, "BLMZ\x1f\x00": true, "BLMZ\x1f\x00 and more": true,
+		"BLM@\x00\x00": false, "BLM[\x00\x00": false, "BLMA \x00": false, "BLMA\x00\x01": false,
+		"BLMA\x00": false, "BLN@\x00\x00": false,
+	} {
+		require.Equal(t, want, replaceable(write(t, path, text)), "%q", text)
+	}
+	require.True(t, replaceable(path+" is missing"))
+}
+
 // TestSymlink: all who name one file, by whatever links, save and lock the same one.
 func TestSymlink(t *testing.T) {
 	t.Chdir(t.TempDir())
