@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"log"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -216,7 +217,7 @@ func TestStatuses(t *testing.T) {
 	defer server.Close()
 	path := filepath.Join(t.TempDir(), "visited.bloom")
 	crawl := open(colly.NewCollector(), path)
-	statuses := []int{999}
+	statuses := []int{299, 399, 999}
 	for status := 200; status < 600; status++ {
 		if status >= 400 || http.StatusText(status) != "" {
 			statuses = append(statuses, status)
@@ -313,6 +314,19 @@ func TestOtherSchemes(t *testing.T) {
 	require.Error(t, crawl.Visit(nil, "ftp://example.org/"))
 	require.NoError(t, crawl.Save())
 	assert.Equal(t, "1 ftp://example.org/\n", string(bloom.Must(os.ReadFile(path+".pages"))))
+}
+
+// TestCertificate: a page stays under way if its server has a certificate that nobody trusts now.
+func TestCertificate(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	defer server.Close()
+	path := filepath.Join(t.TempDir(), "visited.bloom")
+	crawl := open(colly.NewCollector(), path)
+	require.ErrorContains(t, crawl.Visit(nil, server.URL+"/"), "certificate")
+	require.NoError(t, crawl.Save())
+	assert.Equal(t, "1 "+server.URL+"/\n", string(bloom.Must(os.ReadFile(path+".pages"))))
 }
 
 // TestDaily: a crawl over a window begins at its start page each day, although a link leads to a
@@ -455,12 +469,18 @@ func TestSaveWaits(t *testing.T) {
 
 func TestCrawlFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "visited.bloom")
-	for _, content := range []string{
-		"http://example.org\n", "x http://example.org\n", "1 \n", "1 http://example.org",
+	long := "2 " + strings.Repeat("x", 100)
+	for content, says := range map[string]string{
+		"http://example.org\n":             `line 1 is not a page: "http://example.org\n"`,
+		"x http://example.org\n":           `line 1 is not a page: "x http://example.org\n"`,
+		"1 a\n2 b\n1 \n3 c\n":              `line 3 is not a page: "1 \n"`,
+		"1 http://a\n1 http://example.org": `line 2 is not a page: "1 http://example.org"`,
+		long:                               "line 1 is not a page: \"" + long[:80] + "\"",
 	} {
 		require.NoError(t, os.WriteFile(path+".pages", []byte(content), 0o666))
 		_, err := collystore.NewCrawl(colly.NewCollector(), bloom.Must(growing.New(0, 0.01)), path)
-		require.ErrorContains(t, err, "collystore: loading: "+path+".pages: line 1 is not a page")
+		require.EqualError(t, err, "collystore: loading: "+path+".pages: "+says)
+		require.Equal(t, content, string(bloom.Must(os.ReadFile(path+".pages"))), "the file is changed")
 	}
 	// Where Save would fail, after the crawl.
 	for _, bad := range []string{
