@@ -165,6 +165,20 @@ func (m *maker) boundWindows() {
 				}
 			}), none, test.now)
 	}
+	// All keys are in plane 63, which comes before plane 0.
+	m.add("bound-window-wrap.bloom", "window", edited(m.file("window-empty"), func(data []byte) {
+		param(live, 2)(data)
+		param(newest, 0)(data)
+		for at := head(data); at < trailerOf(data); at += 8 {
+			data[at+7] = 0x80
+		}
+	}), none, epoch)
+	m.add("bound-window-lane.bloom", "window", sized(m.file("window-empty"), 1,
+		func(data []byte) {
+			param(lanes, 1)(data)
+			param(live, 1)(data)
+			data[head(data)] = 1
+		}), none, epoch)
 	m.add("bound-window-pages.bloom", "window", sized(m.file("window-empty"), 2*4096,
 		func(data []byte) {
 			param(pages, 2)(data)

@@ -219,6 +219,8 @@ func (m *maker) window() {
 				return odd(i) && began[i%4]+generations > second
 			}, epoch+int64(second)*1e9+999_999_999)
 		}
+		death := m.death(data, epoch+72e9, epoch+5000e9)
+		m.add(fmt.Sprintf("window-%d.bloom", generations), "window", data, none, death-1, death)
 	}
 	w := bloom.Must(window.New(window.Config{N: 50_000, P: 0.3, Span: time.Hour, Generations: 7,
 		Now: func() time.Time { return time.Unix(0, -epoch) }})) // before 1970, of several pages
@@ -233,6 +235,28 @@ func (m *maker) window() {
 	m.add("window-new.bloom", "window", save(m.t, w), none, epoch)
 	m.add("window-empty.bloom", "window",
 		save(m.t, bloom.Must(window.New(window.Config{N: 20, P: 0.2}))), none, epoch)
+}
+
+// death returns the first time at which fewer keys are found in a window than just before it.
+func (m *maker) death(data []byte, first, last int64) int64 {
+	found := func(now int64) (n int) {
+		f := typeOf("window").Decoder(now)
+		require.NoError(m.t, f.UnmarshalBinary(data))
+		for _, answer := range alltypes.Answers(f, m.v.Keys) {
+			n += answer.(int)
+		}
+		return n
+	}
+	most := found(first)
+	require.Less(m.t, found(last), most)
+	for last-first > 1 {
+		if middle := first + (last-first)/2; found(middle) == most {
+			first = middle
+		} else {
+			last = middle
+		}
+	}
+	return last
 }
 
 func (m *maker) flower() {
