@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -120,6 +121,22 @@ func TestNeverRefused(t *testing.T) {
 		"line 7\nline 7\n", "build -o list --never one")
 	good(t, "a,b\n", "build -p 0.003 -o list --never names") // the advice above
 	good(t, "a,b\n", "build --force -o list -f 2 --skip-bad --never", write(t, "bad", "x,y\n"))
+}
+
+// TestNeverAdvisesARate: the rate that the error gives is low enough, and not much too low.
+func TestNeverAdvisesARate(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, names := range []int{400, 700, 1000, 1015} {
+		write(t, "names", numbers(0, names))
+		_, stderr, status := bloomRun(t, "a\n", "build -p 0.01 -o list --never names")
+		require.Equal(t, 2, status)
+		_, advice, _ := strings.Cut(stderr, ": -p ")
+		advice, _, _ = strings.Cut(advice, " is low enough")
+		rate, err := strconv.ParseFloat(advice, 64)
+		require.NoError(t, err, stderr)
+		require.Greater(t, rate*float64(names), 2.5, stderr)
+		good(t, "a\n", "build --force -o list --never names -p", advice)
+	}
 }
 
 // TestNeverEnds: whatever adds lines to such a filter says that it may report names, and info does

@@ -107,6 +107,25 @@ func TestRunGoesOnInItsLine(t *testing.T) {
 	require.Equal(t, "a\nb\nline 1\nc\nline 2\n", read(t, "out"))
 }
 
+// TestCutOffAsAdvised: the error for half a line says how to cut it off, also if the input begins
+// like the line, for longer than one write.
+func TestCutOffAsAdvised(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const line = "dedupe --state state -o out"
+	long := strings.Repeat("long", 40_000)
+	for _, half := range []string{"ha", long + "x"} {
+		good(t, "", "dedupe --state state --force")
+		write(t, "out", "")
+		good(t, "a\n", line)
+		write(t, "out", "a\nb\n"+half)
+		_, stderr, status := bloomRun(t, "b\n"+long+"y\n", line)
+		require.Equal(t, 1, status)
+		advice := fmt.Sprintf("out ends with half a line of %d bytes, which this run does not write, "+
+			"and stays as it is; to cut it off: truncate -s 4 out\n", len(half))
+		require.Contains(t, stderr, advice)
+	}
+}
+
 // TestBytesOfOthers: a run says how much of OUT neither it nor FILE knows, if it appends to that.
 // No later run says it again, and no line of OUT is written twice, whoever wrote it.
 func TestBytesOfOthers(t *testing.T) {

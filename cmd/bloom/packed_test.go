@@ -127,6 +127,19 @@ func TestMemoryByWhatArrived(t *testing.T) {
 	good(t, "", "build -n 10 -o x lines.gz")
 }
 
+// TestErrorNamesTheWindow: if zstd needs more memory than --long allows, the error says how much
+// that is.
+func TestErrorNamesTheWindow(t *testing.T) {
+	const frame = "\x28\xb5\x2f\xfd\x00\x90\x09\x00\x00a" // needs 256 MiB
+	for flags, size := range map[string]string{
+		"": "128 MiB", "--long 20": "1 MiB", "--long 19": "512 KiB", "--long 10": "1 KiB",
+	} {
+		saying(t, 1, "unpacking it needs more than "+size+" of memory: see --long, or unpack it first",
+			frame, "dedupe "+flags)
+	}
+	require.Equal(t, "a\n", good(t, frame, "dedupe --long 28"))
+}
+
 // TestFiltersAreNotLines: filters, states, banks and patches are refused wherever lines are wanted.
 func TestFiltersAreNotLines(t *testing.T) {
 	t.Chdir(t.TempDir())

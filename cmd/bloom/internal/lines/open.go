@@ -155,8 +155,12 @@ type zstdReader struct {
 func (z *zstdReader) Read(p []byte) (int, error) {
 	n, err := z.ReadCloser.Read(p)
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
-		err = fmt.Errorf("unpacking it needs more than %d MiB of memory: see --long, "+
-			"or unpack it first: zstd -dc --long=31", z.window>>20)
+		size, unit := z.window>>20, "MiB"
+		if size == 0 {
+			size, unit = z.window>>10, "KiB"
+		}
+		err = fmt.Errorf("unpacking it needs more than %d %s of memory: see --long, "+
+			"or unpack it first: zstd -dc --long=31", size, unit)
 	}
 	if errors.Is(err, zstd.ErrMagicMismatch) {
 		err = errors.New("the bytes after its zstd data are not zstd")
