@@ -47,7 +47,7 @@ func (l *layout) parse(params []uint64) (total uint64, err error) {
 	// A segment has at most 2^46 words, because of the bound on size. So the sum below overflows
 	// only if tooMany is already true.
 	over, total := bits.Mul64(full, 64*size*pageWords)
-	tooMany := over > 0 || total > form.MaxFrameWords || members > form.MaxFrameWords
+	tooMany := over > 0 || total > form.MaxFrameWords // a segment has more words than members
 	if rest > 0 {
 		g := gridFor(int(rest))
 		total += (64 * size >> g.shift) * uint64(g.page)

@@ -400,3 +400,29 @@ func FuzzBank(f *testing.F) {
 		}
 	})
 }
+
+// TestParamsAtTheLimits: the largest bank and the largest table of names are accepted, and no larger
+// ones.
+func TestParamsAtTheLimits(t *testing.T) {
+	const segment = 64 * pageWords // words of a segment whose members have a word each
+	const full = form.MaxFrameWords / segment
+	fits := func(members, names uint64) bool {
+		_, err := new(layout).parse([]uint64{1, 1, members, names})
+		return err == nil
+	}
+	require.True(t, fits(full*segmentMembers, 0))
+	require.False(t, fits((full+1)*segmentMembers, 0))
+	require.False(t, fits((full+1)*segmentMembers-1, 0))
+	if form.MaxFrameWords%segment == 0 {
+		require.False(t, fits(full*segmentMembers+1, 0))
+	}
+	// The number of words is 2^64.
+	_, err := new(layout).parse([]uint64{1 << 30, 1, 1 << 19 * segmentMembers, 0})
+	require.ErrorContains(t, err, "exceed")
+	require.True(t, fits(3, 0))
+	require.True(t, fits(3, 3*entryBytes))
+	require.False(t, fits(3, 3*entryBytes-1))
+	require.False(t, fits(0, entryBytes))
+	require.True(t, fits(1, form.MaxFrameWords))
+	require.False(t, fits(1, form.MaxFrameWords+1))
+}

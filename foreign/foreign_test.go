@@ -468,6 +468,8 @@ func TestRefused(t *testing.T) {
 		end := len(data)
 		if name == "dcso.bin" {
 			end -= len(`{"user": 1}`)
+			_, err := NewDCSO(data[:end])
+			require.NoError(t, err, "a filter without a user's data")
 		} else {
 			refused(t, name, append(bytes.Clone(data), 'x'))
 		}
@@ -513,6 +515,14 @@ func TestRefused(t *testing.T) {
 	}
 	refused(t, "dcso.bin", with("dcso.bin", little, 0, 2))
 	refused(t, "dcso.bin", with("dcso.bin", little, 16, math.Float64bits(math.NaN())))
+	refused(t, "dcso.bin", with("dcso.bin", little, 16, math.Float64bits(1)))
+	require.NoError(t, checkSizes(maxM, maxK))
+	require.Error(t, checkSizes(maxM+1, maxK))
+	data := sample(t, "bits.bin")
+	_, err := NewBitsAndBlooms(data[:len(data)-1])
+	require.ErrorIs(t, err, form.ErrTruncated)
+	_, err = NewBitsAndBlooms([]byte(`{"m":1,"k":1,"b":"AAAAAAAAAAA="}`))
+	require.NoError(t, err, "New(0, 1) has a set without words")
 	for _, text := range []string{
 		`{}`, `{"m":1,"k":1}`, `{"m":1,"k":1,"b":"!"}`, `{"m":-1}`, `[]`,
 		`{"m":8,"k":1,"b":"AAAAAAAAAAg="}`, `{"version":"v02\n"}`,
