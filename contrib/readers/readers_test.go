@@ -545,6 +545,11 @@ for (const [m, k] of [[64, 1], [64, 255], [128, 255]]) {
 	const f = make(m, k)
 	if (f.m !== m || f.k !== k || !f.add("key") || !f.contains("key")) throw Error("no filter of " + m + " bits and " + k + " hashes")
 }
+const few = make(256, 3)
+for (let i = 0; i < 100; i++) {
+	const found = few.contains("key " + i)
+	if (few.add("key " + i) === found) throw Error("key " + i + (found ? " was found, but is new" : " was absent, but is not new"))
+}
 for (const [m, k] of [[0, 3], [100, 3], [64, 0], [64, 256], [64, 1.5], [64], [-64, 3], ["64", 3], [64.5, 3]]) {
 	try {
 		make(m, k)
