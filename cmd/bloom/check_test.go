@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -122,6 +123,61 @@ func TestEscaped(t *testing.T) {
 			require.Equal(t, strconv.Quote(text), printable(text))
 		}
 	}
+}
+
+// TestErrorBesideMissingFile: check says both what it cannot open and what it cannot read.
+func TestErrorBesideMissingFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, "a,b\n", "build -f 2 -o list")
+	write(t, "in", "c\n")
+	stdout, stderr, status := bloomRun(t, "", "check -f 2 list none in")
+	require.Equal(t, 2, status)
+	require.Empty(t, stdout)
+	require.Equal(t, "bloom: none: no such file or directory\n"+
+		"bloom: in: line 1: it has only 1 of 2 fields, with ',' between them (--sep)\n", stderr)
+}
+
+// TestClosedStdout: a command that needs standard output says that it is closed, before it does
+// anything.
+func TestClosedStdout(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, "a\n", "build -n 10 -o list")
+	write(t, "in", "a\n")
+	good(t, "", "bank build -n 10 -o bank in")
+	closed, err := os.Create("closed")
+	require.NoError(t, err)
+	require.NoError(t, closed.Close())
+	defer func(old *os.File) { os.Stdout = old }(os.Stdout)
+	os.Stdout = closed
+	const says = "standard output is closed"
+	const made = says + ": -o FILE writes a file"
+	for line, want := range map[string]string{
+		"dedupe in": says,
+		"dedupe --state state in": says + ", and lines would be lost: > /dev/null drops them, " +
+			"-o keeps them",
+		"dedupe --state kept -o out in": "",
+		"build -n 10 -o - in":           made,
+		"build -n 10 -o new in":         "",
+		"merge -o - list":               made,
+		"diff -o - list list":           made,
+		"bank build -n 10 -o - in":      made,
+		"check list in":                 says,
+		"check -c list in":              says,
+		"check -q list in":              "",
+		"bank which bank a":             says,
+		"info list":                     says,
+		"bank info bank":                says,
+		"plan -n 10":                    says,
+		"version":                       says,
+	} {
+		err := run(t.Context(), newRoot(), strings.Fields(line))
+		if want == "" {
+			require.NoError(t, err, line)
+		} else {
+			require.EqualError(t, err, want, line)
+		}
+	}
+	require.NoFileExists(t, "state")
 }
 
 // TestNamesInMessages: the name of a file cannot change what a terminal shows, in any message.
