@@ -326,8 +326,8 @@ func TestAppendsToNoHalfLine(t *testing.T) {
 		require.Equal(t, "whole\na\nb\n", read(t, "out"), line)
 		os.Remove("s")
 	}
-	write(t, "out", "whole\nha") // it is not written, or gets a whole line
-	for _, line := range []string{"check -c list", "check -q list"} {
+	for _, line := range []string{"check -c list", "check -q list"} { // they write no line
+		write(t, "out", "whole\nha")
 		stderr, status := appends(line)
 		require.Zero(t, status, "%s: %s", line, stderr)
 	}

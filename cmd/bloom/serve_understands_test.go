@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -11,38 +12,43 @@ import (
 // and an address with anything that GET or POST does not know, gets status 415 or 400.
 func TestServeUnderstands(t *testing.T) {
 	_, web := serving(t, "apple\n", "")
-	for _, test := range []struct {
-		request string
-		status  int
-	}{
-		{"GET /contains?key=apple", 200},
-		{"GET /contains?key=", 400},
-		{"GET /contains?Key=apple", 400},
-		{"GET /contains?key=apple&key=pear", 400},
-		{"GET /contains?key=apple&v=1", 400},
-		{"GET /contains?key=apple;key=pear", 400},
-		{"GET /contains?key=%zz", 400},
-		{"GET /contains?key=a&x=%zz", 400},
-		{"GET /?key=apple&utm_source=x", 200},
-		{"GET /?key=apple&key=pear", 400},
-		{"GET /?key=%zz", 400},
-		{"POST /contains?v=1", 200},
-		{"POST /contains?v=0", 200},
-		{"POST /contains?v", 400},
-		{"POST /contains?v=true", 400},
-		{"POST /contains?v=1&v=0", 400},
-		{"POST /contains?V=1", 400},
-		{"POST /contains?invert=1", 400},
-		{"POST /contains?key=apple", 400},
-		{"POST /contains?%zz", 400},
+	const address = "the address is not understood: "
+	const escape = `invalid URL escape "%zz"`
+	for _, test := range []struct{ request, refusal string }{
+		{"GET /contains?key=apple", ""},
+		{"GET /contains?key=", "the key is empty, and lists have no blank lines (see --blank)"},
+		{"GET /contains?Key=apple", `"Key" is not a parameter of GET /contains`},
+		{"GET /contains?key=apple&key=pear", `"key" is given more than once`},
+		{"GET /contains?key=apple&v=1", `"v" is not a parameter of GET /contains`},
+		{"GET /contains?key=apple;key=pear", address + "invalid semicolon separator in query"},
+		{"GET /contains?key=%zz", address + escape},
+		{"GET /contains?key=a&x=%zz", address + escape},
+		{"GET /?key=apple&utm_source=x", ""},
+		{"GET /?key=apple&key=pear", `"key" is given more than once`},
+		{"GET /?key=%zz", escape},
+		{"POST /contains?v=1", ""},
+		{"POST /contains?v=0", ""},
+		{"POST /contains?v", `v must be 1 or 0, not ""`},
+		{"POST /contains?v=true", `v must be 1 or 0, not "true"`},
+		{"POST /contains?v=1&v=0", `"v" is given more than once`},
+		{"POST /contains?V=1", `"V" is not a parameter of POST /contains`},
+		{"POST /contains?invert=1", `"invert" is not a parameter of POST /contains`},
+		{"POST /contains?key=apple", `"key" is not a parameter of POST /contains`},
+		{"POST /contains?%zz", address + escape},
 	} {
 		method, path, _ := strings.Cut(test.request, " ")
 		body := map[string]string{"POST": "apple\n"}[method]
 		answer, resp := ask(t, method, web.URL+path, body)
-		assert.Equal(t, test.status, resp.StatusCode, "%s: %s", test.request, answer)
+		if test.refusal == "" {
+			assert.Equal(t, 200, resp.StatusCode, "%s: %s", test.request, answer)
+			continue
+		}
+		assert.Equal(t, 400, resp.StatusCode, "%s: %s", test.request, answer)
+		assert.Equal(t, test.refusal+"\n", answer, test.request)
 	}
 	answer, resp := ask(t, "GET", web.URL+"/contains?key=apple", "pear\n")
 	assert.Equal(t, 400, resp.StatusCode, answer)
+	assert.Equal(t, "GET /contains takes no body: send lines with POST\n", answer)
 
 	const form = "application/x-www-form-urlencoded"
 	for _, test := range []struct {
@@ -76,8 +82,14 @@ func TestServeUnderstands(t *testing.T) {
 	} {
 		answer, resp := ask(t, "POST", web.URL+test.path, test.body, "Content-Type", test.kind)
 		assert.Equal(t, test.status, resp.StatusCode, "%+v: %s", test, answer)
-		if test.status == 415 {
-			assert.Contains(t, answer, "the body must be lines of text in UTF-8, but this one is")
+		switch {
+		case test.status == 415:
+			assert.Equal(t, fmt.Sprintf("the body must be lines of text in UTF-8, but this one is %q\n",
+				test.kind), answer)
+		case test.body == "lines=%zz":
+			assert.Equal(t, "the form is damaged: "+escape+"\n", answer)
+		case test.status == 400:
+			assert.Equal(t, "the form is damaged: it must have one field named lines\n", answer)
 		}
 	}
 }
