@@ -3,6 +3,7 @@ package readers
 import (
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"math"
 	"slices"
 	"strings"
@@ -86,6 +87,18 @@ func (m *maker) bounds() {
 
 	m.boundWindows()
 	m.addBank("bound-bank.bloom", framed(form.Bank, []uint64{1, 1, 1, 0}, rowsOf(m.t, 1, 1)))
+	// Two members with empty names, whose texts take no bytes.
+	named := rowsOf(m.t, 2, 1)
+	var table []byte
+	for i := range uint64(2) {
+		numbers, _ := binary.Append(nil, binary.LittleEndian, []uint64{i, 0, 0})
+		table = binary.LittleEndian.AppendUint64(table, 0)
+		table = binary.LittleEndian.AppendUint32(table, crc32.Checksum(numbers, castagnoli))
+	}
+	for at := 0; at < len(table); at += 8 {
+		named = append(named, binary.LittleEndian.Uint64(table[at:]))
+	}
+	m.addBank("bound-bank-names.bloom", framed(form.Bank, []uint64{1, 1, 2, 2 * 12}, named))
 	m.addBank("bound-bank-k.bloom", edited(m.file("bank-3"), param(1, 255)))
 }
 
