@@ -59,6 +59,10 @@ func TestReadings(t *testing.T) {
 			}},
 			{"Add after a Span", 3, func() { hand.Advance(3 * time.Hour); f.AddString("d") }},
 			{"Add after a part", 1, func() { hand.Advance(10 * time.Minute); f.AddString("e") }},
+			{"repeat after a part", 1, func() {
+				hand.Advance(10 * time.Minute)
+				require.False(t, f.AddString("e"))
+			}},
 			{"Add after a step back", 3, func() { hand.Advance(-time.Hour); f.AddString("f") }},
 		} {
 			reads = 0

@@ -246,3 +246,24 @@ func TestLoadKeepsProlonged(t *testing.T) {
 		require.False(t, f.ContainsString("key"), "loaded: %v", loads)
 	}
 }
+
+// TestNoPlaneIsProlongedTooLate: after a step back, a key is added long after the newest plane has
+// ended. The key is found for a Span.
+func TestNoPlaneIsProlongedTooLate(t *testing.T) {
+	for parts := time.Duration(1); parts <= 5; parts++ {
+		var clock filtertest.Clock
+		c := Config{N: 1000, P: 1e-9, Span: day, Now: clock.Now}.withDefaults()
+		part := time.Duration(c.part())
+		f := bloom.Must(New(c))
+		for i := range uint64(c.Generations) + 1 {
+			f.AddHash(bloom.SumUint64(i))
+			clock.Advance(part)
+		}
+		clock.Advance(-day)
+		require.True(t, f.AddString("key"))
+		clock.Advance(parts * part)
+		require.True(t, f.AddString("late"))
+		clock.Advance(day - 1)
+		require.True(t, f.ContainsString("late"), "after %d parts", parts)
+	}
+}
