@@ -220,6 +220,32 @@ func TestLastSaveIsLocked(t *testing.T) {
 	require.Equal(t, 1, saves)
 }
 
+// TestFailedSaveFreesTheFile: if the last save fails, Close says so, the file is unlocked, and the
+// next cache with the label is another one.
+func TestFailedSaveFreesTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ids")
+	res := service.MockResources()
+	open := func() *cache {
+		c, err := openOnce(res, func() (*cache, error) {
+			parsed, err := memorySpec().ParseYAML("path: "+path, nil)
+			if err != nil {
+				return nil, err
+			}
+			return newMemoryCache(parsed, res, clock{})
+		})
+		require.NoError(t, err)
+		return c
+	}
+	c := open()
+	m := c.set.(memory)
+	m.path = filepath.Join(t.TempDir(), "no folder", "ids")
+	c.set = m
+	require.ErrorContains(t, c.Close(t.Context()), "no folder")
+	next := open()
+	require.NotSame(t, c, next)
+	require.NoError(t, next.Close(t.Context()))
+}
+
 // TestCommandWaits: the command bloom and a cache keep each other from the same file, however long
 // its name is and by whatever link it is named.
 func TestCommandWaits(t *testing.T) {
