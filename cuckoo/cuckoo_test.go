@@ -206,6 +206,22 @@ func TestMostTimes(t *testing.T) {
 	*f.table.count() += maxTimes - f.table.entry(0)[times]
 	f.table.entry(0)[times] = maxTimes
 	require.False(t, f.InsertString("key"))
+	data := bloom.Must(f.MarshalBinary())
+	require.NoError(t, new(Filter).UnmarshalBinary(data))
+	*f.table.count()++
+	f.table.entry(0)[times]++
+	require.ErrorIs(t, new(Filter).UnmarshalBinary(bloom.Must(f.MarshalBinary())), bloom.ErrFormat)
+}
+
+// TestListedHash: an entry of the list counts keys with both words of its Hash.
+func TestListedHash(t *testing.T) {
+	f := sized(1, 7)
+	for range 5 {
+		require.True(t, f.InsertHash(bloom.NewHash(1, 2)))
+	}
+	require.GreaterOrEqual(t, f.table.index(bloom.NewHash(1, 2)), 0)
+	require.Equal(t, -1, f.table.index(bloom.NewHash(1, 3)))
+	require.Equal(t, -1, f.table.index(bloom.NewHash(3, 2)))
 }
 
 // TestFewestBits: the rate of New's filter is at most p, with the fewest bits that keep it.
