@@ -332,3 +332,49 @@ func TestFieldsModel(t *testing.T) {
 		assert.Greater(t, events[kind], 10, "%s: %v", kind, events)
 	}
 }
+
+// TestFieldErrors: a field out of range is an error with these words, and the value beside it is
+// allowed. A cache that does not open leaves no file, and the next one opens.
+func TestFieldErrors(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ids")
+	for _, test := range []struct{ fields, says string }{
+		{"capacity: -1", "capacity: -1 is negative"},
+		{"capacity: 0", ""},
+		{"capacity: 0, span: 1h", "capacity: it is required with a span"},
+		{"capacity: 1, span: 1h", ""},
+		{"capacity: 1, span: -1ns", "span: -1ns is negative"},
+		{"capacity: 1, span: 0s", ""},
+		{"capacity: 1, span: 7ms", ""},
+		{"save_every: 0s", "save_every: 0s is not positive"},
+		{"save_every: -1s", "save_every: -1s is not positive"},
+		{"save_every: 1ns", ""},
+		{"renew: true", "span: it is required with renew or time"},
+		{"time: 'root = this'", "span: it is required with renew or time"},
+		{"capacity: 1, span: 1h, renew: true, time: 'root = this'", ""},
+	} {
+		fields := fmt.Sprintf("{%s, path: %s}", test.fields, path)
+		parsed, err := memorySpec().ParseYAML(fields, nil)
+		require.NoError(t, err, fields)
+		c, err := newMemoryCache(parsed, service.MockResources(), clock{})
+		if test.says != "" {
+			require.EqualError(t, err, test.says, fields)
+			require.Empty(t, bloom.Must(os.ReadDir(filepath.Dir(path))), fields)
+			continue
+		}
+		require.NoError(t, err, fields)
+		require.NoError(t, c.Close(t.Context()), fields)
+		require.NoError(t, os.Remove(path), fields)
+	}
+	for fields, says := range map[string]string{
+		"capacity: 1, span: 0s":   "span: it is required",
+		"capacity: 0, span: 1h":   "capacity: it is required with a span",
+		"capacity: -1, span: 1h":  "capacity: -1 is negative",
+		"capacity: 1, span: -1ns": "span: -1ns is negative",
+	} {
+		fields = "{url: 'redis://127.0.0.1:1', key: a, " + fields + "}"
+		parsed, err := redisSpec().ParseYAML(fields, nil)
+		require.NoError(t, err, fields)
+		_, err = newRedisCache(parsed, service.MockResources())
+		require.EqualError(t, err, says, fields)
+	}
+}
