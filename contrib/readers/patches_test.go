@@ -59,6 +59,18 @@ func (m *maker) patches() {
 	renamed.UpdateInfo(func(i *bloom.Info) { i.Comment = "the same keys" })
 	add("patch-none", old, bloom.Must(bloom.Diff(from(old), renamed)))
 
+	// All bits differ, and their stream is as long as the filter. The other filter has the largest k.
+	inverted := wordsOf(from(old))
+	for i := range inverted {
+		inverted[i] = ^inverted[i]
+	}
+	add("patch-all", old, bloom.Must(bloom.Diff(from(old),
+		bloom.Must(bloom.NewWords(inverted, from(old).K())))))
+	const many = "guava-k255.bloom"
+	f := from(many)
+	f.AddString("new")
+	add("patch-k255", many, bloom.Must(bloom.Diff(from(many), f)))
+
 	// Each rice is right whose stream has at most w words.
 	words := wordsOf(from(old))
 	proof := form.WordsSum(words)
