@@ -271,8 +271,7 @@ func (f *Filter) Merge(g *Filter) error {
 
 // Intersect clears all bits of f that are not set in g. Every key that was added to both remains,
 // but the false-positive rate is usually higher than that of a filter to which only those keys were
-// added.
-// Intersect returns the same errors as [Filter.Merge].
+// added. Intersect returns the same errors as [Filter.Merge].
 func (f *Filter) Intersect(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
@@ -301,9 +300,9 @@ func (f *filter) compatible(g *Filter) error {
 // the K and the Strategy of f, to which the same keys were added. Its false-positive rate is
 // usually higher; see [Filter.FPR]. Its Info has no N or P. Fold does not change f.
 //
-// Fold returns an error unless d divides M()/64, the number of words. Few of the sizes that [New]
-// chooses have useful divisors. To fold a filter by d later, make it with [NewSize] and a multiple
-// of 64*d.
+// Fold returns an error if d < 1, if d does not divide M()/64, the number of words, or if f is
+// zero. Few of the sizes that [New] chooses have useful divisors. To fold a filter by d later, make
+// it with [NewSize] and a multiple of 64*d.
 func (f *Filter) Fold(d int) (*Filter, error) {
 	words := len(f.bits.words)
 	if d < 1 || words < d || words%d != 0 {

@@ -284,8 +284,8 @@ func (b *Bank) ContainsHash(i int, h bloom.Hash) bool {
 
 // Which appends to dst the numbers of the members that may contain the key with digest h, in
 // ascending order, and returns the extended slice. They are the members for which
-// [Bank.ContainsHash] returns true. Which allocates only if dst is too short. One digest serves any
-// number of banks and calls.
+// [Bank.ContainsHash] returns true. Which allocates only if dst has too little capacity. One digest
+// serves any number of banks and calls.
 //
 // The empty key has only bit 0, as in Guava. So a member reports it falsely with a probability of
 // FillRatio, not p; see [Bank.Stats]. FillRatio is about a half if the members have n keys.

@@ -100,7 +100,8 @@ type remains struct {
 	none       bool // all members are ruled out
 }
 
-// ruleOut reads a row of segment s, and rules out the members with a clear bit in it.
+// ruleOut reads a row of segment s, and rules out the members with a clear bit in it. It reads
+// nothing if all members are already ruled out.
 func (r *Reader) ruleOut(left *remains, s int, row uint64) error {
 	left.mu.Lock()
 	none := left.none

@@ -7,8 +7,8 @@
 //	seen.AddString("ada")        // true: certainly new
 //	seen.ContainsString("grace") // false: certainly not added
 //
-// An added key is always found. A key that was not added is reported as present with a probability
-// of about p or less; p is the second argument of New.
+// An added key is always found. While the filter contains at most n keys, a key that was not added
+// is reported as present with a probability of about p or less; n and p are the arguments of New.
 //
 // A classic filter, [bloom.Filter], touches up to 7 cache lines for each key at a rate of 1 %, and
 // up to 20 at 1e-6. A blocked filter touches one at 1 %, and two at 1e-6. So it is faster if the

@@ -26,8 +26,7 @@ func (f *Filter) Merge(g *Filter) error {
 
 // Intersect clears all bits of f that are not set in g. Every key that was added to both remains,
 // but the false-positive rate is usually higher than that of a filter to which only those keys were
-// added.
-// Intersect returns the same errors as [Filter.Merge].
+// added. Intersect returns the same errors as [Filter.Merge].
 func (f *Filter) Intersect(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
@@ -62,9 +61,9 @@ func (f *filter) fits(m uint64, lines int) error {
 // the Lines of f, to which the same keys were added. Its false-positive rate is usually higher; see
 // [Filter.Stats]. Its Info has no N or P. Fold does not change f.
 //
-// Fold returns an error unless d divides M()/256, the number of blocks. It also returns an error if
-// f has more than 2^30 blocks but the result would not, because the two use different bits of a
-// digest to select a block.
+// Fold returns an error if d < 1, if d does not divide M()/256, the number of blocks, or if f is
+// zero. It also returns an error if f has more than 2^30 blocks but the result would not, because
+// the two use different bits of a digest to select a block.
 func (f *Filter) Fold(d int) (*Filter, error) {
 	n := int(f.M() / splitblock.Bits)
 	if d < 1 || d > n || n%d != 0 {

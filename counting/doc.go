@@ -1,9 +1,9 @@
 // Package counting provides a Bloom filter from which keys can be removed.
 //
-// A key that was added is always found until it is removed. Any other key is reported as present
-// with a probability of about p, the second argument of New. [Filter.Bloom] returns a
-// [bloom.Filter] with the same keys. So a writer can keep a counting filter and give plain filters
-// to readers: in files, in replicas, in Redis, or in Java with Guava.
+// A key that was added is always found until it is removed. When the filter contains n keys, any
+// other key is reported as present with a probability of about p; n and p are the arguments of New.
+// [Filter.Bloom] returns a [bloom.Filter] with the same keys. So a writer can keep a counting
+// filter and give plain filters to readers: in files, in replicas, in Redis, or in Java with Guava.
 //
 //	valid, err := counting.New(1_000_000, 0.01)
 //	if err != nil {

@@ -148,7 +148,7 @@ func (f *filter) InsertHash(h bloom.Hash) bool {
 // Remove undoes one insertion of key and returns true. If key is certainly absent, Remove changes
 // nothing and returns false. Call Remove only for a key that is present. A filter stores only a few
 // bits of each key, its tag. If key is absent, Remove may remove the tag of another key in the same
-// buckets. That key is then wrongly reported as absent.
+// buckets. That key may then be wrongly reported as absent.
 //
 // No filter of this size can avoid that: a filter that tolerates removals of absent keys, or that
 // does not count repeated insertions, needs about half the bits of the keys themselves (Agarwala

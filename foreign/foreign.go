@@ -19,10 +19,11 @@
 //
 // A constructor copies its argument, and allocates at most a small multiple of the argument's
 // length, or of the decompressed length for gzip (see [NewHoliman]). It returns an error that wraps
-// [bloom.ErrFormat] if bytes are missing or left over, if sizes contradict each other, or if the
-// filter has more than 1,024 hash functions or 2^43 bits. Only Holiman's form has a checksum. Many
-// goroutines may look keys up in a filter concurrently; adding, decoding and writing need the
-// filter to themselves. The zero value of each type contains nothing; adding to it panics.
+// [bloom.ErrFormat] if bytes are missing or, except in DCSO's form, left over, if sizes contradict
+// each other, or if the filter has more than 1,024 hash functions or 2^43 bits. Only Holiman's form
+// has a checksum. Many goroutines may look keys up in a filter concurrently; adding, decoding and
+// writing need the filter to themselves. The zero value of each type contains nothing; adding to it
+// panics.
 package foreign
 
 import (

@@ -62,8 +62,8 @@ type Source interface {
 	Fetch(ctx context.Context, have string) (Update, error)
 }
 
-// Update is the result of [Source.Fetch]. At most one of Full, Added and Patch is set; if nothing
-// is new, none is.
+// Update is the result of [Source.Fetch]. At most one of Full, Added and Patch is set. None is set
+// if the source knows that nothing is new.
 type Update struct {
 	// Version is the source's name for the version that the caller has after the update. It is ""
 	// if the source has no names for versions.

@@ -44,7 +44,7 @@ type ring struct {
 
 	live    atomic.Uint64 // the live planes, as a run
 	stamped atomic.Int64  // the time at which a stamp was last set
-	expires atomic.Int64  // when the oldest plane dies; math.MaxInt64 if none dies; or shut
+	expires atomic.Int64  // when the oldest plane dies, MaxInt64 if none dies, or the constant shut
 	count   atomic.Uint64 // number of keys counted in the newest plane
 
 	sync.Mutex
@@ -363,7 +363,7 @@ func (r *ring) reset() {
 type clock struct {
 	source  func() time.Time
 	wake    func(time.Duration, func()) // nil unless the clock is coarse
-	reading atomic.Int64                // the last reading of a coarse clock, or stale
+	reading atomic.Int64                // the last reading of a coarse clock, or the constant stale
 	timing  atomic.Bool                 // whether a timer is set
 	lag     atomic.Int64                // stored only under the ring's lock
 }

@@ -86,14 +86,14 @@ type counts struct {
 // counts returns the counts for c.
 //
 // Partial planes end at least a part apart, so at most Generations of them are live; with Renew one
-// more, because planes live for a part longer. This number is spare. The rest of the 64 planes are
-// the newest one and fulls full ones.
+// more, because planes live for a part longer. This number is the field spare. Of the other planes,
+// one is the newest; the field fulls is the number of the rest, which are full.
 //
 // After a step back, partial planes may take half of the places of full ones, up to limit in all.
 // That leaves room for N/2 keys.
 //
-// lean is so large that this many full planes hold more than N/(Generations+1) keys. So a repeat
-// after fewer other keys is written only if the key's plane ended at least a part ago.
+// With Renew, lean is so large that this many full planes hold more than N/(Generations+1) keys. So
+// a repeat after fewer other keys is written only if the key's plane ended at least a part ago.
 func (c Config) counts() counts {
 	spare, lean := c.Generations, 0
 	if c.Renew {

@@ -10,9 +10,9 @@
 //
 // If at most N new keys are added within any Span, however unevenly, each key for which Add
 // returned true is found for at least a Span. While the clock runs evenly, it is found for at most
-// Span + Span/Generations. If more keys are added, the newest N are found; [Filter.Reach] returns
-// how far back that is. A key that is not remembered is reported as present with a probability of
-// at most P, whatever the traffic.
+// Span + Span/Generations or, with Renew, Span + 2 Span/Generations. If more keys are added, the
+// newest N are found; [Filter.Reach] returns how far back that is. A key that is not remembered is
+// reported as present with a probability of at most P, whatever the traffic.
 //
 // Keys cannot be removed. If a program adds an event's id and then fails to handle the event, the
 // retry is dropped. [Filter.Do] therefore handles an event before it adds the id; see

@@ -136,7 +136,7 @@ func unionOf(ctx context.Context, names []string) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	type spared struct { // names that a filter reported none of
+	type spared struct { // a filter's path, and how many names it never reports
 		path  string
 		names uint64
 	}

@@ -195,7 +195,7 @@ func joinFacts(a, b informed) (url.Values, error) {
 		all.Set(neverFact, "0") // the union may report some of the names
 	}
 	differs := func(name string) bool { return len(all[name]) > 1 }
-	if slices.ContainsFunc(outFacts, differs) { // the union continues neither OUT
+	if slices.ContainsFunc(outFacts, differs) { // no run continues either OUT with the union
 		for _, name := range outFacts {
 			all.Del(name)
 		}

@@ -81,8 +81,9 @@ func checkRoom(dst []bool, hs []bloom.Hash) {
 //
 // A token belongs to one caller and one piece of its work: if two callers use the same token, both
 // learn that a key is new. A good token is a process's name with a counter. Redis keeps about 150
-// bytes for each call, or for every 128 keys of a larger call. While a cluster moves the key's
-// slot, it refuses AddOnce, which is then retried like any refused call.
+// bytes for each call, or for every 128 keys of a larger call. If the keys of a call are in several
+// shards, or in several strings of a Window, Redis keeps as much for each of these. While a cluster
+// moves the key's slot, it refuses AddOnce, which is then retried like any refused call.
 func (k *keyMethods) AddOnce(ctx context.Context, token string, hs ...bloom.Hash) ([]bool, error) {
 	impl := k.store()
 	token, err := tokenOf(token, hs)

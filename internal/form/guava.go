@@ -130,7 +130,7 @@ func (h Header) checkSize(pkg string, size int64) (trailer int, err error) {
 
 // Guava reads and writes Guava's form. In a file, a trailer may follow the form; without a trailer,
 // the Info is zero. The value of a Guava is the name of the calling package. Decoding errors begin
-// with this name.
+// with this name, except the errors of an accept function.
 type Guava string
 
 // WriteFile writes a form and its trailer to w. info must have passed Check.
