@@ -401,8 +401,7 @@ func FuzzBank(f *testing.F) {
 	})
 }
 
-// TestParamsAtTheLimits: the largest bank and the largest table of names are accepted, and no larger
-// ones.
+// TestParamsAtTheLimits: the largest bank and table of names are accepted, and no larger ones.
 func TestParamsAtTheLimits(t *testing.T) {
 	const segment = 64 * pageWords // words of a segment whose members have a word each
 	const full = form.MaxFrameWords / segment

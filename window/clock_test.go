@@ -120,7 +120,8 @@ func TestLoadedBeforeTheTime(t *testing.T) {
 func TestEmptyBeforeTheTime(t *testing.T) {
 	for unknown, noTime := range noTimes {
 		now := noTime
-		f := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: day, Now: func() time.Time { return now }}))
+		c := Config{N: 1000, P: 1e-9, Span: day, Now: func() time.Time { return now }}
+		f := bloom.Must(New(c))
 		require.NoError(t, f.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
 		require.Equal(t, day, f.Reach(), unknown)
 		require.True(t, f.AddString("key"))
