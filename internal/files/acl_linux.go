@@ -40,8 +40,11 @@ func keepList(file *os.File, list list, perm fs.FileMode, ownGroup bool) fs.File
 		}
 		return lessGroup(perm, ownGroup)
 	}
-	if !ownGroup {
-		list.limit(tagOwnGroup, list.permissions(tagOthers))
+	if !ownGroup { // as lessGroup does
+		both := list.permissions(tagOwnGroup) & list.permissions(tagOthers)
+		list.limit(tagOwnGroup, both)
+		list.limit(tagOthers, both)
+		perm &= 0o770 | fs.FileMode(both)
 	}
 	if unix.Fsetxattr(int(file.Fd()), accessList, list, 0) == nil {
 		return perm

@@ -87,21 +87,23 @@ func TestAccessList(t *testing.T) {
 	require.Equal(t, forUser(4, 0)[:12], getList(created)[:12], "as os.Create does")
 }
 
-// TestAccessListOfAnotherGroup: a group that the file gets because it cannot keep the old one has
-// no more than others have.
+// TestAccessListOfAnotherGroup: if a file cannot keep its group, the new group has no more than
+// others had, and others have no more than the old group had.
 func TestAccessListOfAnotherGroup(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root")
 	}
 	path := filepath.Join(t.TempDir(), "f")
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
-	require.NoError(t, os.Chown(path, 12345, 23456))
-	setList(t, path, accessList, forUser(4, 0))
 	require.NoError(t, os.Chmod(filepath.Dir(path), 0o777))
 	require.NoError(t, os.Chmod(filepath.Dir(filepath.Dir(path)), 0o755))
-	out, err := asNobody(t, "write", path).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	require.Equal(t, forUser(0, 0), getList(path))
+	for _, test := range []struct{ group, others, both uint16 }{{4, 0, 0}, {0, 4, 0}, {4, 4, 4}} {
+		setList(t, path, accessList, forUser(test.group, test.others))
+		require.NoError(t, os.Chown(path, 12345, 23456))
+		out, err := asNobody(t, "write", path).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		require.Equal(t, forUser(test.both, test.both), getList(path), "%v", test)
+	}
 }
 
 // TestWithoutList: a file that cannot have its list gives nobody more.

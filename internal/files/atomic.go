@@ -14,9 +14,9 @@ import (
 
 // Write writes the output of encode to the file at path, which it replaces or creates. "Files" in
 // package bloom documents its promises about crashes, temporary files, permissions, owners and
-// links. If the new file cannot have the old file's group, its group gets no more permissions than
-// others. On systems that can sync directories, Write does so, and fails if it is not permitted to
-// open the directory.
+// links. If the new file cannot have the old file's group, its group and others get only what both
+// had. On systems that can sync directories, Write does so, and fails if it is not permitted to open
+// the directory.
 func Write(path string, encode func(io.Writer) error) error {
 	return replace(path, func() error { return nil }, encode)
 }

@@ -67,7 +67,7 @@ func TestPrivateUntilWhole(t *testing.T) {
 }
 
 // TestOwner: root keeps the owner. If another user cannot keep the group, the new group gets no
-// more permissions than others have.
+// more permissions than others had, and others no more than the old group had.
 func TestOwner(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root")
@@ -85,15 +85,22 @@ func TestOwner(t *testing.T) {
 
 	require.NoError(t, os.Chmod(filepath.Dir(path), 0o777))
 	require.NoError(t, os.Chmod(filepath.Dir(filepath.Dir(path)), 0o755))
-	out, err := asNobody(t, "write", path).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	require.Equal(t, fs.FileMode(0o644), mode(t, path))
-
-	require.NoError(t, os.Chmod(path, 0o664))
-	require.NoError(t, os.Chown(path, 12345, 65534)) // the user nobody can keep this group
-	out, err = asNobody(t, "write", path).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	require.Equal(t, fs.FileMode(0o664), mode(t, path))
+	for _, test := range []struct {
+		group        int
+		before, want fs.FileMode
+	}{
+		{23456, 0o664, 0o644},
+		{23456, 0o640, 0o600},
+		{23456, 0o604, 0o600},
+		{65534, 0o664, 0o664}, // the user nobody can keep this group
+		{65534, 0o604, 0o604},
+	} {
+		require.NoError(t, os.Chown(path, 12345, test.group))
+		require.NoError(t, os.Chmod(path, test.before))
+		out, err := asNobody(t, "write", path).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		require.Equal(t, test.want, mode(t, path), "%v", test)
+	}
 }
 
 const childEnv = "BLOOM_ATOMICFILE_CHILD"

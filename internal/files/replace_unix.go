@@ -53,13 +53,15 @@ func refusal(path string, cause error, text string, args ...any) error {
 	return &fs.PathError{Op: "replace", Path: path, Err: err}
 }
 
-// lessGroup removes from perm the group permissions that others do not have. If the file has kept
-// its group, lessGroup returns perm unchanged.
+// lessGroup returns perm if the file has kept its group. If not, members of the new group were
+// others before, and members of the old group become others, so lessGroup removes the permissions
+// that only one of the two has.
 func lessGroup(perm fs.FileMode, ownGroup bool) fs.FileMode {
 	if ownGroup {
 		return perm
 	}
-	return perm&^0o070 | perm&(perm&0o007<<3)
+	both := perm >> 3 & perm & 0o007
+	return perm&0o700 | both<<3 | both
 }
 
 var errMounted = errors.New("it is a mount point, as after docker run -v FILE:FILE: " +
