@@ -56,7 +56,7 @@ func (o *planFlags) run() error {
 			given = fmt.Sprintf("files of %s at most", humanize.Bytes(uint64(o.size)))
 		}
 		fmt.Fprintf(w, "%s, %s:\n\n", counted(uint64(o.n), "key"), given)
-		fmt.Fprintln(w, "type\tbits/key\tsize\trate\tbits a key sets\t")
+		fmt.Fprintln(w, "type\tbits/key\tsize\trate\tk\t")
 	}
 	for _, k := range kinds {
 		if k.plan == nil {

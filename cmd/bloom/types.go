@@ -258,9 +258,18 @@ func windowSpan(f filter) (span, reach time.Duration) {
 	return w.Config().Span, w.Reach()
 }
 
-// full reports whether f probably has a higher rate than it was made for. With as many lines as it
-// was made for, usually about half of its bits are set.
-func full(f filter) bool { return !kindOfFilter(f).keeps && f.Stats().FillRatio > 0.55 }
+// full reports whether f probably has a higher rate than it was made for. It allows for an error of
+// a tenth in the number of keys.
+func full(f filter) bool {
+	if kindOfFilter(f).keeps {
+		return false
+	}
+	stats := f.Stats()
+	if n := f.Info().N; n > 0 {
+		return stats.ApproxCount > n+n/10
+	}
+	return stats.FillRatio > 0.55 // with n keys, usually about half of the bits are set
+}
 
 func isA[F filter](f filter) bool {
 	_, ok := f.(F)

@@ -9,6 +9,35 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
+// TestFull: a filter with as many lines as it was made for is not full, whatever its rate, and one
+// with a third more is, also if it does not record for how many it was made.
+func TestFull(t *testing.T) {
+	const n = 3000
+	add := func(f hashFilter, begin, end int) {
+		for i := begin; i < end; i++ {
+			f.AddBatch(nil, []bloom.Hash{bloom.SumUint64(uint64(i))})
+		}
+	}
+	for _, k := range kinds {
+		if k.flag == "" || k.keeps {
+			continue
+		}
+		for _, p := range []float64{0.001, 0.01, 0.1, 0.172, 0.3, 0.33, 0.35, 0.36, 0.49} {
+			f := bloom.Must(k.create(n, p))
+			add(f, 0, n)
+			require.False(t, full(f), "%s: %g", k.name, p)
+			add(f, n, n+n/3)
+			require.True(t, full(f), "%s: %g", k.name, p)
+		}
+	}
+	f := bloom.Must(bloom.New(n, 0.01))
+	f.UpdateInfo(func(info *bloom.Info) { *info = bloom.Info{} })
+	add(f, 0, n)
+	require.False(t, full(f))
+	add(f, n, n+n/3)
+	require.True(t, full(f))
+}
+
 // TestKinds: what the rows say of types that build makes is what their filters and files do.
 func TestKinds(t *testing.T) {
 	made := 0
