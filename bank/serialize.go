@@ -45,9 +45,10 @@ func (l *layout) parse(params []uint64) (total uint64, err error) {
 		return 0, fmt.Errorf("k = %d is outside [1, %d]", k, form.MaxK)
 	}
 	// A segment has at most 2^46 words, because of the bound on size. So the sum below overflows
-	// only if tooMany is already true.
+	// only if tooMany is already true. A full segment has more words than members, so tooMany also
+	// limits the number of members.
 	over, total := bits.Mul64(full, 64*size*pageWords)
-	tooMany := over > 0 || total > form.MaxFrameWords // a segment has more words than members
+	tooMany := over > 0 || total > form.MaxFrameWords
 	if rest > 0 {
 		g := gridFor(int(rest))
 		total += (64 * size >> g.shift) * uint64(g.page)

@@ -11,8 +11,8 @@ import (
 
 const errNoForm = form.NoForm("cuckoo")
 
-// checkParams returns the total length, in words, of the buckets, the number of keys, and the
-// entries of the list.
+// checkParams is a form.Check. The words of a frame are the buckets, one word for the number of
+// keys, and the entries of the list.
 func checkParams(params []uint64) (uint64, error) {
 	buckets, bits, entries := params[0], params[1], params[2]
 	if err := checkSize(buckets, bits); err != nil {

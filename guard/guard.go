@@ -118,10 +118,10 @@ func (l *Loader) filter() *growing.Filter {
 // Guard is a filter in front of a store. It must be made with [New]. The zero Guard reports every
 // key as present; its Insert, Add and Rebuild panic.
 //
-// Any number of goroutines may use a Guard. Look-ups do not allocate. They take no lock, with one
-// exception: if Config.Learn is not 0, Lookup briefly takes one of 256 locks for a key that the
-// filter reports as present. Neither look-ups nor inserts wait for a load. A Guard must not be
-// copied.
+// Any number of goroutines may use a Guard. Look-ups do not allocate, except that a large batch may
+// need a buffer. They take no lock, with one exception: if Config.Learn is not 0, Lookup briefly
+// takes one of 256 locks for a key that the filter reports as present. Neither look-ups nor inserts
+// wait for a load. A Guard must not be copied.
 //
 // A Guard is not a [bloom.Set]. A later load forgets an added key that the store does not have. The
 // Add methods have no result, because before its first load a Guard does not know whether a key is

@@ -37,7 +37,7 @@ import (
 type ring struct {
 	clock
 	span int64 // Config.Span, in nanoseconds
-	part int64 // Span/Generations, rounded up
+	part int64 // Span/Generations, rounded up; farthest if there is no Span
 	life int64 // how long a plane lives after its end: a Span, or with Renew a Span and a part
 	counts
 	share uint64

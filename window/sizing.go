@@ -67,8 +67,8 @@ func (c Config) SizeBytes() (int64, error) {
 	return form.Window.Size(int(l.pages*l.lanes), form.Info{}), nil
 }
 
-// part returns Span/Generations in nanoseconds. It is rounded up, so that Generations parts last at
-// least a Span.
+// part returns Span/Generations in nanoseconds, or farthest if there is no Span. It is rounded up,
+// so that Generations parts last at least a Span.
 func (c Config) part() int64 {
 	if c.Span == 0 { // there is no clock
 		return farthest

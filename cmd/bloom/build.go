@@ -225,8 +225,9 @@ func buildMeasured(ctx context.Context, cfg *lines.Config, repeats bool,
 	if !repeats {
 		return makeSpooled(ctx, file, all, different.count(), create)
 	}
-	// Repeated lines leave some places unused: about an eighth if each line occurs twice, a third
-	// if three times, and two thirds if four times.
+	// Repeated lines leave some places unused, more of them in a larger filter: with five million
+	// different lines, about a sixth if each line occurs twice, two fifths if three times, and two
+	// thirds if four times.
 	n := min(all, 8*different.count())
 	var full error
 	for _, room := range []float64{1, 1.2, 1.7, 3} {

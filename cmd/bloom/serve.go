@@ -111,7 +111,7 @@ func newServer(path string, key lines.Key, flags *pflag.FlagSet) *server {
 type version struct {
 	filter *loaded
 	key    lines.Key
-	doubt  *doubt // shared by requests, which count in copies
+	doubt  *doubt // shared by requests; those that count lines use a copy
 	report *report
 	made   time.Time // when the file was written
 	loaded time.Time

@@ -11,7 +11,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/magic"
 )
 
-// Head is the beginning of a file of a kind in magic.Table.
+// Head has the first bytes of a file, and the name and the refusal of its kind in magic.Table.
 type Head struct{ Name, Refusal, Bytes string }
 
 // Heads returns two heads for each row of magic.Table. The digits that the row leaves open are 1 in

@@ -212,7 +212,8 @@ func chain(e ast.Expr) string {
 	return ""
 }
 
-// statement returns the innermost statement of a block that contains the call.
+// Of the statements around the call, statement returns the innermost one that lies directly in a
+// block or a case.
 func (f found) statement() ast.Node {
 	for i := len(f.around) - 1; i > 0; i-- {
 		switch f.around[i-1].(type) {
