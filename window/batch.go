@@ -50,7 +50,8 @@ func (s *state) touch(h bloom.Hash, k int) {
 	}
 }
 
-// AddBatch adds hs; see "Batches" in package bloom. All keys count as added when AddBatch begins.
+// AddBatch adds hs; see "Batches" in package bloom. The keys may count as added when AddBatch
+// begins, even if it takes long.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	asked := added != nil
 	if asked {

@@ -8,9 +8,9 @@ import (
 
 // Do calls handle unless h is remembered, and adds h if handle returns nil. handled reports whether
 // handle was called and returned nil. If handle fails, Do returns its error and does not add h, so
-// the next call of Do with h calls handle again. If h is remembered, Do returns false and nil: the
-// event was handled before, or is dropped because h is a false positive. With Renew, Do then
-// remembers h for another Span, as Add does.
+// Do can be called again with h. If h is remembered, Do returns false and nil: h was added before,
+// or the event is dropped because h is a false positive. With Renew, Do then remembers h for
+// another Span, as Add does.
 //
 // If several goroutines call Do with the same h, one of them calls handle and the others wait. When
 // handle returns nil, the others return false and nil. When it fails, one of them calls its own

@@ -126,8 +126,8 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 }
 
 // UnmarshalBinary implements encoding.BinaryUnmarshaler. f gets its configuration from data, but
-// keeps its Now. The keys have continued to age since they were encoded: f measures their age by
-// Now, or by the system's time if Now is nil.
+// keeps its Now. With a Span, the keys have continued to age since they were encoded: f measures
+// their age by Now, or by the system's time if Now is nil; see [Config].
 func (f *Filter) UnmarshalBinary(data []byte) error {
 	params, array, info, err := form.Window.Unmarshal(data, checkParams)
 	if err != nil {
@@ -162,8 +162,7 @@ func (f *Filter) SaveFile(path string) error {
 }
 
 // LoadFile loads a file that SaveFile wrote; see "Files" in package bloom. The filter has the saved
-// configuration, and reads the system's time. [LoadOrNew] also checks the configuration and sets
-// Now.
+// configuration, and its Now is nil. [LoadOrNew] also checks the configuration and sets Now.
 func LoadFile(path string) (*Filter, error) { return load(path, nil) }
 
 func load(path string, now func() time.Time) (*Filter, error) {

@@ -8,11 +8,11 @@
 //	clicks.AddString("click 7")      // false: probably seen
 //	clicks.ContainsString("click 8") // false
 //
-// If at most N new keys are added within any Span, however unevenly, each key for which Add
-// returned true is found for at least a Span. While the clock runs evenly, it is found for at most
-// Span + Span/Generations or, with Renew, Span + 2 Span/Generations. If more keys are added, the
-// newest N are found; [Filter.Reach] returns how far back that is. A key that is not remembered is
-// reported as present with a probability of at most P, whatever the traffic.
+// While the clock runs evenly, and at most N new keys are added within any Span, each key for which
+// Add returned true is found for at least a Span, and for about Span + Span/Generations at most or,
+// with Renew, Span + 2 Span/Generations. If more keys are added, the newest N are found;
+// [Filter.Reach] returns how far back that is. A key that is not remembered is reported as present
+// with a probability of at most P, whatever the traffic.
 //
 // Keys cannot be removed. If a program adds an event's id and then fails to handle the event, the
 // retry is dropped. [Filter.Do] therefore handles an event before it adds the id; see
@@ -59,7 +59,7 @@ import (
 //	reach       how far back, in nanoseconds, all keys that were added are found
 
 // Filter remembers keys for a span of time. Any number of goroutines may use it; see "Goroutines"
-// in package bloom. Look-ups never wait for a lock. Add locks a part of the memory.
+// in package bloom. Look-ups never wait for a lock. Calls of Add may wait for each other.
 //
 // The zero Filter contains nothing and can be decoded into; adding to it panics. A Filter must not
 // be copied.
@@ -106,7 +106,7 @@ type page struct {
 type Config struct {
 	// N is the number of new keys that may be added within any Span, however unevenly. Each is
 	// remembered for a Span. If more are added, the newest N are remembered. With Renew, some
-	// repeats count as new.
+	// repeats count as new. For a clock that steps back, see Now.
 	N uint64
 	// P is the highest false-positive rate: the probability of reporting a key that is not
 	// remembered. P must be between 0 and 1. It holds whatever the traffic: it does not rise if a
@@ -114,12 +114,13 @@ type Config struct {
 	// clock leaps. A P below 6.4e-17 counts as 6.4e-17.
 	P float64
 	// Span is how long a key is remembered after Add returned true for it. It must be at least a
-	// millisecond for each generation, and less than 36 years. If Span is 0, there is no clock, and
-	// the newest N keys are remembered.
+	// millisecond for each generation, and less than about 36 years. If Span is 0, there is no
+	// clock, and the newest N keys are remembered.
 	Span time.Duration
 	// Renew makes each Add remember its key for another Span, even if the key is already
-	// remembered. The key is then found for at most Span + 2 Span/Generations. Use Renew if
-	// Contains must find every key that was added, as in a list of revoked tokens.
+	// remembered. While the clock runs evenly, the key is then found for about Span +
+	// 2 Span/Generations at most. Use Renew if Contains must find every key that was added, as in a
+	// list of revoked tokens.
 	//
 	// A repeat counts towards N only if, since the key was last counted, more than Span/Generations
 	// has passed or more than N/(Generations+1) other keys were counted. So it is enough if N is
@@ -130,29 +131,30 @@ type Config struct {
 	// returned true. If an event repeats forever, Add returns true for it about once in each Span.
 	Renew bool
 	// Generations is the number of periods into which a Span is divided, from 1 to 31. 0 means 7.
-	// Compared with 7 generations, a window needs 7 % less memory with 3, 17 % more with 15, and
-	// 75 % more with 31. With Renew, it needs 2 % more with 3, 9 % more with 15, and 60 % more
+	// Compared with 7 generations, a large window needs 7 % less memory with 3, 17 % more with 15,
+	// and 75 % more with 31. With Renew, it needs 2 % more with 3, 9 % more with 15, and 60 % more
 	// with 31.
 	Generations int
 	// Now returns the time. It must be safe for concurrent use. If Now is nil, the window reads the
-	// system's time; if Span/Generations is a second or more, it does so only every tenth of a
-	// second. To deduplicate a log by its own times, let Now return the time of the newest event.
+	// system's time; if Span/Generations is a second or more, it usually does so only every tenth
+	// of a second. To deduplicate a log by its own times, let Now return the time of the newest
+	// event.
 	//
 	// The zero Time means that the time is not yet known, for example before the first event.
 	// Nothing ages then. A key that is added counts as added at the first time that Now returns.
 	//
 	// A machine may start in 1970 and set its clock later. The saved time of a decoded window is
-	// the newest time in its form. If the first time after decoding is earlier than the saved time
+	// about that of its newest key. If the first time after decoding is earlier than the saved time
 	// by more than a Span (with Renew, by more than Span + Span/Generations), the window's own time
 	// continues from the saved time instead. Once Now has leapt to about the saved time or beyond,
 	// the window uses the times of Now again, and keys that were added between decoding and the
 	// leap count as added at the leap. In a window that was not decoded, or that was saved before
 	// the leap and decoded after it, this leap is like any other.
 	//
-	// Now is called once at the beginning of Stats, of Reach, and of each call that adds or looks
-	// up. A batch is one call. Do calls Now again after handle has returned nil. Any of these calls
-	// may call Now again, for example if it forgets keys or if the clock has stepped back. No other
-	// method calls Now, and no decoder does.
+	// With a Span, Now is called once at the beginning of Stats, of Reach, and of each call that
+	// adds or looks up keys. A batch is one call. Do calls Now again after handle has returned nil.
+	// Any of these calls may call Now again, for example if it forgets keys or if the clock has
+	// stepped back. No other method calls Now, and no decoder does.
 	//
 	// If the clock leaps ahead, the window forgets only the keys whose Span has ended by then.
 	//
@@ -328,9 +330,9 @@ func (s *state) tend(lookUp bool) int64 {
 	return now
 }
 
-// Add adds key unless it is remembered, and reports whether key was new. True means that key was
-// certainly not added within Reach. False means that key is probably remembered; with Renew, it is
-// remembered for another Span.
+// Add adds key unless f contains it, and reports whether key was new. True is certain: key was not
+// remembered. False means that key is probably remembered; with Renew, it is remembered for another
+// Span.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
 // AddString is like Add.
@@ -423,12 +425,13 @@ func (s *state) contains(h bloom.Hash) bool {
 }
 
 // Reach returns how far back all keys that were added are still remembered. That is Span, unless
-// more than N keys were added, so that some were given up early. Then Reach is the time since the
-// newest of these was added, or up to Span/Generations less while the clock runs evenly. With Renew
-// it may be lower still, because Reach does not know which of these were written again.
+// some keys were given up early, because more than N were added or the clock stepped back. Then
+// Reach is the time since the newest of these was added, or up to Span/Generations less while the
+// clock runs evenly. With Renew it may be lower still, because Reach does not know which of these
+// were written again.
 //
-// Reach does not know about keys that were lost in a crash because they were added after the last
-// save. It is 0 if Span is 0, and for the zero Filter.
+// Reach does not count keys that Reset removed, or that were lost in a crash because they were
+// added after the last save. It is 0 if Span is 0, and for the zero Filter.
 func (f *Filter) Reach() time.Duration {
 	if f.zero() {
 		return 0
