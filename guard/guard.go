@@ -9,18 +9,18 @@
 //	err = g.InsertString(name, func() error { return store(name) })
 //	found, err := g.LookupString(name, func() (bool, error) { return query(name) })
 //
-// A [Guard] reports as present every row that was in the store when the last successful load began,
-// and every row for which [Guard.Insert] or [Guard.Add] has returned. It rebuilds its filter from
-// the store while it is in use. If another program inserts a row without telling the Guard, the row
-// may be missed until the next load has succeeded. So every writer must use Insert, or announce its
-// rows to Add. "A filter in front of a database" in docs/questions.md compares three designs for
-// several processes.
+// A [Guard] reports as present every row in the store that was there when the last successful load
+// began, or for which [Guard.Insert] or [Guard.Add] has returned. It rebuilds its filter from the
+// store while it is in use. If another program inserts a row without telling the Guard, the row may
+// be missed until a load that begins later has succeeded. So every writer must use Insert, or
+// announce its rows to Add. "A filter in front of a database" in docs/questions.md compares three
+// designs for several processes.
 //
 // Load is a function that lists the store's keys. The price is one pass over the keys for each
 // load, and memory: at a rate of 1 %, usually at most 13.5 bits for each key from the second load
-// on, and two filters while a load runs; see [Config]. A map of the keys needs ten to fifty times
-// as much. A Guard saves nothing. It begins with a load, and reports every key as present until a
-// load has succeeded.
+// on, and two filters while a load runs; see [Config]. A map of the keys usually needs ten to fifty
+// times as much. A Guard saves nothing. It begins with a load, and reports every key as present
+// until a load has succeeded.
 package guard
 
 import (
@@ -50,14 +50,15 @@ type Config struct {
 	// that of sql.Rows.Err: if it misses a key and returns no error, the Guard may report that key
 	// as certainly absent.
 	Load func(ctx context.Context, keys *Loader) error
-	// P is the largest probability that a key which was never in the store is reported as present,
-	// however many keys there are: 1e-9 <= P < 1. The key of a removed row, or of a failed insert,
-	// is reported as present until a load that began at least a Lag later has succeeded.
+	// P is the largest probability, after the first load, that a key which was never in the store
+	// is reported as present, however many keys there are: 1e-9 <= P < 1. The key of a removed row,
+	// or of a failed insert, may be reported as present until a load that began at least a Lag
+	// later has succeeded.
 	P float64
 	// N is the number of keys that the first load will find, at most 2^40. 0 means unknown. The
-	// first filter then needs about twice the memory, 28 bits for each key at 1 %. Later loads
-	// expect as many keys as there are: at 1 %, their filters need at most 13.5 bits for each key,
-	// if there are 50,000 keys or more and their number has changed by less than 1 % since the
+	// first filter then needs about twice the memory, for many keys 28 bits each at 1 %. Later
+	// loads expect as many keys as there are: at 1 %, their filters need at most 13.5 bits for each
+	// key, if there are 50,000 keys or more, and less than 1 % were inserted or removed since the
 	// previous load.
 	N uint64
 	// Every is the time that [Guard.Run] waits from the end of a successful load to the start of
@@ -75,13 +76,14 @@ type Config struct {
 	// Learn is the number of keys that a Guard remembers because its filter reports them as present
 	// although the store does not have them. [Guard.Lookup] then usually asks the store for such a
 	// key only once between two loads. It may report a learned key as absent until an insert of
-	// the key or the next load. If look-ups of absent keys follow Zipf's law with an exponent of 1
-	// to 1.3, a memory of 1,024 keys saves the store half to nine tenths of the false positives.
+	// the key or the next successful load. If look-ups of absent keys follow Zipf's law with an
+	// exponent of 1 to 1.3, a memory of 1,024 keys saves the store half to nine tenths of the false
+	// positives.
 	//
 	// Learn must be at most 2^26, and is rounded up to a multiple of 1,024. A key needs 16 bytes.
-	// About four fifths of the last Learn keys are remembered. Each load starts with an empty
-	// memory. A Guard learns nothing within a Lag after a load, and hardly anything if a thousand
-	// inserts or more end within each Lag. If Learn is 0, it learns nothing.
+	// About four fifths of the last Learn keys are remembered. Each successful load empties the
+	// memory. A Guard learns nothing within a Lag after such a load, and hardly anything if a
+	// thousand inserts or more end within each Lag. If Learn is 0, it learns nothing.
 	Learn int
 	// OnError, if not nil, is called by Run with the error of each failed load, unless Run's
 	// context has ended. If OnError is nil, these errors go to the default logger of package slog.
@@ -263,8 +265,8 @@ func (g *Guard) forget(now time.Time) {
 
 // Add adds the key of a row that another process has inserted, and that a change feed or a message
 // has announced. It counts as an Insert that has just ended. If this process inserts the row, call
-// [Guard.Insert] instead: a load that begins between Add and the commit would lose the key. If a
-// row is announced before it is committed, Config.Lag must cover the time in between.
+// [Guard.Insert] instead: a load that begins between Add and the commit may lose the key. If a row
+// is announced before it is committed, Config.Lag must cover the time in between.
 func (g *Guard) Add(key []byte) { g.AddHash(bloom.Sum(key)) }
 
 // AddString is like Add.
@@ -428,10 +430,10 @@ const (
 // after is time.After, except in tests.
 var after = time.After
 
-// Run calls Rebuild, waits for Every, and repeats both until ctx ends. It then returns the error of
-// ctx. If Every is 0, Run returns nil after the first successful load. After a failed load, Run
-// tries again after a tenth of a second, and doubles this pause after each further failure, up to a
-// minute.
+// Run calls Rebuild, waits for about Every, and repeats both until ctx ends. It then returns the
+// error of ctx. If Every is 0, Run returns nil after the first successful load. After a failed
+// load, Run tries again after about a tenth of a second, and doubles this pause after each further
+// failure, up to about a minute.
 func (g *Guard) Run(ctx context.Context) error {
 	again := firstPause
 	for {

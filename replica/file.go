@@ -12,9 +12,10 @@ import (
 
 // FileSource loads the whole file at Path whenever its content has changed. It also notices a new
 // file that has the size and the modification time of the old one, for example after "cp -p" or
-// "rsync -t". On systems that report no time of change, such as Windows, it misses a file that was
-// written in place and has its old size and time. On every system it may miss later writes through
-// a memory map that another program keeps, because only the first such write changes the times.
+// "rsync -t". On systems that report no time of change, such as Windows, it may miss a file that
+// was written in place and has its old size and time. On every system it may miss later writes
+// through a memory map that another program keeps, because only the first such write changes the
+// times.
 //
 // A version consists of the file's modification time, its size, and a checksum of its bytes. To
 // compute the checksum, a FileSource reads the file once more. If only the time changes, it loads

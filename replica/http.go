@@ -53,7 +53,7 @@ type HTTPSource struct {
 	// stops the replica.
 	Client *http.Client
 	// Limit is the size in bytes of the largest filter that the source accepts. 0 means 1 GiB,
-	// which is enough for 890 million keys at 1 %. Memory is allocated as data arrives.
+	// which is enough for 890 million keys at 1 %. No memory is allocated before data arrives.
 	Limit int64
 
 	mu    sync.Mutex

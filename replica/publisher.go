@@ -19,28 +19,29 @@ import (
 // http.Handler for the [HTTPSource] of replicas elsewhere. It does not hold the filter to which the
 // program adds: each [Publisher.Publish] takes a snapshot of that filter, and [Publisher.Run]
 // publishes at intervals. Many goroutines may use a Publisher. A Publisher must be made with
-// [NewPublisher]; the zero Publisher panics.
+// [NewPublisher].
 //
 // If a program calls neither Publish nor Run, keys that are added later do not reach the replicas.
-// The result of String then says so, and if the snapshot has changed when a replica sends a
-// request, the default logger of package slog gets an error. Last-Modified tells clients when the
-// version was made.
+// The result of String then says so, and after a change of the filter, a replica's request may log
+// an error to the default logger of package slog. Last-Modified tells clients when the version was
+// made.
 //
 // A Publisher keeps patches for up to 16 past versions; see [bloom.Diff]. A replica that has one of
 // these versions gets the bits that have changed since. Each patch is made once, and all replicas
 // share it. A replica that has any other version gets the whole filter, and so does a replica whose
-// patches would take more memory than a filter, or too much time.
+// patches would take too much memory or time.
 //
 // As a handler, a Publisher answers GET and HEAD for any path; docs/format.md describes the
-// protocol. A slow client does not keep old versions in memory. Each client needs up to 64 KiB
-// while it is served. Larger patches that are being sent need at most the memory of one filter in
-// all.
+// protocol. A slow client does not keep old versions in memory. Each client needs up to about
+// 64 KiB while it is served, or more if its answer is compressed. Larger patches that are being
+// sent need at most the memory of one filter in all.
 //
 // A new Publisher gives its versions new names, so after a restart every replica loads the whole
 // filter once. To lose no keys in a crash, first add, then save, then publish; see the example.
 //
-// A Publisher keeps a copy of the filter, and the patches. While Publish runs, it also needs memory
-// for a snapshot and for a copy of the snapshot.
+// A Publisher keeps a copy of the filter, the patches, and compressed parts of a filter that has
+// few bits set. While Publish runs, it also needs memory for a snapshot and for a copy of the
+// snapshot.
 //
 // A refresh that finds nothing new is one request. A patch has about two bytes for each bit that
 // has changed: for a hundred new keys in a filter for a million keys at 1 %, less than 2 KB.

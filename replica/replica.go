@@ -110,7 +110,7 @@ type Config struct {
 //
 // Each machine holds the filter: 1.2 MB for a million keys at 1 %. While a new filter arrives, the
 // machine needs twice that memory. Over HTTP, where memory grows as bytes arrive, it needs up to
-// three times the filter's memory for a moment.
+// about three times the filter's memory for a moment.
 type Replica struct {
 	src  Source
 	cfg  Config
