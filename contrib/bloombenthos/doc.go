@@ -1,7 +1,7 @@
 // Package bloombenthos provides caches for the dedupe processor of Redpanda Connect and of every
 // other program built on Benthos. The caches keep ids in Bloom filters. At a rate of 1e-9, an id
-// needs 64 bits if ids are forgotten after a span, and about 80 bits otherwise. A cache that keeps
-// the ids themselves needs hundreds of bytes for each.
+// usually needs 64 to 73 bits if ids are forgotten after a span, and about 80 bits otherwise. A
+// cache that keeps the ids themselves needs hundreds of bytes for each.
 //
 //	service.RunCLI(ctx, bloombenthos.OpenCaches) // and import the components that a pipeline uses
 //

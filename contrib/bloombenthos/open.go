@@ -15,8 +15,8 @@ import (
 )
 
 // OpenCaches is an option of service.RunCLI. It opens the bloom and bloom_redis caches in the
-// program's configuration, and in the files of its -r flag, before the program starts a stream. The
-// program does not start if a cache cannot be opened.
+// program's configuration, and in the regular files of its -r flag, before the program starts a
+// stream. The program does not start if one of these caches cannot be opened.
 //
 // Without this option, the engine opens a cache when a message first needs it. If that fails,
 // dedupe logs the error and drops the message, unless drop_on_err is false.

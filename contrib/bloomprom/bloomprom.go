@@ -88,7 +88,7 @@ func (f *FilterCollector) Collect(ch chan<- prometheus.Metric) {
 
 // NewReachCollector returns a collector of how far back a window remembers every key. Each scrape
 // calls reach once; reach can be the Reach method of a window.Filter. A reach below the window's
-// Span means that more keys arrived than the window was made for.
+// Span usually means that more keys arrived than the window was made for.
 //
 // It panics if reach is nil.
 func NewReachCollector(name string, reach func() time.Duration) prometheus.Collector {
@@ -174,7 +174,7 @@ func sendLookups(ch chan<- prometheus.Metric, desc *prometheus.Desc, counts map[
 //
 // If the observed rate stays well above bloom_filter_false_positive_rate, the same few keys may be
 // looked up repeatedly, or somebody may choose keys that collide; see package keyed. A guard.Guard
-// can learn such keys, and then they no longer reach the database.
+// can learn such keys, and then they rarely reach the database.
 type Lookups struct {
 	_                            [0]func() // not comparable
 	hits, misses, falsePositives atomic.Uint64

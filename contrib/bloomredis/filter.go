@@ -44,8 +44,9 @@ var ErrLost = errors.New("bloomredis: the filter that was opened is lost")
 //
 // A Filter is one Redis string in the binary form of Google Guava: Java's BloomFilter.readFrom
 // reads the value of its key. Guava's bit i is Redis's bit 48 + (i XOR 63). A filter "seen" also
-// uses the keys "adds:{seen}" and "id:{seen}", in the same hash slot. Set no expiry on filters, and
-// choose a maxmemory-policy that does not evict keys without an expiry; windows need noeviction.
+// uses the keys "adds:{seen}" and "id:{seen}", and keys that expire for AddOnce and Merge, all in
+// the same hash slot. Set no expiry on filters, and choose a maxmemory-policy that does not evict
+// keys without an expiry; windows need noeviction.
 type Filter struct {
 	_ [0]func() // not comparable
 	keyMethods
@@ -76,9 +77,9 @@ type Filter struct {
 // The client must not read from replicas of the server: they lag, so a key that was just added is
 // absent there. Open and the other constructors refuse a client with the ReadOnly, RouteByLatency
 // or RouteRandomly option. They also refuse a client if its server is a replica at that time, for
-// example because of ReplicaOnly. They cannot detect a server that becomes a replica later, a
-// Dialer or ClusterSlots that leads to replicas, or the options of a client inside a wrapper that
-// has no Options method, such as an AutoPipeliner.
+// example because of ReplicaOnly. They cannot detect a replica that refuses the command HELLO, a
+// server that becomes a replica later, a Dialer or ClusterSlots that leads to replicas, or the
+// options of a client inside a wrapper that has no Options method, such as an AutoPipeliner.
 func Open(
 	ctx context.Context, client redis.UniversalClient, key string, n uint64, p float64,
 ) (*Filter, error) {
@@ -126,10 +127,10 @@ func open(
 }
 
 // Reopen opens the filter that is now under the key, or creates one as [Open] does. Until Reopen is
-// called, all operations on a lost filter, except Delete, return errors that wrap [ErrLost]. A new
+// called, calls of Add and Contains on a lost filter return errors that wrap [ErrLost]. A new
 // filter contains nothing: the caller must add the keys again. If only the small identity key is
-// gone, Reopen restores it, and the filter keeps its keys. Reopen changes nothing if the filter is
-// not lost.
+// gone, the filter keeps its keys; Reopen restores the identity, unless [OpenExisting] returned f.
+// Reopen changes nothing if the filter is not lost.
 //
 // If the key now holds something else, Reopen returns an error as Open does, and f stays lost. If
 // [OpenExisting] returned f, Reopen creates nothing; if the key is missing, the error wraps
@@ -463,8 +464,9 @@ func (f *Filter) Reset(ctx context.Context) error {
 
 // Delete deletes the filter with its stream and identity, for all processes. Their calls then
 // return errors that wrap [ErrLost]. Delete returns no error if the filter was deleted before. If
-// the filter was lost, Delete deletes what is left of its Redis keys. If the key holds something
-// else, Delete keeps it and returns an error. Uploads of a Merge expire on their own.
+// some of its Redis keys are gone, Delete deletes the others, unless they may belong to another
+// filter. If the key holds something else, such as a truncated filter, Delete keeps it and returns
+// an error. Uploads of a Merge expire on their own.
 func (f *Filter) Delete(ctx context.Context) error {
 	_, err := f.change(ctx, deleteScript, f.keys())
 	return err

@@ -16,7 +16,7 @@ import (
 const piece = 1 << 20
 
 // Snapshot downloads the filter, with its Info. The copy has every key that was added before the
-// call, and may have bits of keys that are being added.
+// call, unless the filter is reset during the call, and may have bits of keys that are being added.
 func (f *Filter) Snapshot(ctx context.Context) (*bloom.Filter, error) {
 	return f.snapshot(ctx, f.opened())
 }

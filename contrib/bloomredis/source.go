@@ -18,8 +18,8 @@ import (
 const page = 4096
 
 // Source returns a source for replicas in this process; see package replica. Replicas are for a
-// process that looks up far more keys than it adds. They lag by the Interval of [replica.Config],
-// which may be milliseconds.
+// process that looks up far more keys than it adds. They lag by about the Interval of
+// [replica.Config], which may be milliseconds.
 //
 // The first fetch gets the whole filter, and later ones get the keys that were added since. After a
 // fetch, a replica has every key that was added before the fetch began. A replica gets the whole
@@ -35,8 +35,9 @@ const page = 4096
 // FullEvery in [replica.Config]. A filter that another program created has no stream until this
 // package changes the string. Until then each fetch gets the whole filter.
 //
-// A Filter keeps the digests of its newest keys, at least M()/512 and at least 1,024, in a stream
-// for its sources; see [Filter.SizeBytes]. At a rate of 1 %, M()/512 is about a fiftieth of the
+// A Filter keeps the digests of its newest keys in a stream for its sources; see
+// [Filter.SizeBytes]. After a Merge or a Reset, the stream begins anew. It has room for at least
+// M()/512 keys, and for at least 1,024. At a rate of 1 %, M()/512 is about a fiftieth of the
 // capacity.
 func (f *Filter) Source() replica.Source {
 	f.store() // panics if Open was forgotten

@@ -37,9 +37,9 @@ import (
 //
 // A small Window is one Redis string under its key. A large Window has several strings of at most
 // about 32 MB, all but the first under other keys. Each has its part of the keys, with some room
-// for an uneven split. The first Add to a string creates it at its full size. A string expires
-// after all its keys are forgotten. The memory is at most 1.2 times that of a window.Filter, or 1.6
-// times with more than 7 Generations. The README has sizes.
+// for an uneven split. The first Add to a string creates it at its full size. With a Span, a string
+// expires after all its keys are forgotten. The memory is at most about 1.2 times that of a
+// window.Filter, or 1.6 times with more than 7 Generations. The README has sizes.
 //
 // Once added, a key is in the Window, even if the work for it fails later. A worker that must not
 // lose work looks the key up, works, and then adds the key: two workers may then do the same work.
@@ -77,9 +77,9 @@ type WindowConfig struct {
 	// P is the highest false-positive rate, between 0 and 1: the probability of reporting a key
 	// that is not remembered. A P below 3.2e-17 counts as 3.2e-17. See SizeBytes for the memory.
 	P float64
-	// Span is how long a key is certainly remembered. It must be at least a millisecond for each
-	// generation, and less than 36 years. If Span is 0, there is no clock: the newest N keys are
-	// remembered, however old they are.
+	// Span is how long a key is remembered at least, if no more than N arrive. It must be at least
+	// a millisecond for each generation, and less than about 36 years. If Span is 0, there is no
+	// clock: the newest N keys are remembered, however old they are.
 	Span time.Duration
 	// Renew makes each Add remember its key for another Span, even if the key was already there.
 	// Use Renew for keys that a later Contains must find, such as revoked tokens. A key is then
@@ -88,10 +88,11 @@ type WindowConfig struct {
 	// Generations + 1 times the number of different keys in a Span is always enough.
 	//
 	// Without Renew, a key is remembered for a Span from the Add that returned true, so a key that
-	// keeps arriving is new once per Span. A key that Add mistakenly reports as seen is not stored.
+	// keeps arriving is new about once per Span. A key that Add mistakenly reports as seen is not
+	// stored.
 	Renew bool
 	// Generations is the number of parts of a Span, 1 to 15; 0 means 7. With more generations, keys
-	// are forgotten more punctually, but need more memory.
+	// are forgotten more punctually, but usually need more memory.
 	Generations int
 	// OnLost, if not nil, is called by the call that notices a loss, at most once a second.
 	OnLost func(error)
@@ -381,7 +382,8 @@ func (w *Window) each(ctx context.Context, s script, visit func(st state, now in
 // Reach returns how far back every added key is remembered, in one or two round trips. That is
 // Span, unless more than N keys arrived and some were forgotten early. Then it is the time since
 // the newest of the forgotten keys was added, or up to Span/Generations less if the clock runs
-// evenly. With Renew it may be lower still. It is 0 if Span is 0.
+// evenly. With Renew it may be lower still. It is 0 if Span is 0. Reach does not count keys that
+// Reset removed or Redis lost.
 func (w *Window) Reach(ctx context.Context) (time.Duration, error) {
 	reach := w.config.Span
 	err := w.each(ctx, windowStateScript, func(st state, now int64) {

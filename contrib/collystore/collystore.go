@@ -17,7 +17,7 @@
 //	return visited.SaveFile(path)
 //
 // A filter reports a few new pages as visited, at most one in a million in the program above, and
-// the crawl skips them. A page in the filter is not fetched again.
+// the crawl skips them. By default, colly does not fetch a page in the filter again.
 //
 // A later crawl does not fetch its start page again, so it finds no links there. Start from new
 // pages, or use a window.Filter: it forgets a page after its span, and the page can be fetched

@@ -92,8 +92,8 @@ type page struct {
 // NewCrawl returns a crawl of c, and calls c.SetStorage. Save writes the set of visited pages to
 // the file at path, and the pages under way to path + ".pages". NewCrawl loads the pages under way,
 // but not the set. NewCrawl returns an error if it cannot load the pages, or if they have no file
-// and Save could not create it, for example because the directory of path does not exist. It panics
-// if visited is nil.
+// and Save could not create it, for example because the directory of path does not exist. visited
+// must not be nil.
 //
 // Register all callbacks of c before the first Visit or Resume. A collector can have one Crawl; its
 // clones do not share it.
