@@ -288,7 +288,7 @@ func (b *Bank) ContainsHash(i int, h bloom.Hash) bool {
 // serves any number of banks and calls.
 //
 // The empty key has only bit 0, as in Guava. So a member reports it falsely with a probability of
-// FillRatio, not p; see [Bank.Stats]. FillRatio is about a half if the members have n keys.
+// FillRatio, not p; see [Bank.Stats]. FillRatio is usually about a half if the members have n keys.
 func (b *Bank) Which(dst []int, h bloom.Hash) []int {
 	return b.WhichAll(dst, []bloom.Hash{h})
 }
@@ -375,7 +375,8 @@ func (b *Bank) UpdateInfo(update func(*bloom.Info)) {
 
 // Stats returns statistics, and reads the whole Bank. M and K describe a single member. OnesCount
 // and ApproxCount are sums over all members; FillRatio and FPR are means. For a key that no member
-// contains, Which returns FPR*Len members on average. SizeBytes is the length of the binary form.
+// contains, Which returns about FPR*Len members on average. SizeBytes is the length of the binary
+// form.
 func (b *Bank) Stats() bloom.Stats {
 	if b.state == nil {
 		return bloom.Stats{}

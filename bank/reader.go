@@ -26,9 +26,9 @@ type Reader struct {
 	info   form.Info
 }
 
-// NewReader returns a Reader for the file in r, which has size bytes. It reads at most 8 KiB of an
-// intact file. If the file does not hold a Bank, the error wraps [bloom.ErrFormat]. If r fails, the
-// error wraps r's error.
+// NewReader returns a Reader for the file in r, which has size bytes. It reads at most 9 KiB of a
+// file that [Bank.SaveFile] wrote. If the file does not hold a Bank, the error wraps
+// [bloom.ErrFormat]. If r fails, the error wraps r's error.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	var l layout
 	_, info, err := form.Bank.ParseAt(r, size, l.parse)
@@ -44,8 +44,8 @@ func (r *Reader) read(offset, n int) ([]byte, error) {
 
 // Which is like [Bank.Which]. For each segment of 32,736 members it requests K pages, but stops
 // when all members of the segment are ruled out. It makes up to 64 requests in parallel. Each page
-// is 4 KiB, or less in the last segment. After an error, Which makes no further request, and
-// returns dst unchanged. It needs up to about 512 KiB of memory, plus the result.
+// is 4 KiB, or less in the last segment. After an error, Which stops, and returns dst unchanged.
+// Unlike Bank.Which, it allocates: up to about 512 KiB are in use at once, besides the result.
 func (r *Reader) Which(dst []int, h bloom.Hash) ([]int, error) {
 	return r.WhichAll(dst, []bloom.Hash{h})
 }

@@ -423,8 +423,8 @@ func (b *Bank) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("bank", text, b, func() { b.bank = bank{} })
 }
 
-// SaveFile saves b to the file at path; see "Files" in package bloom. It does not block other
-// methods.
+// SaveFile saves b to the file at path; see "Files" in package bloom. Other methods do not wait
+// while it writes.
 //
 // SaveFile writes the whole Bank. Split a Bank that grows forever into several files, such as one a
 // day; see the example of [OpenFile]. Then only the last one changes, and a look-up asks all of

@@ -25,9 +25,9 @@ type View struct {
 	info   form.Info
 }
 
-// NewView returns a View of data, and retains data. data must be exactly one binary form. Look-ups
-// are faster if data is 8-byte aligned. NewView makes the same checks as [OpenFile]. Errors wrap
-// [bloom.ErrFormat].
+// NewView returns a View of data, and retains data. data must be exactly one binary form. On 64-bit
+// little-endian machines, look-ups are faster if data is 8-byte aligned. NewView makes the same
+// checks as [OpenFile]. Errors wrap [bloom.ErrFormat].
 func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}) }
 
 func newView(b storage.Bytes) (*View, error) {
