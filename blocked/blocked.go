@@ -11,10 +11,10 @@
 // is reported as present with a probability of about p or less; n and p are the arguments of New.
 //
 // A classic filter, [bloom.Filter], touches up to 7 cache lines for each key at a rate of 1 %, and
-// up to 20 at 1e-6. A blocked filter touches one at 1 %, and two at 1e-6. So it is faster if the
-// filter is larger than the processor's cache, above all at low rates, and batches are faster
-// still; see benchmarks/RESULTS.md. The price is memory. A blocked filter needs this much more than
-// a classic one:
+// up to 20 at 1e-6. A blocked filter touches one at 1 %, and usually one or two at 1e-6. So it is
+// faster if the filter is larger than the processor's cache, above all at low rates, and batches
+// are faster still; see benchmarks/RESULTS.md. The price is memory. With a million keys, a blocked
+// filter needs this much more than a classic one:
 //
 //	rate     1e-2  1e-3  1e-4  1e-5  1e-6  1e-7  1e-8  1e-9
 //	lines       1     1     2     2     2     3     3     3
@@ -46,9 +46,9 @@ import (
 // may read a Filter while none writes to it; a [SyncFilter] has no such limit. A Filter must not be
 // copied; see [Filter.Clone].
 //
-// A filter with one line is the split-block Bloom filter of the Parquet format (Parquet format
-// specification, BloomFilter.md; Putze, Sanders and Singler, Cache-, Hash- and Space-Efficient
-// Bloom Filters, 2007). See [NewBitset] for files of that format.
+// A filter with one line and at most 2^30 blocks is the split-block Bloom filter of the Parquet
+// format (Parquet format specification, BloomFilter.md; Putze, Sanders and Singler, Cache-, Hash-
+// and Space-Efficient Bloom Filters, 2007). See [NewBitset] for files of that format.
 type Filter struct {
 	_ nocopy.Locker
 	filter
@@ -66,9 +66,8 @@ type filter struct {
 // the memory is within 10 % of the optimum.
 //
 // New returns an error unless n > 0, 1e-12 <= p < 1, and the filter needs at most a tebibyte, or
-// less than 2 GiB on 32-bit platforms. Below 1e-12, four lines need much more memory than
-// [bloom.New]. If the machine has too little memory, the process ends, as with make. The filter's
-// Info has n and p.
+// less than 2 GiB on 32-bit platforms. Below 1e-12, use [bloom.New]. If the machine has too little
+// memory, the process ends, as with make. The filter's Info has n and p.
 func New(n uint64, p float64) (*Filter, error) {
 	m, lines, err := Size(n, p)
 	if err != nil {
@@ -140,7 +139,7 @@ func (f *Filter) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)
 func (f *Filter) AddHash(h bloom.Hash) bool { return f.b.Add(h) }
 
 // Contains reports whether key may have been added. False is certain. For a key that was not added,
-// it returns true with probability FPR; see [Filter.Stats].
+// it returns true with a probability of about FPR; see [Filter.Stats].
 func (f *Filter) Contains(key []byte) bool { return f.b.ContainsKey(key) }
 
 // ContainsString is like Contains.

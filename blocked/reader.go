@@ -15,7 +15,7 @@ import (
 
 // Reader looks keys up in a file that [Filter.SaveFile] wrote, without loading it; see "Files" in
 // package bloom. Most absent keys need one request of 32 bytes. A present key needs at most one for
-// each of its lines, and some of these run concurrently; see [Filter.Lines].
+// each of its lines; see [Filter.Lines].
 //
 // For damaged files and the zero value, see [bloom.Reader]. A Reader must not be copied.
 type Reader struct {
@@ -63,7 +63,7 @@ func (r *Reader) ContainsString(key string) (bool, error) {
 	return r.ContainsHash(bloom.SumString(key))
 }
 
-// ContainsHash is like Contains.
+// ContainsHash reports whether the key with digest h may have been added. On error it returns true.
 func (r *Reader) ContainsHash(h bloom.Hash) (bool, error) {
 	found := make([]bool, 1)
 	err := r.ContainsBatch(found, []bloom.Hash{h})

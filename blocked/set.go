@@ -100,8 +100,8 @@ func (f *Filter) Reset() {
 }
 
 // Equal reports whether f and g have the same parameters and bits. It ignores their Infos. If the
-// Infos are equal too, reflect.DeepEqual and testify's assert.Equal give the same answer. Equal
-// panics if g is nil.
+// Infos are equal too, and f is not zero, reflect.DeepEqual and testify's assert.Equal give the
+// same answer. Equal panics if g is nil.
 func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("blocked: Equal to a nil Filter")

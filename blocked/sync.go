@@ -12,8 +12,8 @@ import (
 // SyncFilter is a [Filter] for any number of goroutines; see "Goroutines" in package bloom. Adding
 // keys and looking them up take no lock. It has the same bits and binary form as a Filter.
 //
-// Look-ups are as fast as in a Filter. Adding a key that is present writes nothing. Adding a new
-// key takes up to four atomic writes for each line. Look-ups and additions scale as in a
+// Look-ups are about as fast as in a Filter. Adding a key that is present writes nothing. Adding a
+// new key takes up to four atomic writes for each line. Look-ups and additions scale as in a
 // [bloom.SyncFilter].
 //
 // A SyncFilter has only operations that make sense while other goroutines write. For the others,

@@ -14,9 +14,9 @@ import (
 // View looks keys up in a filter's binary form without decoding it. For files, changes to the
 // bytes, concurrent use and the zero value, see [bloom.View]. The file may be larger than memory.
 //
-// A View gives the same answers as a [Filter] that was decoded from the same bytes. It is as fast
-// as the Filter if the machine is little-endian and 64-bit, and the bytes are 8-byte aligned;
-// otherwise it is somewhat slower. A View must not be copied.
+// A View gives the same answers as a [Filter] that was decoded from the same bytes. It can be as
+// fast as the Filter if the machine is little-endian and 64-bit, and the bytes are in memory and
+// 8-byte aligned; otherwise it is slower. A View must not be copied.
 type View struct {
 	_     nocopy.Locker
 	bytes storage.Bytes // the binary form
@@ -47,8 +47,8 @@ func newView(b storage.Bytes) (*View, error) {
 // OpenFile opens a file that [Filter.SaveFile] wrote. It checks the length, the header and the
 // Info; see "Files" in package bloom. The caller must call [View.Close].
 //
-// On Linux, OpenFile advises the kernel to read only the pages that look-ups need: one for nearly
-// every absent key, and at most one for each line of a present key. If the file fits in memory, and
+// On Linux, OpenFile advises the kernel to read only the pages that look-ups need: usually one for
+// an absent key, and at most one for each line of a present key. If the file fits in memory, and
 // many keys will be looked up, call Verify first, which reads the whole file in order.
 func OpenFile(path string) (*View, error) {
 	v, err := storage.OpenView("blocked", path, newView)
@@ -84,7 +84,7 @@ func (v *View) Contains(key []byte) bool {
 // ContainsString is like Contains.
 func (v *View) ContainsString(key string) bool { return v.Contains(bitwords.BytesOf(key)) }
 
-// ContainsHash is like Contains.
+// ContainsHash reports whether the key with digest h may have been added.
 func (v *View) ContainsHash(h bloom.Hash) bool {
 	if v.open().b.Lines > 0 {
 		return v.b.Contains(h)
