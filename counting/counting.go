@@ -24,10 +24,10 @@ const maxWords = min(form.MaxWords, form.MaxFrameWords/perBits)
 // remains until it is removed twice.
 //
 // A Filter has a 4-bit counter for each bit of the filter that [bloom.New] would return. A counter
-// that reaches 15 is full. It may stand for more than 15 keys, so it never changes again: this
-// causes a few false positives, but no key is lost. With n keys and p up to 1/2, a counter is full
-// with a probability of less than 1e-13; with p = 0.99 and a large n, nearly all counters are full.
-// Adding a key 15 times, or many times n keys, also fills counters.
+// that reaches 15 is full. It may stand for more than 15 keys, so only [Filter.Reset] changes it:
+// this causes a few false positives, but no key is lost. With n keys and p up to 1/2, a counter is
+// full with a probability of less than 1e-13; with p = 0.99 and a large n, nearly all counters are
+// full. Adding a key 15 times, or many times n keys, also fills counters.
 //
 // Any number of goroutines may use a Filter; see "Goroutines" in package bloom. Look-ups and Stats
 // do not wait for other calls. Adding and removing take one of several locks. Methods that copy,
@@ -77,7 +77,7 @@ func (f *filter) zero() bool { return f.state == nil }
 // and p.
 //
 // New returns the same errors as bloom.New. On a 32-bit machine it also returns an error if the
-// counters would need more than 2 GiB.
+// counters would need about 2 GiB or more.
 func New(n uint64, p float64) (*Filter, error) {
 	m, k, bad := door.Size(n, p, maxWords)
 	if bad != nil {

@@ -18,8 +18,8 @@
 // see [Filter.Remove]. So the caller must know which keys are present, for example from a database.
 // A caller that does not know, and asks "have I seen this?", needs a [bloom.Filter].
 //
-// At a rate of 1 %, a Filter needs 10.5 bits for each key, a bloom.Filter 9.6, and a
-// counting.Filter 38. With 20,000 keys or more, and rates below 1 in 1,200, a Filter needs less
+// At a rate of 1 %, a Filter needs 10.4 bits for each key, a bloom.Filter 9.6, and a
+// counting.Filter 38. With 50,000 keys or more, and rates below 1 in 1,200, a Filter needs less
 // memory than a bloom.Filter: 24 bits instead of 28.8 at 1e-6. If you need Guava's format, use
 // package counting, whose filters can be turned into a bloom.Filter. The structure was introduced
 // by Fan, Andersen, Kaminsky and Mitzenmacher (Cuckoo Filter: Practically Better Than Bloom, 2014);
@@ -40,7 +40,7 @@ const errZero = "cuckoo: Insert into a zero Filter: make it with New, or decode 
 
 // Filter is a cuckoo filter. Many goroutines may look keys up concurrently. All other methods,
 // except Info and UpdateInfo, need the Filter to themselves; a [SyncFilter] has no such limit. A
-// Filter has no Merge, because a tag does not show which of its two buckets is the key's first.
+// Filter has no Merge.
 //
 // The zero Filter contains nothing and can be decoded into; inserting into it panics. A Filter must
 // not be copied; see [Filter.Clone].
@@ -99,7 +99,7 @@ func size(n uint64, p float64) (buckets uint64, bits int, err error) {
 // fit, and a larger n helps little: insert such a key once, and count it elsewhere.
 //
 // New returns an error unless n >= 1, 1e-9 <= p <= 0.1, and the filter needs at most a tebibyte, or
-// less than 2 GiB on 32-bit platforms.
+// about 2 GiB on 32-bit platforms.
 func New(n uint64, p float64) (*Filter, error) {
 	buckets, bits, err := size(n, p)
 	if err != nil {

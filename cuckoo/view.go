@@ -15,9 +15,9 @@ import (
 // look-up usually reads one or two pages of it. If the file fits in memory, and many keys will be
 // looked up, call [View.Verify] first, which reads the whole file in order.
 //
-// A View gives the same answers as a [Filter] that was decoded from the same bytes. It is as fast
-// as the Filter if the machine is little-endian and 64-bit, and the bytes are 8-byte aligned;
-// otherwise it is somewhat slower. NewView copies only the list of keys that have no place; see
+// A View gives the same answers as a [Filter] that was decoded from the same bytes. It can be as
+// fast as the Filter if the machine is little-endian and 64-bit, and the bytes are in memory and
+// 8-byte aligned; otherwise it is slower. NewView copies the list of keys that have no place; see
 // [Filter.Insert]. A View must not be copied.
 type View struct {
 	_     nocopy.Locker

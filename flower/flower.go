@@ -18,10 +18,10 @@
 // reported as present with probability FPR; see [Filter.Stats].
 //
 // The caller chooses an age, the probability of finding a key of that age, and the rate of false
-// positives. [Optimal] returns the smallest filter for them; its memory is proportional to the age.
-// If keys must be found with certainty, or if their age is a time, use package window. A window
-// needs about 2.9 MB for a million keys at 1 %, but its caller must know how many keys there will
-// be; docs/memory.svg compares the two.
+// positives. [Optimal] returns the smallest filter for them; its memory is about proportional to
+// the age. If keys must be found with certainty, or if their age is a time, use package window. A
+// window needs about 2.9 MB for a million keys at 1 %, but its caller must know how many keys there
+// will be; docs/memory.svg compares the two.
 package flower
 
 import (
@@ -239,7 +239,7 @@ func (f *Filter) Reset() { bitwords.ClearAtomic(f.words) }
 // Stats returns the statistics of f, and reads the whole filter. Slots take the place of bits: M is
 // Slots, rounded down to a multiple of Ways. K is Ways. OnesCount is the number of full slots, and
 // FillRatio is the fraction of full slots. FPR is 1 - (1 - FillRatio/(2^Bits - 1))^Ways. Until all
-// slots are full, ApproxCount estimates the number of keys that were ever added.
+// slots are full, ApproxCount estimates the number of keys that were added.
 func (f *Filter) Stats() bloom.Stats {
 	if f.ways == 0 {
 		return bloom.Stats{}

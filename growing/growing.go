@@ -38,7 +38,7 @@ import (
 
 // Filter is a Bloom filter that grows by adding layers, which are blocked filters. Any number of
 // goroutines may use it; see "Goroutines" in package bloom. Look-ups take no lock, and neither does
-// adding a key that is present. Adding a new key locks a sixteenth of the filter.
+// Add, if the key is present. Adding a new key locks a sixteenth of the filter.
 //
 // The zero Filter contains nothing and can be decoded into; adding to it panics. A Filter must not
 // be copied.
@@ -77,12 +77,12 @@ const (
 
 // New returns an empty filter that starts to grow when it contains about n keys, or later if n is
 // below 1,000. For an unknown number of keys, pass 0 as n. A key that was not added is reported as
-// present with a probability of at most p. This holds for up to 2^40 added keys, which need more
-// than a terabyte; if p is below 1e-8, it holds for up to 1e10 keys.
+// present with a probability of at most p. This holds for up to 2^40 added keys; if p is below
+// 1e-8, it holds for up to 1e10 keys.
 //
 // A filter for n keys allocates memory for them immediately, and until it grows, a look-up asks
-// only one layer. When it contains about n keys, it allocates as much memory again. With n = 0, a
-// filter starts with 64 KB.
+// only one layer. When it contains about n keys, it allocates about as much memory again. A
+// filter with n = 0 starts with 64 KB.
 //
 // New returns an error unless n <= 2^40 and 1e-9 <= p < 1. The filter's Info has n and p.
 func New(n uint64, p float64) (*Filter, error) {
@@ -143,7 +143,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 const errZeroAdd = "growing: Add to a zero Filter: make it with New, or decode into it"
 
 // Contains reports whether key may have been added. False is certain. For a key that was not added,
-// it returns true with probability FPR; see [Filter.Stats].
+// it returns true with a probability of about FPR; see [Filter.Stats].
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is like Contains.
