@@ -17,13 +17,13 @@ type Strategy uint8
 const (
 	// Mitz32 is Guava's MURMUR128_MITZ_32, the default before Guava 17. It uses 64 bits of the
 	// Hash. Its indexes are 31 bits long, so it never sets a bit beyond the first 2^31. With about
-	// 1.6e9 bits or more, the false-positive rate is higher than FPR; see docs/java.md.
+	// 1.6e9 bits or more, the false-positive rate may be higher than FPR; see docs/java.md.
 	Mitz32 Strategy = 0
 	// Mitz64 is Guava's MURMUR128_MITZ_64, the default in Guava and in this package.
 	Mitz64 Strategy = 1
 )
 
-// String returns the name of the constant.
+// String returns a name such as "Mitz64".
 func (s Strategy) String() string {
 	if s > Mitz64 {
 		return fmt.Sprintf("Strategy(%d)", uint8(s))
@@ -105,15 +105,17 @@ type ParamError struct {
 func (e *ParamError) Error() string { return form.Param(*e).String() }
 
 // New returns an empty filter for n distinct keys. When it contains n keys, it reports an absent
-// key as present with a probability of about p. docs/sizes.md says when the probability is higher;
-// with the sizes of [StrictSize] it is at most p. If p is 1 %, the probability is 2.3 % with 1.2 n
-// keys, and 16 % with 2 n keys. The empty key may be reported more often; see [Sum].
+// key as present with a probability of about p. The probability may differ if n is small, or if p
+// is very low or above 1/2; see docs/sizes.md. With the sizes of [StrictSize], it is at most p. For
+// a large n and a p of 1 %, it is 2.3 % with 1.2 n keys, and 16 % with 2 n keys. The empty key may
+// be reported more often; see [Sum].
 //
 // New returns an error unless n > 0, 0 < p < 1, and [NewSize] accepts the size. The filter's Info
 // has n and p.
 func New(n uint64, p float64) (*Filter, error) { return NewWithStrategy(Mitz64, n, p) }
 
-// NewWithStrategy is like [New], but uses the given Strategy. New uses [Mitz64].
+// NewWithStrategy is like [New], which uses [Mitz64], but uses the given Strategy. A large filter
+// with [Mitz32] may have a rate above p.
 func NewWithStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
 	if s > Mitz64 {
 		return nil, form.NewParam("strategy", uint8(s), "neither Mitz32 nor Mitz64").In("bloom")
@@ -176,7 +178,7 @@ func Must[T any](v T, err error) T {
 }
 
 // Add adds key and reports whether the filter changed. True means that key was certainly new, false
-// that it was probably added before.
+// that it may have been added before.
 func (f *Filter) Add(key []byte) bool { return filterAdd(&f.filter, key) }
 
 // AddString is like Add.
@@ -208,8 +210,8 @@ func (f *filter) addInGo(h Hash) bool {
 const errZero = "bloom: Add to a zero filter: make it with a constructor, or decode into it"
 
 // Contains reports whether key may have been added. False is certain. For a key that was not added,
-// it returns true with probability [Filter.FPR], and for the empty key with probability
-// [Filter.FillRatio]; see [Sum].
+// it returns true with a probability that [Filter.FPR] estimates. For the empty key, the
+// probability is about [Filter.FillRatio]; see [Sum].
 func (f *Filter) Contains(key []byte) bool { return filterContains(&f.filter, key) }
 
 // ContainsString is like Contains.
@@ -335,9 +337,9 @@ func (f *Filter) Reset() {
 	f.ones = 0
 }
 
-// Equal reports whether f and g have the same parameters and bits. It ignores their Infos. If the
-// Infos are equal too, reflect.DeepEqual and testify's assert.Equal give the same answer. Equal
-// panics if g is nil.
+// Equal reports whether f and g have the same parameters and bits. It ignores their Infos. In
+// contrast, reflect.DeepEqual and testify's assert.Equal also compare the Infos. Equal panics if g
+// is nil.
 func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("bloom: Equal to a nil Filter")
@@ -359,10 +361,10 @@ func (f *Filter) K() int { return f.k }
 // Strategy returns the way in which f computes bit indexes.
 func (f *Filter) Strategy() Strategy { return f.strategy }
 
-// Capacity returns the number of keys at which a filter of M bits and K hash functions has the
-// false-positive rate p. For nearly all filters that New(n, p) returns, it is n or more, because M
-// is rounded up. It is 0 if f is zero, p <= 0, or p is NaN. Otherwise it is math.MaxUint64 if
-// p >= 1.
+// Capacity estimates the number of keys at which a filter of M bits and K hash functions has the
+// false-positive rate p. It ignores what double hashing adds; see [Filter.FPR]. For nearly all
+// filters that New(n, p) returns, it is n or more, because M is rounded up. It is 0 if f is zero, p
+// is NaN, or p <= 0. Otherwise it is math.MaxUint64 if p >= 1.
 func (f *Filter) Capacity(p float64) uint64 { return capacity(f.m(), f.k, p) }
 
 // String returns the name of f's type and its parameters.
@@ -385,23 +387,22 @@ func (f *Filter) FillRatio() float64 { return f.Stats().FillRatio }
 // bit were clear.
 func (f *Filter) ApproxCount() uint64 { return f.Stats().ApproxCount }
 
-// FPR returns the current false-positive rate: the probability that a key which was not added is
-// reported as present. It is the sum of two terms. The first is Guava's expectedFpp, (ones/m)^k.
+// FPR estimates the current false-positive rate: the probability that a key which was not added is
+// reported as present. FPR is the sum of two terms. The first is Guava's expectedFpp, (ones/m)^k.
 // The second is what double hashing adds; it matters in filters that are small or nearly empty. For
-// [Mitz32], the second term is up to six times too high, and the rate of large filters exceeds FPR;
-// see docs/java.md.
+// [Mitz32], the second term is up to six times too high, and the rate of large filters may exceed
+// FPR; see docs/java.md.
 //
-// FPR estimates the mean rate of many filters with this size and fill. For filters that [New] made
-// for p >= 1e-9, the estimate is within a fifth of the mean if they contain n/2 to n keys, and
-// within a half if they contain fewer. A single full filter with 8,000 bits or more has a rate
-// within a quarter of FPR. With fewer than 2,000 bits, its rate may be between half of FPR and
-// twice FPR at 1 %, and between an eighth and eight times FPR at 1e-6.
+// The estimate is for the mean of many filters with this size and fill. For filters that [New] made
+// for p >= 1e-9, it is within a fifth of the mean if they contain n/2 to n keys, and within a half
+// if they contain fewer. The rate of a single filter with 8,000 bits or more that contains its n
+// keys is usually within a quarter of FPR. With fewer than 2,000 bits, the rate may be several
+// times higher or lower than FPR.
 func (f *Filter) FPR() float64 { return f.Stats().FPR }
 
 // Stats returns all statistics of f.
 func (f *Filter) Stats() Stats { return StatsOf(f.m(), f.k, f.ones) }
 
 // LogValue implements slog.LogValuer. The value is the result of String, so that package log/slog
-// does not write the whole filter. LogValue takes constant time for every type in this module. To
-// log statistics, log the Stats.
+// does not write the whole filter. LogValue takes constant time. To log statistics, log the Stats.
 func (f *Filter) LogValue() slog.Value { return slog.StringValue(f.String()) }

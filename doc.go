@@ -53,16 +53,16 @@
 // Filter is the classic filter (Bloom, Space/Time Trade-offs in Hash Coding with Allowable Errors,
 // 1970). It has exactly the same bits as Google Guava's com.google.common.hash.BloomFilter in Java,
 // and each can read the other's bytes. With Guava's arithmetic, the empty key is an exception: a
-// filter that contains its n keys reports it in about half of all cases. Packages counting, bank
-// and replica have the same bits and the same exception. See [Sum].
+// filter that contains its n keys often reports it, even at a low rate. Packages counting, bank and
+// replica have the same bits and the same exception. See [Sum].
 //
 // # Keys
 //
 // Every filter in this module, except those of package foreign, hashes a key to a [Hash], and
 // computes the key's bits from that. A Hash can be computed once and used for all filters: methods
-// whose names end in Hash take one. Methods whose names end in String hash the bytes of a string
-// without copying them. No method retains a key. A Hash is a Murmur3 digest, which has no secret.
-// If an adversary may choose keys, use module keyed.
+// such as AddHash take one. Methods such as AddString hash the bytes of a string without copying
+// them. No method retains a key. A Hash is a Murmur3 digest, which has no secret. If an adversary
+// may choose keys, use module keyed.
 //
 // # Batches
 //
@@ -73,9 +73,8 @@
 //
 // If the filter is larger than the processor's caches, batches are faster than single calls for
 // most types, because cache misses overlap. On amd64 processors with AVX2 and BMI2, a batch of
-// eight keys or more is faster in a Filter or SyncFilter of this package or of package blocked; a
-// shorter batch costs at most one more function call than single calls do. See
-// benchmarks/RESULTS.md.
+// eight keys or more is usually faster in a Filter or SyncFilter of this package or of package
+// blocked; a shorter batch takes about as long as single calls. See benchmarks/RESULTS.md.
 //
 // # Goroutines
 //
@@ -83,7 +82,7 @@
 // flower, growing, guard, replica and window. They may add keys, look keys up, read statistics and
 // encode concurrently; only decoding needs the value to itself. A Filter of this package, of
 // blocked or of cuckoo has no locks: many goroutines may look keys up while none writes to it, but
-// concurrent additions lose keys. Any number of goroutines may use a View or a Reader, but no
+// concurrent additions may lose keys. Any number of goroutines may use a View or a Reader, but no
 // method may run during a View's Close.
 //
 // A look-up, an encoding or a Snapshot sees every key whose Add or Insert returned before it began,
@@ -91,24 +90,23 @@
 // all, some or none of its bits.
 //
 // If several goroutines add the same new key concurrently, singly or in batches, at most one of
-// them gets true. The others get false, perhaps before that one has returned. None gets true if
-// other keys set all bits of the key during the calls, which is as rare as a false positive. If
-// keys are removed or forgotten at the same time, for example by Reset, Patch or Remove, a key may
-// be new more than once.
+// them gets true. The others get false, perhaps before that one has returned. Rarely, none gets
+// true, because other keys set bits of the key during the calls. If keys are removed or forgotten
+// at the same time, for example by Reset, Patch or Remove, a key may be new more than once.
 //
 // Reset removes every key whose Add returned before it began. If a key is added at the same time,
 // it may be removed, remain, or leave some of its bits. No goroutine may write to the argument of
 // Merge or Equal during the call. If a type has both Info and UpdateInfo, they may run concurrently
-// with all other methods, but on the zero value only with each other.
+// with all other methods except decoding, but on the zero value only with each other.
 //
 // # Encodings
 //
-// Each type has one binary form, which docs/format.md defines. MarshalBinary, AppendBinary and
-// WriteTo produce the same bytes, and SizeBytes returns their number. WriteTo needs only a small
-// buffer. MarshalText encodes the bytes in standard base64, for JSON, XML, flags and cookies. A
-// zero value has an empty text, but no binary form: encoding it is an error. The form includes the
-// [Info]; if that cannot be saved, encoding is an error. Only the form of [Filter] and SyncFilter,
-// which is Guava's, has no Info.
+// Except in package foreign, each type that can be encoded has one binary form, which
+// docs/format.md defines. MarshalBinary, AppendBinary and WriteTo produce the same bytes, and
+// SizeBytes returns their number. WriteTo needs only a small buffer. MarshalText encodes the bytes
+// in standard base64, for JSON, XML, flags and cookies. A zero value has an empty text, but no
+// binary form: encoding it is an error. The form includes the [Info]; if that cannot be saved,
+// encoding is an error. Only the form of [Filter] and SyncFilter, which is Guava's, has no Info.
 //
 // UnmarshalBinary and UnmarshalText decode exactly one form, or the content of a file that SaveFile
 // wrote. Empty text yields a zero value. ReadFrom reads and decodes one form, and nothing after it.
@@ -124,24 +122,24 @@
 // and a CRC-32C of everything. If the Info cannot be saved, the error names the field.
 //
 // SaveFile writes a new file in the same directory, named .NAME.bloom-tmp-*, and renames it to
-// path. So the directory must be readable and have room for both files. If SaveFile fails, it
-// removes the new file. It also removes such files that killed processes left. If several calls
-// save to the same path concurrently, the file of the last one remains. On Windows, SaveFile fails
-// while the file at path is open, for example in a View.
+// path. If NAME is longer than 200 bytes, a checksum replaces its end. The directory must be
+// readable and writable, and have room for both files. If SaveFile fails before the rename, it
+// removes the new file. It usually also removes such files that killed processes left. If several
+// calls save to the same path concurrently, the file of the last one remains. On Windows, SaveFile
+// fails while the file at path is open, for example in a View.
 //
-// If there is a file at path, the new one is readable only by its owner while it is written.
-// Afterwards the new file gets the old file's permissions, its owner and group if the system
-// permits that, and on Linux its access-control list. If it cannot have the list or the group,
-// nobody gets more access than before. Other attributes, such as user.*, and access-control lists
-// on other systems are lost. Without an old file, the new one has the same permissions as from
-// os.Create. If path is a symbolic link, SaveFile replaces the link, not its target, with a file
-// that has the target's permissions. It refuses to replace a link to a device, pipe or socket, and
-// anything else that is not a regular file.
+// If there is a file at path, then on Unix the new one is readable only by its owner while it is
+// written. Afterwards the new file gets the old file's permissions, its owner and group if the
+// system permits that, and on Linux its access-control list. If it cannot have the list or the
+// group, nobody but the new file's owner gets more access than before. Other attributes, such as
+// user.*, and access-control lists on other systems are lost. Without an old file, the new one has
+// the same permissions as from os.Create. If path is a symbolic link, SaveFile replaces the link,
+// not its target. If the target is a regular file, the new file gets its permissions. SaveFile
+// refuses to replace a link to a device, pipe or socket, and anything but a regular file or a link.
 //
-// LoadFile allocates about as much memory as the length of the file, after it has checked that the
-// header and the length agree. If the file has changed since SaveFile wrote it, the error wraps
-// ErrFormat. A changed bit, a missing byte and an added byte are always noticed; other damage goes
-// unnoticed with probability 2^-32.
+// Before LoadFile allocates memory for the filter, it checks that the file is long enough. If it
+// notices damage, the error wraps ErrFormat. It always notices one changed bit, one missing byte
+// and one added byte, and nearly always other damage.
 //
 // LoadOrNew returns the filter in the file at path or, if there is no such file, a new one. It does
 // not write the file. It returns an error if the file cannot be read, if path is empty or a
@@ -151,17 +149,17 @@
 //
 // On Unix and Windows, OpenFile maps the file: look-ups read the pages that they need, and
 // processes share them. On other systems, the View has a copy in memory. OpenFile takes constant
-// time if it maps the file. It does not check the bits; only the View's Verify notices damaged
-// ones. The bytes must not change until the View is closed. If a program writes to an open file or
-// truncates it, look-ups are wrong, or the process is killed by SIGBUS. On Unix, the file may be
-// removed, or replaced by SaveFile; the View still shows the old filter.
+// time if it maps the file. It does not check the bits; the View's Verify does. The bytes must not
+// change until the View is closed. If a program writes to an open file or truncates it, look-ups
+// may be wrong, or the process may be killed by SIGBUS. On Unix, the file may be removed, or
+// replaced by SaveFile; the View still shows the old filter.
 //
 // A Reader looks keys up in a file in an object store, on a web server, or anywhere else that an
 // io.ReaderAt can read. NewReader reads the header and the Info in at most two requests, and
-// look-ups request only the bytes that they need. If the io.ReaderAt fails, a look-up returns the
-// error, and does not report the key as absent. The file must not change while a Reader uses it. If
-// the store can refuse requests for an object that has changed, as with HTTP's If-Match header, use
-// that.
+// look-ups request little more than the bytes that they need. If the io.ReaderAt fails, a look-up
+// returns the error, and does not report the key as absent. The file must not change while a Reader
+// uses it. If the store can refuse requests for an object that has changed, as with HTTP's If-Match
+// header, use that.
 //
 // If another program wrote a file, check the Hash in its Info before the first look-up. Hash says
 // how keys were hashed; it is empty if the writer, such as Java, did not set it. For example, the

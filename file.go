@@ -46,9 +46,9 @@ func load(r *form.FileReader) (*Filter, error) {
 
 // LoadOrNew loads the file at path, or returns New(n, p) if there is none; see "Files" in the
 // package comment. The saved filter must have the same M, K and Strategy as New(n, p). It may have
-// been made for different n and p. If the parameters differ, the error shows the N and P in the
-// saved Info, if any. If the filter is new, its OnesCount is 0. To get a SyncFilter, pass the
-// result to [NewSyncFrom].
+// been made for different n and p. If the parameters differ, the error shows the saved Info's N and
+// P, unless N is 0. If the filter is new, its OnesCount is 0. To get a SyncFilter, pass the result
+// to [NewSyncFrom].
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	m, k, err := Size(n, p)
 	if err != nil {
@@ -85,8 +85,8 @@ func (f *Filter) fits(m uint64, k int, maker string) error {
 	return fmt.Errorf("%w: it is %v%s, not what %s", ErrMismatch, f, made, maker)
 }
 
-// OpenFile opens a file that [LoadFile] can load. It checks the length, the header, and the trailer
-// with the Info; see "Files" in the package comment. The caller must call [View.Close].
+// OpenFile opens a file that [LoadFile] can load. It checks the length, the header and the Info;
+// see "Files" in the package comment. The caller must call [View.Close].
 func OpenFile(path string) (*View, error) {
 	return storage.OpenView("bloom", path, func(b storage.Bytes) (*View, error) {
 		return newView(b, false)

@@ -29,9 +29,9 @@ import (
 type Hash struct{ h1, h2 uint64 }
 
 // NewHash returns the Hash that consists of two words, Guava's hash1 and hash2. Both must be
-// uniformly distributed. In a [Mitz64] filter, h1 determines the first index of a key, and h2 is
-// the step from each index to the next. If h2 is 0, all K indexes are the same; [Filter.FPR] cannot
-// take that into account.
+// uniformly distributed. In a [Mitz64] filter, h1 determines the first index of a key, and the
+// others depend on both words. If h2 is 0, all K indexes are the same; [Filter.FPR] cannot take
+// that into account.
 func NewHash(h1, h2 uint64) Hash { return Hash{h1, h2} }
 
 // Words returns the two words of h; see [NewHash].

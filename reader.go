@@ -12,11 +12,11 @@ import (
 )
 
 // Reader looks keys up in a file that [Filter.SaveFile] wrote, without loading it; see "Files" in
-// the package comment. It makes at most K requests for a key, some of them concurrently. In a
-// filter that contains its n keys, an absent key needs at most three on average. For most absent
-// keys, a blocked.Reader makes only one.
+// the package comment. It makes at most K requests for a key, and may make several of them at once.
+// In a filter that contains its n keys, an absent key needs at most three on average. For most
+// absent keys, a blocked.Reader makes only one.
 //
-// A Reader does not notice damaged bits, because the only checksum is that of the whole file.
+// A Reader does not notice damaged bits, because their only checksum is that of the whole file.
 // Look-ups in the zero Reader return true and an error. A Reader must not be copied.
 type Reader struct {
 	_ nocopy.Locker
@@ -25,8 +25,8 @@ type Reader struct {
 }
 
 // NewReader returns a Reader for the file in r, which has size bytes. The file must be one that
-// [LoadFile] can load. If the header or the Info is damaged, the error wraps [ErrFormat]. If r
-// fails, it wraps r's error.
+// [LoadFile] can load. If the header or the Info cannot be decoded, the error wraps [ErrFormat]. If
+// r fails, it wraps r's error.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	h, info, err := guavaForm.ParseAt(r, size)
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 // decode.
 var ErrFormat = form.ErrFormat
 
-// ErrVersion is wrapped by errors that also wrap [ErrFormat] if a newer version of this module may
-// have written the bytes: their version, kind, strategy or flag is unknown to this version. Damaged
-// bytes may look the same. A program that replaces unreadable files should keep such a file.
+// ErrVersion is wrapped by errors that also wrap [ErrFormat] if the bytes seem to be from a newer
+// version of this module, for example because their kind is unknown to this version. Damaged bytes
+// may look the same. A program that replaces unreadable files should keep such a file.
 var ErrVersion = form.ErrVersion
 
 const (
@@ -47,7 +47,7 @@ func filterOf(h form.Header, array []uint64, info form.Info) filter {
 }
 
 // SizeBytes returns the length of the binary form in bytes: 6 + M()/8, or 0 for the zero value. The
-// file that [Filter.SaveFile] writes is longer. In memory, f needs about M()/8 bytes.
+// file that [Filter.SaveFile] writes is longer. In memory, a large f needs about M()/8 bytes.
 func (f *Filter) SizeBytes() int64 { return f.size() }
 
 func (f *filter) size() int64 {
@@ -117,9 +117,9 @@ func (f *filter) UnmarshalText(text []byte) error {
 
 // Diff returns a patch that turns the filter before into the filter after; see [Filter.Patch]. The
 // patch holds the bits that differ, whether set or cleared, a checksum of before, and the Info of
-// after; see docs/format.md. A bit that differs usually takes two bytes, and a patch is longer than
-// the filter's binary form by at most 200 bytes and the Info. If the two filters are equal, the
-// patch is valid and changes no bit.
+// after; see docs/format.md. A bit that differs usually takes one to three bytes, and a patch is
+// longer than the filter's binary form by at most 200 bytes and the Info. If the two filters are
+// equal, the patch is valid and changes no bit.
 //
 // Diff returns an error that wraps [ErrMismatch] if the filters differ in M, K or Strategy, or if
 // one of them is nil. It also returns an error if both are zero, or if the Info of after cannot be
@@ -150,9 +150,9 @@ func Diff(before, after *Filter) ([]byte, error) {
 }
 
 // Patch applies a patch that [Diff] returned. f must have the parameters and exactly the bits of
-// the filter before; otherwise the error wraps [ErrMismatch]. So patches must be applied in order,
-// each of them once. f gets the Info of the filter after, but keeps its Hash if that Info has none.
-// Patch reads the whole filter.
+// the filter before. If the parameters or a checksum of the bits differ, the error wraps
+// [ErrMismatch]. So patches must be applied in order, each of them once. f gets the Info of the
+// filter after, but keeps its Hash if that Info has none. Patch reads the whole filter.
 //
 // If data is not a patch, or is damaged, the error wraps [ErrFormat]. On error, f is unchanged.
 // Patch does not retain data.

@@ -15,9 +15,10 @@ import (
 // whole 64-bit words. [Size] returns the size that [New] uses, and [StrictSize] a size with a rate
 // of at most p.
 //
-// OptimalM returns exactly the same number as Guava's optimalNumOfBits, on every architecture. An n
-// of 0 counts as 1, and a p of 0 as the smallest positive float64. Results above math.MaxInt64
-// become math.MaxInt64. If p is negative, NaN, or at least 1, the result is 0.
+// For n > 0 and 0 <= p < 1, this is the formula of Guava's optimalNumOfBits. The result is the same
+// on every architecture. An n of 0 counts as 1, and a p of 0 as the smallest positive float64.
+// Results above math.MaxInt64 become math.MaxInt64. If p is negative, NaN, or at least 1, the
+// result is 0.
 func OptimalM(n uint64, p float64) uint64 {
 	if p == 0 {
 		p = math.SmallestNonzeroFloat64
@@ -43,7 +44,7 @@ func OptimalK(m, n uint64) int {
 }
 
 // Size returns the numbers of bits and of hash functions in the filter that New(n, p) returns. It
-// returns the same errors as New. For a small n and a low p, [StrictSize] returns more bits, so
+// returns the same errors as New. For a small n and a low p, [StrictSize] may return more bits, so
 // that the rate is at most p.
 func Size(n uint64, p float64) (m uint64, k int, err error) {
 	m, k, bad := size(n, p, form.MaxWords)
@@ -92,7 +93,7 @@ func size(n uint64, p float64, maxWords uint64) (m uint64, k int, bad *form.Para
 	return (m + 63) &^ 63, k, nil
 }
 
-// StrictSize returns the smallest size at which a filter that contains n distinct keys has a
+// StrictSize returns about the smallest size at which a filter that contains n distinct keys has a
 // false-positive rate of at most p. The rate is the mean for many such filters. It includes what
 // double hashing adds (see [Filter.FPR]), raised by up to a quarter to be safe. m is the number of
 // bits, a multiple of 64, and k is the number of hash functions; pass both to [NewSize]. StrictSize
@@ -167,8 +168,7 @@ func strictRate(m uint64, k int, n uint64) float64 {
 // FalsePositiveRate returns the probability that a filter with m bits, k hash functions and n keys
 // reports an absent key as present: (1 - e^(-kn/m))^k. This is Bloom's approximation. Because of
 // double hashing, the actual rate is usually higher for k >= 3; see [Filter.FPR]. The result is 1
-// if k < 1, and if m = 0 and n > 0. It is the same on every architecture, with a relative error
-// below k * 1e-15.
+// if k < 1, and if m = 0 and n > 0. It is the same on every architecture.
 func FalsePositiveRate(m uint64, k int, n uint64) float64 {
 	switch {
 	case k < 1:

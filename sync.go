@@ -17,8 +17,8 @@ import (
 //
 // Stats, ApproxCount and FPR read the whole filter, because counting in every Add would not scale.
 //
-// A SyncFilter has only operations that make sense while other goroutines write. For the others,
-// call [SyncFilter.Snapshot], which returns a Filter.
+// Apart from decoding, a SyncFilter has only operations that make sense while other goroutines
+// write. For the others, call [SyncFilter.Snapshot], which returns a Filter.
 //
 // Look-ups scale with the number of processors, and so does adding keys that are already present.
 // Adding new keys scales if the filter is much larger than the processors' caches. In a smaller
@@ -94,8 +94,8 @@ func (s *SyncFilter) Snapshot() *Filter {
 }
 
 // Add adds key and reports whether it was new. True means that key was certainly new. False means
-// that it was probably added before, either by a call that has returned or by one that is still
-// running; see "Goroutines" in the package comment.
+// that it may have been added before, by a call that has returned or by one that is still running;
+// see "Goroutines" in the package comment.
 func (s *SyncFilter) Add(key []byte) bool { return s.AddHash(Sum(key)) }
 
 // AddString is like Add.

@@ -81,9 +81,9 @@ func (v *View) Close() error {
 	return b.Close("bloom")
 }
 
-// Verify reads all bytes of a saved file. If they are not what [Filter.SaveFile] wrote, it returns
-// an error that wraps [ErrFormat]. A binary form without a trailer, for example from Java, has no
-// checksum, so Verify returns nil.
+// Verify reads all bytes of a saved file. If their checksum is wrong, it returns an error that
+// wraps [ErrFormat]. A binary form without a trailer, for example from Java, has no checksum, so
+// Verify returns nil.
 func (v *View) Verify() error {
 	return guavaForm.Verify(v.opened().bytes.Data)
 }

@@ -22,10 +22,11 @@
 //
 // Lock creates an empty file named .NAME.bloom-lock in the target's directory, and locks it with
 // the operating system's file locks. If NAME is longer than 200 bytes, a checksum replaces its end.
-// unlock removes the file. If a process is killed, the file remains, but it is unlocked, and the
-// next call of Lock uses it. Lock returns an error if the file's name is taken by anything but a
-// regular file, or if it cannot open the file for five seconds, for example without permission. The
-// lock affects only programs that also call Lock, such as the bloom command.
+// unlock removes the file, except on Windows if another process has it open. If a process is
+// killed, the file remains, but it is unlocked, and the next call of Lock uses it. Lock returns an
+// error if the file's name is taken by anything but a regular file, or if it cannot open or create
+// the file. It may retry for about five seconds. The lock affects only programs that also call
+// Lock, such as the bloom command.
 //
 // Linux, macOS, Windows and the BSDs have such locks, but some file systems do not support them. On
 // NFS, the lock also excludes other machines if the server and the mount support locks.
@@ -61,9 +62,9 @@ func Write(path string, w io.WriterTo) error {
 // exist. The lock is held until unlock is called or the process ends. Calling unlock again does
 // nothing.
 //
-// target is path or, if path is a symbolic link, the path to which it leads. Load and save the file
-// at target: SaveFile at path would replace the link. All symbolic links to a file share its lock,
-// but each of its hard links has a lock of its own.
+// target is filepath.Clean(path) or, if path is a symbolic link, the path to which it leads. Load
+// and save the file at target: SaveFile at path would replace the link. All symbolic links to a
+// file share its lock, but each of its hard links has a lock of its own.
 //
 // Lock tries at least once, and waits while another holder has the lock. If ctx is done during this
 // wait, the error wraps ctx.Err(). If locks are not supported here, the error wraps

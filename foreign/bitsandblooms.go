@@ -20,8 +20,8 @@ import (
 // BitsAndBlooms is a filter of github.com/bits-and-blooms/bloom/v3, or of its predecessor
 // github.com/willf/bloom, which writes the same bytes. A BitsAndBlooms must not be copied.
 //
-// The original of a type in this package is the type in the other library. Each type has the
-// encoding methods of its original, which produce the same bytes. If the original has neither a
+// The original of a type in this package is the type in the other library. Except for WriteTo, the
+// encoding methods produce the same bytes as those of the original. If the original has neither a
 // JSON form nor a text form, MarshalJSON and MarshalText return an error.
 type BitsAndBlooms struct {
 	_ nocopy.Locker
@@ -38,8 +38,8 @@ type bitsAndBlooms struct {
 
 // NewBitsAndBlooms returns the filter in data, which is the output of the original's WriteTo,
 // MarshalBinary or MarshalJSON. White space may surround JSON. NewBitsAndBlooms detects whether the
-// writer had called LittleEndian of package bitset. It detects a call of Base64StdEncoding only if
-// the text has a + or a /.
+// writer had called LittleEndian of package bitset, unless the bit set is empty. It detects a call
+// of Base64StdEncoding only if the text has a + or a /.
 func NewBitsAndBlooms(data []byte) (*BitsAndBlooms, error) {
 	f := new(BitsAndBlooms)
 	decode := f.readBinary
@@ -215,7 +215,7 @@ func (f *BitsAndBlooms) Contains(key []byte) bool {
 // ContainsString is like Contains. It does not copy key.
 func (f *BitsAndBlooms) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
 
-// Add adds key. It returns true if key was certainly new, and false if it was probably added
+// Add adds key. It returns true if key was certainly new, and false if it may have been added
 // before. This is the opposite of the original's TestAndAdd.
 func (f *BitsAndBlooms) Add(key []byte) bool {
 	f.checkMade()

@@ -16,7 +16,8 @@ import (
 // DCSO is a filter of github.com/DCSO/bloom in version 1 of its form, such as CIRCL's hashlookup
 // file. A DCSO must not be copied.
 //
-// The original has no encoding methods, so MarshalJSON and MarshalText return an error.
+// The original has neither a JSON form nor a text form, so MarshalJSON and MarshalText return an
+// error.
 type DCSO struct {
 	_ nocopy.Locker
 	dcso
@@ -107,7 +108,7 @@ func (f *DCSO) ContainsHash64(hash uint64) bool {
 	return f.k != 0
 }
 
-// Add adds key. It returns true if key was certainly new, and false if it was probably added
+// Add adds key. It returns true if key was certainly new, and false if it may have been added
 // before.
 func (f *DCSO) Add(key []byte) bool { return f.AddHash64(fnv1(key)) }
 

@@ -17,13 +17,13 @@
 // that library can read what WriteTo writes. This package cannot make a new filter; "Keep your
 // files" in docs/migrate.md says how to get one.
 //
-// A constructor copies its argument, and allocates at most a small multiple of the argument's
-// length, or of the decompressed length for gzip (see [NewHoliman]). It returns an error that wraps
-// [bloom.ErrFormat] if bytes are missing or, except in DCSO's form, left over, if sizes contradict
-// each other, or if the filter has more than 1,024 hash functions or 2^43 bits. Only Holiman's form
-// has a checksum. Many goroutines may look keys up in a filter concurrently; adding, decoding and
-// writing need the filter to themselves. The zero value of each type contains nothing; adding to it
-// panics.
+// A constructor does not retain its argument. Apart from small buffers, it allocates at most a
+// small multiple of the argument's length, or of the decompressed length for gzip (see
+// [NewHoliman]). It returns an error that wraps [bloom.ErrFormat] if bytes of the filter are
+// missing, if sizes contradict each other, or if the filter has more than 1,024 hash functions or
+// 2^43 bits. Only Holiman's binary form has a checksum. Many goroutines may look keys up in a
+// filter concurrently; adding, decoding and writing need the filter to themselves. The zero value
+// of each type contains nothing; adding to it panics.
 package foreign
 
 import (

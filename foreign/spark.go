@@ -16,7 +16,7 @@ import (
 
 // Spark is a filter of Apache Spark's class org.apache.spark.util.sketch.BloomFilter; a DataFrame's
 // stat.bloomFilter makes such filters. Spark 4.0 and earlier versions write form V1; 4.1 and later
-// versions write V2. [NewSpark] reads both. A Spark must not be copied.
+// versions usually write V2. [NewSpark] reads both. A Spark must not be copied.
 //
 // Spark has three kinds of keys. For longs, use AddInt64 and ContainsInt64. Spark treats Ints,
 // Shorts and Bytes as longs, so convert them to int64. For strings, use AddString and
@@ -24,7 +24,7 @@ import (
 // its UTF-8 bytes are the same key.
 //
 // Spark's hashes are 32 bits long. In a V1 filter with more than about 1e9 bits, the rate of false
-// positives is therefore higher than FPR in Stats. V2 does not have this fault.
+// positives may therefore be higher than FPR in Stats. V2 does not have this fault.
 //
 // The original has neither a JSON form nor a text form, so MarshalJSON and MarshalText return an
 // error.
@@ -189,7 +189,7 @@ func (f *Spark) ContainsInt64(key int64) bool {
 	return f.contains(h1, sparkSumInt64(key, h1))
 }
 
-// Add adds key. It returns true if key was certainly new, and false if it was probably added
+// Add adds key. It returns true if key was certainly new, and false if it may have been added
 // before. Spark calls it putBinary.
 func (f *Spark) Add(key []byte) bool {
 	h1 := sparkSum(key, f.seed)

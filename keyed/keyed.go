@@ -21,8 +21,8 @@
 // as AddHash and ContainsHash. If a key has several fields, hash each with its length; see the
 // example. Java's Funnels cannot compute these digests.
 //
-// Keys that were added with one secret are not found with another. [Hasher.Check] notices a wrong
-// secret if [Hasher.Mark] was called for the filter when it was new.
+// Except for false positives, keys that were added with one secret are not found with another. If
+// [Hasher.Mark] was called for the new filter, [Hasher.Check] can recognize a wrong secret.
 package keyed
 
 import (
@@ -65,7 +65,7 @@ func New(secret []byte) (*Hasher, error) {
 	return &Hasher{func() (uint64, uint64) { return k0, k1 }}, nil
 }
 
-// Format implements fmt.Formatter. It writes "keyed.Hasher" for every verb.
+// Format implements fmt.Formatter. It writes "keyed.Hasher".
 func (h Hasher) Format(f fmt.State, _ rune) { io.WriteString(f, "keyed.Hasher") }
 
 // LogValue implements slog.LogValuer. It returns "keyed.Hasher".
@@ -101,8 +101,8 @@ func (h *Hasher) Mark(set bloom.Set) {
 	}
 }
 
-// Check returns nil if set was marked with h's secret, and otherwise an error that wraps
-// [ErrSecret]. It misses a wrong secret with a probability of p^8, where p is the set's
+// Check returns nil if set contains the keys that [Hasher.Mark] adds, and otherwise an error that
+// wraps [ErrSecret]. It misses a wrong secret with a probability of about p^8, where p is the set's
 // false-positive rate.
 func (h *Hasher) Check(set bloom.Set) error {
 	for i := range marks {
