@@ -77,8 +77,8 @@ type Config struct {
 	// although the store does not have them. [Guard.Lookup] then usually asks the store for such a
 	// key only once between two loads. It may report a learned key as absent until an insert of
 	// the key or the next successful load. If look-ups of absent keys follow Zipf's law with an
-	// exponent of 1 to 1.3, a memory of 1,024 keys saves the store half to nine tenths of the false
-	// positives.
+	// exponent of 1 to 1.3, a memory of 1,024 keys can save the store half to nine tenths of the
+	// false positives.
 	//
 	// Learn must be at most 2^26, and is rounded up to a multiple of 1,024. A key needs 16 bytes.
 	// About four fifths of the last Learn keys are remembered. Each successful load empties the

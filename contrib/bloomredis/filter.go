@@ -209,7 +209,7 @@ func (f *Filter) M() uint64 { return f.params.m() }
 func (f *Filter) K() int { return f.params.k }
 
 // SizeBytes returns the length of the string under the key. If that is 64 KB or more, the stream of
-// [Filter.Source] needs up to about half as much memory as the string.
+// [Filter.Source] needs up to about two thirds as much memory as the string.
 func (f *Filter) SizeBytes() int64 { return f.params.size() }
 
 // String names the key and the parameters. It sends no command.

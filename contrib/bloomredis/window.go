@@ -452,7 +452,7 @@ func (w *Window) Delete(ctx context.Context) error {
 }
 
 // DeleteWindow deletes the window under key, or what is left of one, for all processes, whatever
-// its configuration and version; see [Window.Delete]. It also deletes a string of zeros, and a
+// its configuration and version; see [Window.Delete]. It also deletes a long string of zeros, and a
 // window's string with zeros in place of its head. It returns no error if there is no string. If
 // the key holds any other value, the error wraps [bloom.ErrFormat].
 func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string) error {
