@@ -80,8 +80,8 @@ func fewest(n uint64, p float64, lines int) uint64 {
 	return enough
 }
 
-// FalsePositiveRate returns the probability that a filter with n keys, made by [NewSize](m, lines),
-// reports an absent key as present. It is 1 if lines is not 1 to 4, and if m = 0 and n > 0.
+// FalsePositiveRate estimates the probability that a filter with n keys, made by [NewSize](m,
+// lines), reports an absent key as present. It is 1 if lines is not 1 to 4, or if m = 0 and n > 0.
 func FalsePositiveRate(m uint64, lines int, n uint64) float64 {
 	blocks := m/splitblock.Bits + min(1, m%splitblock.Bits) // rounded up, as in NewSize
 	switch {

@@ -7,10 +7,11 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/portable"
 )
 
-// Optimal returns the Config of the smallest filter that finds a key with probability recall after
-// t other keys were added. Even when all slots are full, its rate of false positives is at most
-// fpr. At 1 % false positives and a t of a million, finding 90 % of the keys needs 5.2 MB, and
-// finding 99 % needs 18.9 MB. Younger keys are more likely to be found, and older ones less likely.
+// Optimal returns the Config of the smallest filter that finds a key with a probability of at least
+// recall after t other keys were added. Even when all slots are full, its rate of false positives
+// is at most fpr. At 1 % false positives and a t of a million, finding 90 % of the keys needs
+// 5.2 MB, and finding 99 % needs 18.9 MB. Younger keys are more likely to be found, and older ones
+// less likely.
 //
 // Optimal returns an error unless t >= 1, 0 < recall < 1 and 0 < fpr < 1. It also returns an error
 // if fpr is too small for 32 bits, or if the filter would be larger than a tebibyte, or about 2 GiB

@@ -76,7 +76,7 @@ const (
 )
 
 // New returns an empty filter that starts to grow when it contains about n keys, or later if n is
-// below 1,000. For an unknown number of keys, pass 0 as n. A key that was not added is reported as
+// below 10,000. For an unknown number of keys, pass 0 as n. A key that was not added is reported as
 // present with a probability of at most p. This holds for up to 2^40 added keys; if p is below
 // 1e-8, it holds for up to 1e10 keys.
 //
