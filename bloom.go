@@ -90,9 +90,6 @@ var ErrMismatch = form.ErrMismatch
 //	if errors.As(err, &bad) && bad.Param == "p" {
 //		return fmt.Errorf("--rate %v is %s", bad.Value, bad.Bound)
 //	}
-//
-// An error that wraps [ErrFormat] never wraps a ParamError, because the contents of damaged bytes
-// are not the caller's choice.
 type ParamError struct {
 	Package string // name of the package, such as "bloom"
 	Param   string // the parameter or field, such as "p", "len(words)", "Span" or "Info.Meta"

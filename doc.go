@@ -138,8 +138,8 @@
 // refuses to replace a link to a device, pipe or socket, and anything but a regular file or a link.
 //
 // Before LoadFile allocates memory for the filter, it checks that the file is long enough. If it
-// notices damage, the error wraps ErrFormat. It always notices one changed bit, one missing byte
-// and one added byte, and nearly always other damage.
+// notices damage, the error wraps ErrFormat. In a file that SaveFile wrote, it always notices one
+// changed bit, one missing byte and one added byte, and nearly always other damage.
 //
 // LoadOrNew returns the filter in the file at path or, if there is no such file, a new one. It does
 // not write the file. It returns an error if the file cannot be read, if path is empty or a

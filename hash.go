@@ -83,10 +83,10 @@ var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 // Funnels.byteArrayFunnel. It does not retain key.
 //
 // The digest of the empty key is 0, 0, as in Guava. All its K indexes in a [Filter] are 0. So a
-// filter that contains its n keys reports the empty key in about half of all cases, however low p
-// is. The same holds for packages counting, bank and replica, and for Filter and Sharded in
-// bloomredis; in all other types the empty key is like any other. To avoid these false positives,
-// handle the empty key without the filter, or salt all digests; see [Hash.Salt].
+// filter that contains its n keys often reports the empty key, however low p is. The same holds for
+// packages counting, bank and replica, and for Filter and Sharded in bloomredis; in all other types
+// the empty key is like any other. To avoid these false positives, handle the empty key without the
+// filter, or salt all digests; see [Hash.Salt].
 func Sum(key []byte) Hash {
 	if len(key) > directLen && !bigEndian { // speed
 		h1, h2 := murmur3.Sum128(bitwords.NoEscape(key))
