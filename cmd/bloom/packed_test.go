@@ -134,8 +134,9 @@ func TestErrorNamesTheWindow(t *testing.T) {
 	for flags, size := range map[string]string{
 		"": "128 MiB", "--long 20": "1 MiB", "--long 19": "512 KiB", "--long 10": "1 KiB",
 	} {
-		saying(t, 1, "unpacking it needs more than "+size+" of memory: see --long, or unpack it first",
-			frame, "dedupe "+flags)
+		says := "standard input: unpacking it needs more than " + size + " of memory: see --long, " +
+			"or unpack it first: zstd -dc --long=31"
+		saying(t, 1, says, frame, "dedupe "+flags)
 	}
 	require.Equal(t, "a\n", good(t, frame, "dedupe --long 28"))
 }

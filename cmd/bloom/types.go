@@ -258,17 +258,12 @@ func windowSpan(f filter) (span, reach time.Duration) {
 	return w.Config().Span, w.Reach()
 }
 
-// full reports whether f probably has a higher rate than it was made for. It allows for an error of
-// a tenth in the number of keys.
+// full reports whether f probably has a higher rate than it was made for. With as many lines as it
+// was made for, about half of its bits are set, or up to 0.6 of them if it has few bits for a key.
 func full(f filter) bool {
-	if kindOfFilter(f).keeps {
-		return false
-	}
-	stats := f.Stats()
-	if n := f.Info().N; n > 0 {
-		return stats.ApproxCount > n+n/10
-	}
-	return stats.FillRatio > 0.55 // with n keys, usually about half of the bits are set
+	stats, n := f.Stats(), f.Info().N
+	tooMany := n == 0 || stats.ApproxCount > n+n/10 // the count is an estimate
+	return !kindOfFilter(f).keeps && stats.FillRatio > 0.55 && tooMany
 }
 
 func isA[F filter](f filter) bool {

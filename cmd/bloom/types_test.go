@@ -10,7 +10,7 @@ import (
 )
 
 // TestFull: a filter with as many lines as it was made for is not full, whatever its rate, and one
-// with a third more is, also if it does not record for how many it was made.
+// with twice as many is, also if it does not record for how many it was made.
 func TestFull(t *testing.T) {
 	const n = 3000
 	add := func(f hashFilter, begin, end int) {
@@ -26,7 +26,7 @@ func TestFull(t *testing.T) {
 			f := bloom.Must(k.create(n, p))
 			add(f, 0, n)
 			require.False(t, full(f), "%s: %g", k.name, p)
-			add(f, n, n+n/3)
+			add(f, n, 2*n)
 			require.True(t, full(f), "%s: %g", k.name, p)
 		}
 	}
@@ -34,7 +34,7 @@ func TestFull(t *testing.T) {
 	f.UpdateInfo(func(info *bloom.Info) { *info = bloom.Info{} })
 	add(f, 0, n)
 	require.False(t, full(f))
-	add(f, n, n+n/3)
+	add(f, n, 2*n)
 	require.True(t, full(f))
 }
 
