@@ -21,8 +21,8 @@ import (
 // github.com/willf/bloom, which writes the same bytes. A BitsAndBlooms must not be copied.
 //
 // The original of a type in this package is the type in the other library. Except for WriteTo, the
-// encoding methods produce the same bytes as those of the original. If the original has neither a
-// JSON form nor a text form, MarshalJSON and MarshalText return an error.
+// encoding methods write the same form as those of the original. If the original has neither a JSON
+// form nor a text form, MarshalJSON and MarshalText return an error.
 type BitsAndBlooms struct {
 	_ nocopy.Locker
 	bitsAndBlooms
