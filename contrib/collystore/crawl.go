@@ -61,8 +61,9 @@ type SavedSet interface {
 // it redirects to, such as mailto:ada@example.org. A page stays under way until the next Resume if
 // no answer arrives, or if the status is temporary: 304, 407, 408, 409, 421, 423, 424, 425, 429,
 // any status of 500 or above, a 4xx that no standard registers, such as 420, or a 302, 303 or 307
-// without a Location. A page also stays under way if a callback aborts the request before it is
-// sent, or refuses a redirect with an error of its own.
+// without a Location. If the collector's ParseHTTPErrorResponse is set, a page with such a status
+// counts as fetched. A page also stays under way if a callback aborts the request before it is
+// sent.
 //
 // A Crawl keeps the URL and the depth of each page under way, which needs a few hundred bytes in
 // addition to the URL itself. Resume requests the page with GET, the collector's headers and
