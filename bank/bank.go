@@ -3,6 +3,7 @@ package bank
 import (
 	"fmt"
 	"log/slog"
+	"math"
 	"math/bits"
 	"slices"
 	"sync"
@@ -56,7 +57,7 @@ type state struct {
 //
 // New accepts the same arguments as bloom.New. The Bank's Info has n and p.
 func New(n uint64, p float64) (*Bank, error) {
-	m, k, bad := door.Size(n, p, form.MaxWords)
+	m, k, bad := door.Size(n, p, maxSize)
 	if bad != nil {
 		return nil, bad.In("bank")
 	}
@@ -70,9 +71,9 @@ func New(n uint64, p float64) (*Bank, error) {
 
 // NewSize returns an empty Bank. Its members have m bits, rounded up to a multiple of 64, and k
 // hash functions. NewSize returns an error unless 1 <= k <= 255, k <= m, and a member has 1 to
-// 2^31-1 words, or 2^28-1 on 32-bit platforms.
+// 2^31-1 words, or 2^22-1 on 32-bit platforms, where a larger member does not fit in memory.
 func NewSize(m uint64, k int) (*Bank, error) {
-	size, bad := form.WordsFor(m, k, form.MaxWords)
+	size, bad := form.WordsFor(m, k, maxSize)
 	if bad != nil {
 		return nil, bad.In("bank")
 	}
@@ -141,6 +142,9 @@ func (s *state) grow() (n int, seg *segment, i int) {
 }
 
 func (s *state) newSegment(stride int) segment {
+	if s.bits()*uint64(stride) > math.MaxInt/8 { // possible on 32-bit platforms
+		panic("bank: out of memory: the members exceed the address space")
+	}
 	g := grid{stride: stride, page: stride}
 	return segment{grid: g, words: bitwords.Make(g.words(s.bits()))}
 }

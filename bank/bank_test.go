@@ -3,6 +3,7 @@ package bank
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -559,4 +560,21 @@ func TestFilterMakesOneCopy(t *testing.T) {
 	size := uint64(f.SizeBytes())
 	require.Less(t, filtertest.Allocated(func() { b.Filter(0) }), size*11/10)
 	require.Less(t, filtertest.Allocated(func() { bloom.Must(b.AppendFilter(f)) }), size/2)
+}
+
+// TestTooLargeForTheAddressSpace: on 32-bit platforms, a member of more words is refused, and a
+// segment that would need more than 2 GiB panics, where its size would wrap around.
+func TestTooLargeForTheAddressSpace(t *testing.T) {
+	if math.MaxInt > math.MaxInt32 {
+		t.Skip("for 32-bit platforms")
+	}
+	for _, m := range []uint64{64 << 22, 64 << 26, 64 << 27} {
+		_, err := NewSize(m, 3)
+		require.ErrorContains(t, err, "bank: m = ", "%d", m)
+	}
+	_, err := NewSize(64<<22-64, 3)
+	require.NoError(t, err)
+	s := state{shape: shapeOf(1<<17, 3)} // 2^32 words in a full segment
+	require.PanicsWithValue(t, "bank: out of memory: the members exceed the address space",
+		func() { s.newSegment(pageWords) })
 }

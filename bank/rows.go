@@ -3,6 +3,7 @@ package bank
 import (
 	"encoding/binary"
 	"maps"
+	"math"
 	"math/bits"
 	"slices"
 	"sync/atomic"
@@ -27,6 +28,10 @@ const (
 	pageWords      = pageBytes / 8
 	checkBytes     = 4
 	segmentMembers = 8 * (pageBytes - checkBytes)
+
+	// maxSize is the largest number of words in a member. A segment with up to 64 members needs 512
+	// bytes for each of them.
+	maxSize = min(form.MaxWords, math.MaxInt/512)
 )
 
 type grid struct {
