@@ -90,6 +90,9 @@ var ErrMismatch = form.ErrMismatch
 //	if errors.As(err, &bad) && bad.Param == "p" {
 //		return fmt.Errorf("--rate %v is %s", bad.Value, bad.Bound)
 //	}
+//
+// An error that wraps [ErrFormat] never wraps a ParamError, because the contents of damaged bytes
+// are not the caller's choice.
 type ParamError struct {
 	Package string // name of the package, such as "bloom"
 	Param   string // the parameter or field, such as "p", "len(words)", "Span" or "Info.Meta"
@@ -175,7 +178,7 @@ func Must[T any](v T, err error) T {
 }
 
 // Add adds key and reports whether the filter changed. True means that key was certainly new, false
-// that it may have been added before.
+// that it was probably added before.
 func (f *Filter) Add(key []byte) bool { return filterAdd(&f.filter, key) }
 
 // AddString is like Add.

@@ -168,7 +168,8 @@ func strictRate(m uint64, k int, n uint64) float64 {
 // FalsePositiveRate returns the probability that a filter with m bits, k hash functions and n keys
 // reports an absent key as present: (1 - e^(-kn/m))^k. This is Bloom's approximation. Because of
 // double hashing, the actual rate is usually higher for k >= 3; see [Filter.FPR]. The result is 1
-// if k < 1, and if m = 0 and n > 0. It is the same on every architecture.
+// if k < 1, and if m = 0 and n > 0. It is the same on every architecture, with a relative error
+// below k * 1e-15 unless it is close to the smallest positive float64.
 func FalsePositiveRate(m uint64, k int, n uint64) float64 {
 	switch {
 	case k < 1:

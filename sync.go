@@ -94,7 +94,7 @@ func (s *SyncFilter) Snapshot() *Filter {
 }
 
 // Add adds key and reports whether it was new. True means that key was certainly new. False means
-// that it may have been added before, by a call that has returned or by one that is still running;
+// that it was probably added before, by a call that has returned or by one that is still running;
 // see "Goroutines" in the package comment.
 func (s *SyncFilter) Add(key []byte) bool { return s.AddHash(Sum(key)) }
 

@@ -83,26 +83,25 @@ const maxWays = 64
 // names it. If the machine has too little memory, the process ends, as with make. In the filter's
 // Info, N is 0, and P is the rate of false positives when all slots are full.
 func New(c Config) (*Filter, error) {
-	words, err := c.words()
-	if err != nil {
-		return nil, err
+	words, bad := c.words()
+	if bad != nil {
+		return nil, bad.In("flower")
 	}
 	return &Filter{filter: newFilter(c, bitwords.Make(int(words)), form.Info{P: c.fpr()})}, nil
 }
 
-// words checks c, and returns the number of words that it needs.
-func (c Config) words() (uint64, error) {
+// words returns the number of words that c needs, or a Param if c is out of range.
+func (c Config) words() (uint64, *form.Param) {
 	switch {
 	case c.Bits != 8 && c.Bits != 16 && c.Bits != 32:
-		return 0, form.NewParam("Bits", c.Bits, "not 8, 16 or 32").In("flower")
+		return 0, form.NewParam("Bits", c.Bits, "not 8, 16 or 32")
 	case c.Ways < 1 || c.Ways > maxWays:
-		return 0, form.NewParam("Ways", c.Ways, "outside [1, %d]", maxWays).In("flower")
+		return 0, form.NewParam("Ways", c.Ways, "outside [1, %d]", maxWays)
 	}
 	perWord := 64 / uint64(c.Bits)
 	if limit := form.MaxFrameWords * perWord; c.Slots < uint64(c.Ways) || c.Slots > limit {
-		bad := form.NewParam("Slots", c.Slots, "outside [%d, %d] for %d ways of %d bits",
+		return 0, form.NewParam("Slots", c.Slots, "outside [%d, %d] for %d ways of %d bits",
 			c.Ways, limit, c.Ways, c.Bits)
-		return 0, bad.In("flower")
 	}
 	return (c.Slots + perWord - 1) / perWord, nil
 }

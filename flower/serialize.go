@@ -63,7 +63,13 @@ func read(r io.Reader) (f filter, n int64, err error) {
 }
 
 // checkParams is the form.Check for the frames of Filters. It accepts what New accepts.
-func checkParams(p []uint64) (uint64, error) { return config(p).words() }
+func checkParams(p []uint64) (uint64, error) {
+	words, bad := config(p).words()
+	if bad != nil {
+		return 0, fmt.Errorf("%v", bad)
+	}
+	return words, nil
+}
 
 // config returns the Config with the parameters p. Values of Ways and Bits above math.MaxInt32
 // become math.MaxInt32, which is also out of range.
@@ -96,8 +102,8 @@ func LoadFile(path string) (*Filter, error) {
 // LoadOrNew loads the file at path, or returns New(c) if there is none; see "Files" in package
 // bloom. The saved filter must have the same Config as New(c).
 func LoadOrNew(path string, c Config) (*Filter, error) {
-	if _, err := c.words(); err != nil {
-		return nil, err
+	if _, bad := c.words(); bad != nil {
+		return nil, bad.In("flower")
 	}
 	create := func() (*Filter, error) { return New(c) }
 	return storage.LoadOr(path, LoadFile, create, func(f *Filter) error {

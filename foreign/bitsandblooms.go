@@ -215,7 +215,7 @@ func (f *BitsAndBlooms) Contains(key []byte) bool {
 // ContainsString is like Contains. It does not copy key.
 func (f *BitsAndBlooms) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
 
-// Add adds key. It returns true if key was certainly new, and false if it may have been added
+// Add adds key. It returns true if key was certainly new, and false if it was probably added
 // before. This is the opposite of the original's TestAndAdd.
 func (f *BitsAndBlooms) Add(key []byte) bool {
 	f.checkMade()

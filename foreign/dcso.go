@@ -108,7 +108,7 @@ func (f *DCSO) ContainsHash64(hash uint64) bool {
 	return f.k != 0
 }
 
-// Add adds key. It returns true if key was certainly new, and false if it may have been added
+// Add adds key. It returns true if key was certainly new, and false if it was probably added
 // before.
 func (f *DCSO) Add(key []byte) bool { return f.AddHash64(fnv1(key)) }
 

@@ -205,7 +205,7 @@ func (f *Holiman) ContainsHash64(hash uint64) bool {
 }
 
 // AddHash64 adds the key with this hash. It returns true if the key was certainly new, and false if
-// it may have been added before. The original calls it AddHash.
+// it was probably added before. The original calls it AddHash.
 func (f *Holiman) AddHash64(hash uint64) bool {
 	f.checkMade()
 	isNew := false

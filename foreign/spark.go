@@ -189,7 +189,7 @@ func (f *Spark) ContainsInt64(key int64) bool {
 	return f.contains(h1, sparkSumInt64(key, h1))
 }
 
-// Add adds key. It returns true if key was certainly new, and false if it may have been added
+// Add adds key. It returns true if key was certainly new, and false if it was probably added
 // before. Spark calls it putBinary.
 func (f *Spark) Add(key []byte) bool {
 	h1 := sparkSum(key, f.seed)

@@ -677,7 +677,7 @@ var decoders = []func(f Filter, data []byte) error{
 
 // refused writes data to the file at path. It requires that Load refuses the file, that Open or
 // Verify refuses it, that decoders[:ways] refuse data, and that f, a result of filled, does not
-// change. All errors must wrap ErrFormat, and also target if it is not nil.
+// change. All errors must wrap ErrFormat, and also target if it is not nil, but no ParamError.
 func (typ Type) refused(
 	t *testing.T, f *filter, path string, data []byte, target error, ways int, about string,
 ) {
@@ -702,6 +702,7 @@ func (typ Type) refused(
 	for _, err := range errs {
 		typ.failed(t, err, target, about)
 		require.ErrorIs(t, err, bloom.ErrFormat, about)
+		require.False(t, errors.As(err, new(*bloom.ParamError)), "%s: %v", about, err)
 	}
 	requireKept(t, f, size, about)
 }
