@@ -63,7 +63,7 @@ type SavedSet interface {
 // any status of 500 or above, a 4xx that no standard registers, such as 420, or a 302, 303 or 307
 // without a Location. If the collector's ParseHTTPErrorResponse is set, a page with such a status
 // counts as fetched. A page also stays under way if a callback aborts the request before it is
-// sent.
+// sent, or if the program's redirect handler refuses a redirect with an error of its own.
 //
 // A Crawl keeps the URL and the depth of each page under way, which needs a few hundred bytes in
 // addition to the URL itself. Resume requests the page with GET, the collector's headers and
@@ -265,15 +265,20 @@ func refused(err error) bool {
 	switch {
 	case errors.As(failed.Err, new(net.Error)): // the user's own transport tried to fetch it
 		return false
+	case wrong == nil && u.Scheme == "": // perhaps a relative Location that the program refused
+		return strings.HasPrefix(failed.Err.Error(), noScheme)
 	case wrong != nil, u.Scheme != "http" && u.Scheme != "https", u.Host == "":
 		return true
 	}
 	return strings.HasPrefix(failed.Err.Error(), badLocation)
 }
 
-// badLocation is the beginning of the error for a Location that is not a URL. Only this text tells
-// the error from network errors: the error wraps nothing, and the response is lost.
-const badLocation = "failed to parse Location header"
+// These are the beginnings of net/http's errors for a URL without a scheme, and for a Location that
+// is not a URL. Only their texts tell them from other errors: they wrap nothing.
+const (
+	noScheme    = "unsupported protocol scheme"
+	badLocation = "failed to parse Location header"
+)
 
 var refusals = []error{
 	colly.ErrForbiddenDomain,

@@ -2,6 +2,7 @@ package collystore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -327,6 +328,29 @@ func TestCertificate(t *testing.T) {
 	require.ErrorContains(t, crawl.Visit(nil, server.URL+"/"), "certificate")
 	require.NoError(t, crawl.Save())
 	assert.Equal(t, "1 "+server.URL+"/\n", string(bloom.Must(os.ReadFile(path+".pages"))))
+}
+
+// TestRefusedRedirect: a page stays under way if the program refuses its redirect with an error of
+// its own, whether the Location is relative or absolute.
+func TestRefusedRedirect(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", map[string]string{
+			"/path": "/other", "/name": "other", "/host": "//" + r.Host + "/other",
+			"/whole": "http://" + r.Host + "/other",
+		}[r.URL.Path])
+		w.WriteHeader(http.StatusFound)
+	}))
+	defer server.Close()
+	for _, link := range []string{"/path", "/name", "/host", "/whole"} {
+		path := filepath.Join(t.TempDir(), "visited.bloom")
+		c := colly.NewCollector()
+		c.SetRedirectHandler(func(*http.Request, []*http.Request) error { return errors.New("not now") })
+		crawl := open(c, path)
+		require.ErrorContains(t, crawl.Visit(nil, server.URL+link), "not now")
+		require.NoError(t, crawl.Save())
+		want := "1 " + server.URL + link + "\n"
+		assert.Equal(t, want, string(bloom.Must(os.ReadFile(path+".pages"))), link)
+	}
 }
 
 // TestDaily: a crawl over a window begins at its start page each day, although a link leads to a
