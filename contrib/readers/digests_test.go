@@ -51,7 +51,7 @@ sys.dont_write_bytecode = True
 import bloom
 for q in json.load(sys.stdin):
     f = bloom.load(q["File"], check=False)
-    f.now = lambda: ` + strconv.Itoa(epoch) + `
+    f.now = lambda: ` + strconv.FormatInt(epoch, 10) + `
     print("".join(str(int(f.contains_digest(int(a), int(b)))) for a, b in q["Digests"]))
 `}, asked},
 		{[]string{"node", "--input-type=module", "-e", `
