@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -230,7 +229,14 @@ func TestParamsInRange(t *testing.T) {
 		_, err := c.SizeBytes()
 		return err == nil
 	}
-	largest := uint64(sort.Search(1<<50, func(n int) bool { return !fits(uint64(n) + 1) }))
+	largest, tooMany := uint64(1), uint64(1<<50)
+	for tooMany-largest > 1 {
+		if middle := largest + (tooMany-largest)/2; fits(middle) {
+			largest = middle
+		} else {
+			tooMany = middle
+		}
+	}
 	for _, test := range []struct {
 		change func(*WindowConfig)
 		ok     bool
