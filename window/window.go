@@ -8,9 +8,10 @@
 //	clicks.AddString("click 7")      // false: probably seen
 //	clicks.ContainsString("click 8") // false
 //
-// While the clock runs evenly, and at most N new keys are added within any Span, each key for which
-// Add returned true is found for at least a Span, and for about Span + Span/Generations at most or,
-// with Renew, Span + 2 Span/Generations. If more keys are added, the newest N are found;
+// If at most N new keys are added within any Span, however unevenly, each key for which Add
+// returned true is found for at least a Span, unless the clock steps back; see [Config]. While the
+// clock runs evenly, it is found for about Span + Span/Generations at most or, with Renew, Span +
+// 2 Span/Generations. If more keys are added, the newest N are found;
 // [Filter.Reach] returns how far back that is. A key that is not remembered is reported as present
 // with a probability of at most P, whatever the traffic.
 //
