@@ -73,8 +73,8 @@ func manyRow[F any](
 	}}
 }
 
-// manyFilters returns a row for each type of filter. Each key is looked up alone, because a batch
-// is for one filter.
+// manyFilters returns the rows of the table that measures many filters. Each key is looked up
+// alone, because a batch is for one filter.
 func manyFilters() []row {
 	number := func(key []byte) uint64 {
 		return binary.LittleEndian.Uint64(key) >> (64 - filterBits)

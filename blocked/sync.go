@@ -26,8 +26,8 @@ type SyncFilter struct {
 	syncFilter
 }
 
-// syncFilter can embed filter because the methods that encode or count load each word once and
-// atomically.
+// syncFilter can embed filter, because filter's methods for encoding and counting load each word
+// once and atomically.
 type syncFilter struct{ filter }
 
 // NewSync is like [New], but returns a SyncFilter.

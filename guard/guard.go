@@ -19,8 +19,8 @@
 // Load is a function that lists the store's keys. The price is one pass over the keys for each
 // load, and memory: at a rate of 1 %, usually at most 13.5 bits for each key from the second load
 // on, and two filters while a load runs; see [Config]. A map of the keys usually needs ten to fifty
-// times as much. A Guard saves nothing. It begins with a load, and reports every key as present
-// until a load has succeeded.
+// times as much. A Guard has no file: in every new process, it reports every key as present until a
+// load has succeeded.
 package guard
 
 import (
@@ -51,9 +51,10 @@ type Config struct {
 	// as certainly absent.
 	Load func(ctx context.Context, keys *Loader) error
 	// P is the largest probability, after the first load, that a key which was never in the store
-	// is reported as present, however many keys there are: 1e-9 <= P < 1. The key of a removed row,
-	// or of a failed insert, may be reported as present until a load that began at least a Lag
-	// later has succeeded.
+	// is reported as present, however many keys there are: 1e-9 <= P < 1. The key of an insert is
+	// reported as present as soon as the insert begins. The key of a removed row, or of a failed
+	// insert, may be reported as present until a load that began at least a Lag later has
+	// succeeded.
 	P float64
 	// N is the number of keys that the first load will find, at most 2^40. 0 means unknown. The
 	// first filter then needs about twice the memory, for many keys 28 bits each at 1 %. Later
@@ -276,9 +277,9 @@ func (g *Guard) AddString(key string) { g.AddHash(bloom.SumString(key)) }
 func (g *Guard) AddHash(h bloom.Hash) { _ = g.InsertHash(h, func() error { return nil }) }
 
 // Contains reports whether the store may have key. False is certain, under the conditions in the
-// package comment. For a key that was never in the store, nor in a failed insert, it returns true
-// with a probability of at most [Config].P. Before the first load has succeeded, it always returns
-// true.
+// package comment. For a key that was never in the store, nor given to Insert or Add, it returns
+// true with a probability of at most [Config].P. Before the first load has succeeded, it always
+// returns true.
 func (g *Guard) Contains(key []byte) bool { return g.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is like Contains.

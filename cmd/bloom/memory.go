@@ -56,7 +56,7 @@ func (m *memory) addBatch(dst []int, hs []bloom.Hash) []int {
 const (
 	maxRoom   = 20_000_000 // the largest room for a file; about 90 MB at the default rate
 	pipeRoom  = 1 << 22    // the room for a pipe
-	savedRoom = 1 << 17    // the room for a pipe if the filter is saved, to save disk space
+	savedRoom = 1 << 17    // the room for a pipe if the filter is saved; keeps the file small
 )
 
 // newGrower returns a memory for an unknown number of lines. estimate returns how many lines will

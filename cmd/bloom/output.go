@@ -242,8 +242,8 @@ func (o *output) open(path, state string, seen infoHolder, delim byte) error {
 	return err
 }
 
-// recorded returns the record of OUT in seen if OUT, which has the given size now, still begins as
-// recorded. known reports whether it does.
+// recorded returns the record of OUT that seen has. known is false if there is none, or if OUT no
+// longer begins as the record says. size is the present size of OUT.
 func (o *output) recorded(seen infoHolder, size int64) (r outRecord, known bool, err error) {
 	r, ok := outRecordOf(seen)
 	if !ok || r.size > size {

@@ -540,9 +540,10 @@ func (c caller) deleteStrings(
 
 // remains describes a string that a lost window may have left behind.
 //
-// A server older than Redis 7.2 can delete a window's string between two commands of a script if
-// the server's clock steps back. The next write then makes a string without a head: zeros, the
-// state or a part of it, and pages.
+// Scripts of earlier versions of this package wrote to the string after PEXPIRE. If the server was
+// older than Redis 7.2, and its clock stepped back during the script, the string had expired for
+// the next write. That write made a string without a head: zeros, the state or a part of it, and
+// pages.
 type remains struct {
 	head string // the first kilobyte, or all up to the end of the state
 	size int64
