@@ -16,8 +16,8 @@ func (f *Filter) Moves(g *Filter) (n int) {
 }
 
 // Moved returns the digests in hs that are in their first bucket in f and in their second bucket in
-// g, with at least one word between the two slots. A look-up reads each step of the first
-// bucket before the same step of the second.
+// g, with at least one word between the words in which the two slots begin. A look-up reads each
+// step of the first bucket before the same step of the second.
 func (f *Filter) Moved(g *Filter, hs []bloom.Hash) (moved []bloom.Hash) {
 	t, u := f.table, g.table
 	for _, h := range hs {

@@ -223,7 +223,8 @@ func (s *stripe) ask(query func() (found bool, err error)) (found bool, err erro
 }
 
 // Counts has the number of Lookup calls for each outcome. Misses, Learned and Queries add up to all
-// calls. A query that is in neither Hits nor Denials has failed, or has not returned yet.
+// calls; a zero Guard counts none. A query that is in neither Hits nor Denials has failed, or has
+// not returned yet.
 type Counts struct {
 	Misses  uint64 // the filter reported the key as certainly absent
 	Learned uint64 // the store had denied the key before

@@ -173,7 +173,7 @@ func New(src Source, c Config) *Replica {
 }
 
 // Run calls Refresh, waits for about an Interval, and repeats both until ctx ends. It then returns
-// the error of ctx. Errors of refreshes go to OnError.
+// the error of ctx. For the errors of refreshes, see OnError in [Config].
 func (r *Replica) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		_ = r.Refresh(ctx) // Refresh has reported the error

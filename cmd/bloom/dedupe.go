@@ -255,7 +255,7 @@ func sameSize(saved filter, fresh hashFilter) bool {
 }
 
 // openOutput opens standard output or the file of -o. It locks the file until release is called,
-// and adds the file's tail to the filter.
+// and adds the lines of the file's tail to the filter; see takeTail.
 func (o *dedupeFlags) openOutput(ctx context.Context, d *deduper, cfg *lines.Config) (
 	release func(), err error,
 ) {

@@ -26,9 +26,9 @@ import (
 //	      ended before it saved the state, perhaps in the middle of a line
 //	news  the bytes that this run appended
 //
-// The deduper adds the lines of the tail to its filter, so that they are not written again. If the
-// tail ends with half a line, the first line to write must begin with that half, and only the rest
-// of the line is written.
+// The deduper adds the whole lines of the tail to its filter, so that they are not written again;
+// for an exception, see takeTail. If the tail ends with half a line, the first line to write must
+// begin with that half, and only the rest of the line is written.
 type output struct {
 	file interface {
 		io.Writer

@@ -106,7 +106,8 @@ const (
 
 // OpenWindow returns the window under key. It creates nothing: the first Add does. The error wraps
 // [bloom.ErrMismatch] if the key holds a window with a different configuration, and
-// [bloom.ErrFormat] if it holds any other value.
+// [bloom.ErrFormat] if it holds any other value. OpenWindow may delete a string that a lost window
+// with this configuration has left behind under key; it then returns no error.
 //
 // OpenWindow returns an error if a field of c is out of range, or if the window would need more
 // than about a tebibyte.
@@ -140,7 +141,7 @@ func OpenWindow(
 	}
 	// Any look-up checks whether the configurations agree.
 	_, err = w.ContainsHash(ctx, bloom.Hash{})
-	if errors.Is(err, ErrLost) { // the look-up deleted what was left of a lost window
+	if errors.Is(err, ErrLost) { // the look-up may have deleted what was left of a lost window
 		_, err = w.ContainsHash(ctx, bloom.Hash{})
 	}
 	if err != nil {
@@ -489,7 +490,8 @@ func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string)
 }
 
 // numberOfStrings reads the heads of the strings under names. Each head says how many strings the
-// window has. numberOfStrings returns the largest of these numbers, or 0 if there is no head.
+// window has. numberOfStrings returns the largest of these numbers, but at most maxStrings, or 0 if
+// there is no head.
 func (c caller) numberOfStrings(ctx context.Context, names []string) (number int, err error) {
 	cmds := make([]redis.Cmder, len(names))
 	for i, name := range names {

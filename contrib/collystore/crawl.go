@@ -96,8 +96,8 @@ type page struct {
 // and Save could not create it, for example because the directory of path does not exist. visited
 // must not be nil.
 //
-// Register all callbacks of c before the first Visit or Resume. A collector can have one Crawl; its
-// clones do not share it.
+// Register all callbacks of c before the first Visit or Resume. A collector can have one Crawl,
+// which clones of the collector do not share.
 func NewCrawl(c *colly.Collector, visited SavedSet, path string) (*Crawl, error) {
 	w := &Crawl{
 		c: c, path: path, visited: visited,

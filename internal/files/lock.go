@@ -22,13 +22,14 @@ import (
 //	check   that it is still at its path; if not, start again
 //	...
 //	remove  the file
-//	unlock  it
+//	unlock  it (on Windows, before it is removed; see release)
 //
-// A process that waited for the lock finds at "check" that the file is gone. A killed process
-// leaves the file unlocked; the next process locks it, and eventually removes it. In a directory
-// where other users may write, the path may become a link at any moment. So links are not followed
-// (except on Windows, where few users may create them, and on systems without locks), and
-// permissions are changed only through the handle of a file that this process created.
+// A process that opened the file before it was removed, and locks it afterwards, finds at "check"
+// that it is gone. A killed process leaves the file unlocked; the next process locks it, and
+// eventually removes it. In a directory where other users may write, the path may become a link at
+// any moment. So links are not followed (except on Windows, where few users may create them, and on
+// systems without locks), and permissions are changed only through the handle of a file that this
+// process created.
 
 // Lock is documented in package file.
 func Lock(ctx context.Context, path string) (target string, unlock func() error, err error) {

@@ -24,7 +24,8 @@ import (
 // of these lowest bits is the parameter rice. Zeros fill the last word.
 //
 // If rice is 0, this stream is the exclusive or of both filters, up to the last word that differs.
-// AppendPatch uses the best rice, so a patch never has more words than the filter; see bestRice.
+// AppendPatch uses the best value of rice, so a patch never has more words than the filter; see
+// bestRice.
 
 const (
 	patchParams = 7
@@ -45,8 +46,8 @@ type Patch struct {
 // AppendPatch appends a patch to b. The old filter has the header h, and proof is the checksum of
 // its words; see WordsSum. The new filter has the given Info. changes yields the index of each word
 // that changes, in ascending order, and a mask of its changed bits. guess estimates the number of
-// bits that change. If the estimate does not lead to the best rice, AppendPatch iterates over
-// changes twice.
+// bits that change. If the estimate does not lead to the best value of rice, AppendPatch iterates
+// over changes twice.
 func AppendPatch(
 	b []byte, h Header, info Info, proof Sum, guess uint64, changes iter.Seq2[int, uint64],
 ) ([]byte, error) {
@@ -81,8 +82,9 @@ func WordsSum(words []uint64) (sum Sum) {
 	return sum
 }
 
-// bestRice returns the rice with the smallest bound on the length of the stream, and that bound in
-// bits. m is the number of bits in the filter, and changed is the number of bits that differ.
+// bestRice returns the value of rice with the smallest bound on the length of the stream, and that
+// bound in bits. m is the number of bits in the filter, and changed is the number of bits that
+// differ.
 func bestRice(m, changed uint64) (best uint, least uint64) {
 	if changed == 0 {
 		return 0, 0
@@ -111,7 +113,7 @@ func newGapWriter(m, changed uint64) *gapWriter {
 
 // write appends changes to the stream and returns the number of changed bits. Once the stream is
 // longer than the filter, write only counts, because AppendPatch will start again with a different
-// rice.
+// value of rice.
 func (w *gapWriter) write(words int, changes iter.Seq2[int, uint64]) (changed uint64) {
 	for word, mask := range changes {
 		changed += uint64(bits.OnesCount64(mask))
