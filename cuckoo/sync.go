@@ -9,7 +9,7 @@ import (
 
 // SyncFilter is a [Filter] for any number of goroutines; see "Goroutines" in package bloom.
 // Look-ups take no lock. A look-up that finds nothing starts again if the key's tag may have moved
-// meanwhile, which is rare. Methods that insert or remove wait for each other, and for methods that
+// during it, which is rare. Methods that insert or remove wait for each other, and for methods that
 // copy or encode.
 //
 // The zero SyncFilter contains nothing and can be decoded into; inserting into it panics. A

@@ -167,7 +167,7 @@ func (s *server) load() error {
 }
 
 // identify returns the identity of the file. Call it before loading, so that a file that is
-// replaced meanwhile is loaded again.
+// replaced during the load is loaded again.
 func (s *server) identify() (files.Identity, error) {
 	id, err := files.Identify(s.path, s.file)
 	if err != nil {

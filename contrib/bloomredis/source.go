@@ -36,7 +36,7 @@ const page = 4096
 // package changes the string. Until then each fetch gets the whole filter.
 //
 // A Filter keeps the digests of its newest keys in a stream for its sources; see
-// [Filter.SizeBytes]. After a Merge or a Reset, the stream begins anew. It has room for at least
+// [Filter.SizeBytes]. After a Merge or a Reset, the stream starts empty. It has room for at least
 // M()/512 keys, and for at least 1,024. At a rate of 1 %, M()/512 is about a fiftieth of the
 // capacity.
 func (f *Filter) Source() replica.Source {
