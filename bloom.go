@@ -114,8 +114,8 @@ func (e *ParamError) Error() string { return form.Param(*e).String() }
 // has n and p.
 func New(n uint64, p float64) (*Filter, error) { return NewWithStrategy(Mitz64, n, p) }
 
-// NewWithStrategy is like [New], which uses [Mitz64], but uses the given Strategy. A large filter
-// with [Mitz32] may have a rate above p.
+// NewWithStrategy is like [New], but with the given Strategy. New uses [Mitz64]. A large filter with
+// [Mitz32] may have a rate above p.
 func NewWithStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
 	if s > Mitz64 {
 		return nil, form.NewParam("strategy", uint8(s), "neither Mitz32 nor Mitz64").In("bloom")

@@ -50,8 +50,8 @@ func (s *state) touch(h bloom.Hash, k int) {
 	}
 }
 
-// AddBatch adds hs; see "Batches" in package bloom. The keys may count as added when AddBatch
-// begins, even if it takes long.
+// AddBatch adds hs; see "Batches" in package bloom. Each key counts as added at a time during the
+// call, usually when it begins.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	asked := added != nil
 	if asked {

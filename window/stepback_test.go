@@ -218,19 +218,26 @@ func TestStepBackOfAnEmptyWindow(t *testing.T) {
 	require.True(t, f.ContainsString("after"))
 }
 
+// steppedBack returns a filter whose clock steps back by a Span after each plane took a key, and the
+// length of a part.
+func steppedBack(clock *filtertest.Clock) (f *Filter, part time.Duration) {
+	c := Config{N: 1000, P: 1e-9, Span: day, Now: clock.Now}.withDefaults()
+	part = time.Duration(c.part())
+	f = bloom.Must(New(c))
+	for i := range uint64(c.Generations) + 1 {
+		f.AddHash(bloom.SumUint64(i))
+		clock.Advance(part)
+	}
+	clock.Advance(-day)
+	return f, part
+}
+
 // TestLoadKeepsProlonged: a plane that lasts for two parts, because the clock stepped back, is saved
 // and loaded. It does not last for a third one.
 func TestLoadKeepsProlonged(t *testing.T) {
 	for _, loads := range []bool{false, true} {
 		var clock filtertest.Clock
-		c := Config{N: 1000, P: 1e-9, Span: day, Now: clock.Now}.withDefaults()
-		part := time.Duration(c.part())
-		f := bloom.Must(New(c))
-		for i := range uint64(c.Generations) + 1 {
-			f.AddHash(bloom.SumUint64(i))
-			clock.Advance(part)
-		}
-		clock.Advance(-day)
+		f, part := steppedBack(&clock)
 		require.True(t, f.AddString("key"))
 		clock.Advance(part)
 		require.True(t, f.AddString("prolongs"))
@@ -252,14 +259,7 @@ func TestLoadKeepsProlonged(t *testing.T) {
 func TestNoPlaneIsProlongedTooLate(t *testing.T) {
 	for parts := time.Duration(1); parts <= 5; parts++ {
 		var clock filtertest.Clock
-		c := Config{N: 1000, P: 1e-9, Span: day, Now: clock.Now}.withDefaults()
-		part := time.Duration(c.part())
-		f := bloom.Must(New(c))
-		for i := range uint64(c.Generations) + 1 {
-			f.AddHash(bloom.SumUint64(i))
-			clock.Advance(part)
-		}
-		clock.Advance(-day)
+		f, part := steppedBack(&clock)
 		require.True(t, f.AddString("key"))
 		clock.Advance(parts * part)
 		require.True(t, f.AddString("late"))

@@ -30,8 +30,7 @@ func TestConform(t *testing.T) {
 	}
 	for _, reader := range []string{"python3 bloom.py", "node bloom.mjs"} {
 		command := strings.Fields(reader)
-		if _, err := exec.LookPath(command[0]); err != nil && os.Getenv("BLOOM_REQUIRE_READERS") == "" {
-			t.Logf("without %s: %v", command[0], err)
+		if isMissing(t, command[0]) {
 			continue
 		}
 		for _, only := range []string{"guava-1.bloom", "bank-3.bloom", "refused-info-zeros"} {

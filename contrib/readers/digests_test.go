@@ -63,9 +63,7 @@ for (const q of JSON.parse(readFileSync(0, "utf8"))) {
 }
 `}, inNode},
 	} {
-		if _, err := exec.LookPath(reader.args[0]); err != nil &&
-			os.Getenv("BLOOM_REQUIRE_READERS") == "" {
-			t.Logf("without %s: %v", reader.args[0], err)
+		if isMissing(t, reader.args[0]) {
 			continue
 		}
 		cmd := exec.Command(reader.args[0], reader.args[1:]...)

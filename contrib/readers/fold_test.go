@@ -3,7 +3,6 @@ package readers
 import (
 	"bytes"
 	"encoding/hex"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -50,8 +49,7 @@ for (let at = 0, end; at < lines.length; at = end + 1) {
 }
 console.log(out.join("").trimEnd())`, "--", path},
 	} {
-		if _, err := exec.LookPath(reader[0]); err != nil && os.Getenv("BLOOM_REQUIRE_READERS") == "" {
-			t.Logf("without %s: %v", reader[0], err)
+		if isMissing(t, reader[0]) {
 			continue
 		}
 		cmd := exec.Command(reader[0], reader[1:]...)

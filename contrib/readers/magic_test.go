@@ -2,7 +2,6 @@ package readers
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -39,8 +38,7 @@ func TestReadersRefuseWhatIsNotLines(t *testing.T) {
 		"python3": func() []answer { return askPython(t, asked) },
 		"node":    func() []answer { return askNode(t, askedNode) },
 	} {
-		if _, err := exec.LookPath(reader); err != nil && os.Getenv("BLOOM_REQUIRE_READERS") == "" {
-			t.Logf("without %s: %v", reader, err)
+		if isMissing(t, reader) {
 			continue
 		}
 		answers := ask()

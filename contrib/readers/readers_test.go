@@ -196,9 +196,8 @@ func TestReaders(t *testing.T) {
 		{"python3", "bloom.py"}, {"node", "bloom.mjs"},
 	} {
 		t.Run(reader.file, func(t *testing.T) {
-			if _, err := exec.LookPath(reader.command); err != nil &&
-				os.Getenv("BLOOM_REQUIRE_READERS") == "" {
-				t.Skip(err)
+			if isMissing(t, reader.command) {
+				t.SkipNow()
 			}
 			out, err := exec.Command(reader.command, filepath.Join("test", reader.file),
 				*folder).CombinedOutput()
@@ -263,8 +262,7 @@ func TestReadersHashAsTheFileSays(t *testing.T) {
 	for reader, ask := range map[string]func(*testing.T, []question) []answer{
 		"python3": askPython, "node": askNode,
 	} {
-		if _, err := exec.LookPath(reader); err != nil && os.Getenv("BLOOM_REQUIRE_READERS") == "" {
-			t.Logf("without %s: %v", reader, err)
+		if isMissing(t, reader) {
 			continue
 		}
 		answers := ask(t, asked)
@@ -343,9 +341,7 @@ func TestReadersTellFieldsFromLines(t *testing.T) {
 	for _, reader := range []struct{ command, file string }{
 		{"python3", "bloom.py"}, {"node", "bloom.mjs"},
 	} {
-		if _, err := exec.LookPath(reader.command); err != nil &&
-			os.Getenv("BLOOM_REQUIRE_READERS") == "" {
-			t.Logf("without %s: %v", reader.command, err)
+		if isMissing(t, reader.command) {
 			continue
 		}
 		for _, test := range []struct {
@@ -431,8 +427,7 @@ func TestReadersDoubtByTheRate(t *testing.T) {
 		path := filepath.Join(dir, "filter")
 		require.NoError(t, f.SaveFile(path))
 		for _, reader := range [][]string{{"python3", "bloom.py"}, {"node", "bloom.mjs"}} {
-			if _, err := exec.LookPath(reader[0]); err != nil && os.Getenv("BLOOM_REQUIRE_READERS") == "" {
-				t.Logf("without %s: %v", reader[0], err)
+			if isMissing(t, reader[0]) {
 				continue
 			}
 			cmd := exec.Command(reader[0], reader[1], path)
@@ -560,9 +555,7 @@ for (const [m, k] of [[0, 3], [100, 3], [64, 0], [64, 256], [64, 1.5], [64], [-6
 }
 `},
 	} {
-		if _, err := exec.LookPath(reader.command); err != nil &&
-			os.Getenv("BLOOM_REQUIRE_READERS") == "" {
-			t.Logf("without %s: %v", reader.command, err)
+		if isMissing(t, reader.command) {
 			continue
 		}
 		args := []string{"-c", reader.program, dir}
@@ -572,6 +565,17 @@ for (const [m, k] of [[0, 3], [100, 3], [64, 0], [64, 256], [64, 1.5], [64], [-6
 		out, err := exec.Command(reader.command, args...).CombinedOutput()
 		assert.NoError(t, err, "%s: %s", reader.command, out)
 	}
+}
+
+// isMissing reports whether the command of a reader is missing. With BLOOM_REQUIRE_READERS it
+// returns false, so that the test fails when it runs the command.
+func isMissing(t *testing.T, command string) bool {
+	_, err := exec.LookPath(command)
+	if err == nil || os.Getenv("BLOOM_REQUIRE_READERS") != "" {
+		return false
+	}
+	t.Logf("without %s: %v", command, err)
+	return true
 }
 
 func onlyError[T any](_ T, err error) error { return err }
@@ -606,8 +610,7 @@ for (let i = 1; i < process.argv.length; i += 2) {
 	console.log(f.contains(f.key(process.argv[i + 1])))
 }`, "--"},
 	} {
-		if _, err := exec.LookPath(reader[0]); err != nil && os.Getenv("BLOOM_REQUIRE_READERS") == "" {
-			t.Logf("without %s: %v", reader[0], err)
+		if isMissing(t, reader[0]) {
 			continue
 		}
 		out, err := exec.Command(reader[0], append(reader[1:], args...)...).CombinedOutput()
@@ -627,9 +630,7 @@ func TestReadersTakeTheLongestHash(t *testing.T) {
 		{"node", "--input-type=module", "-e", `import {load} from "./bloom.mjs"
 console.log(load(process.argv[1]).info.hash)`, "--", path},
 	} {
-		if _, err := exec.LookPath(reader[0]); err != nil &&
-			os.Getenv("BLOOM_REQUIRE_READERS") == "" {
-			t.Logf("without %s: %v", reader[0], err)
+		if isMissing(t, reader[0]) {
 			continue
 		}
 		out, err := exec.Command(reader[0], reader[1:]...).CombinedOutput()

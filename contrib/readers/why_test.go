@@ -93,8 +93,7 @@ for (const [name] of asked.Files) {
 console.log(JSON.stringify(found))
 `, "--"},
 	} {
-		if _, err := exec.LookPath(reader[0]); err != nil && os.Getenv("BLOOM_REQUIRE_READERS") == "" {
-			t.Logf("without %s: %v", reader[0], err)
+		if isMissing(t, reader[0]) {
 			complete = false
 			continue
 		}

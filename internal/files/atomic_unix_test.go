@@ -150,7 +150,7 @@ func TestChild(t *testing.T) {
 	case "forbidden lock":
 		_, _, err := Lock(tries(t), path)
 		require.ErrorIs(t, err, fs.ErrPermission)
-		Retries = 2
+		RetryTwice()
 		_, _, err = Lock(context.Background(), path) // nobody ends this wait
 		require.ErrorIs(t, err, fs.ErrPermission)
 	case "forbidden directory":

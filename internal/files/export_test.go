@@ -30,6 +30,9 @@ func HeldLocks() (n int) {
 	return n
 }
 
+// RetryTwice shortens the time for which Lock waits while an error may pass.
+func RetryTwice() { retries = 2 }
+
 // BeforeOpen has OpenRegular call do between its steps.
 func BeforeOpen(t *testing.T, do func()) {
 	beforeOpen = do

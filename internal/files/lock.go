@@ -55,7 +55,7 @@ func lock(ctx context.Context, path string) (unlock func() error, err error) {
 		}
 		if err == nil {
 			failed = 0
-		} else if failed++; failed > Retries || !mayPass(err, name) {
+		} else if failed++; failed > retries || !mayPass(err, name) {
 			return nil, err
 		}
 		select {
@@ -69,9 +69,9 @@ func lock(ctx context.Context, path string) (unlock func() error, err error) {
 	}
 }
 
-// Retries limits how many times in a row Lock tries again after an error that may pass. Only tests
-// change it.
-var Retries = 250
+// retries limits how many times in a row Lock tries again after an error that may pass: for about
+// five seconds.
+var retries = 250
 
 // held keeps the files of all locks reachable, because the garbage collector would close the file
 // of a lock that is never released.
