@@ -151,8 +151,11 @@ func TestChild(t *testing.T) {
 		_, _, err := Lock(tries(t), path)
 		require.ErrorIs(t, err, fs.ErrPermission)
 		RetryTwice()
-		_, _, err = Lock(context.Background(), path) // nobody ends this wait
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		_, _, err = Lock(ctx, path)
 		require.ErrorIs(t, err, fs.ErrPermission)
+		require.NoError(t, ctx.Err(), "Lock tries until ctx ends")
 	case "forbidden directory":
 		_, _, err := Lock(filtertest.EndsInWait(t, func() { t.Error("Lock waits") }), path)
 		require.ErrorIs(t, err, fs.ErrPermission)
